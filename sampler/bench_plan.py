@@ -1,0 +1,122 @@
+"""From a configuration to the OPTIONS file that is measured, and to the one that is exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sampler.catalogue import catalogue
+from sampler.option_values import read_values, scaled, title_of, write_values
+from sampler.options_file import DB, OptionsFile
+from sampler.parameter import Parameter, Value
+from sampler.space import Configuration, Space
+from sampler.workload import Workload
+
+# RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
+# not lost. What it costs is measured in docs/measuring.md.
+_DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
+
+
+@dataclass(frozen=True)
+class BenchPlan:
+    """What stays the same through all trials of a job.
+
+    Attributes:
+        library: The library's default of every catalogued parameter.
+        baseline_file: The user's own OPTIONS file, full scale, or an empty one.
+    """
+
+    workload: Workload
+    space: Space
+    library: Configuration
+    baseline_file: OptionsFile = field(default_factory=OptionsFile)
+
+    def options(self, configuration: Configuration) -> OptionsFile:
+        """The scaled file that a trial runs with."""
+        values = self.space.complete(configuration)
+        named = [
+            parameter
+            for name, parameter in catalogue().items()
+            if parameter.scaled or name in configuration or values[name] != self.library[name]
+        ]
+        options = write_values(self.baseline_file, values, named, scale=self.workload.scale)
+        return options.with_values(DB, _DUMP_STATISTICS)
+
+    def export(self, configuration: Configuration) -> OptionsFile:
+        """The file for production: what differs from the library's defaults, and little else.
+
+        A full dump would freeze today's defaults into the user's database; a tuned key whose
+        default varies between versions is written even where it equals this version's.
+        """
+        values = self.space.complete(configuration)
+        named = [
+            parameter
+            for name, parameter in catalogue().items()
+            if values[name] != self.library[name] or (parameter.varies and name in configuration)
+        ]
+        return write_values(self.baseline_file, values, named, scale=1)
+
+    def flags(self, configuration: Configuration) -> dict[str, Value]:
+        """The flags that carry what no OPTIONS file can: deployment and workload factors."""
+        values = self.space.complete(configuration)
+        return {
+            parameter.flag: scaled(parameter, values[name], self.workload.scale)
+            for name, parameter in catalogue().items()
+            if parameter.section == "deployment"
+        }
+
+
+def effective_values(
+    written: OptionsFile, configuration: Configuration, space: Space, *, scale: int
+) -> tuple[dict[str, Value], tuple[str, ...]]:
+    """The values in effect, from the OPTIONS file that RocksDB wrote.
+
+    RocksDB repairs some values silently at open (column_family.cc, SanitizeOptions). A special
+    value that means "automatic" stays what was asked, whatever number it became.
+
+    Returns:
+        The configuration in effect at full scale, and a line for each value that was changed.
+    """
+    parameters = [space.known[name] for name in configuration]
+    found = read_values(written, parameters, scale=1)
+    effective: dict[str, Value] = {}
+    changed: list[str] = []
+    for parameter in parameters:
+        asked = configuration[parameter.name]
+        measured = scaled(parameter, asked, scale)
+        there = found.get(parameter.name, measured)
+        if asked in parameter.special or _same(there, measured):
+            effective[parameter.name] = asked
+        else:
+            effective[parameter.name] = _unscaled(parameter, there, scale)
+            changed.append(f"{parameter.name}: asked {measured}, in effect {there}")
+    return effective, tuple(changed)
+
+
+def differences(
+    intended: OptionsFile, written: OptionsFile, names: Mapping[str, Parameter]
+) -> list[str]:
+    """The parameters whose value in effect is not the intended one, one line each."""
+    lines = []
+    for name, parameter in names.items():
+        if not parameter.is_option or parameter.key == "compression_per_level":
+            continue
+        asked = intended.get(title_of(parameter), parameter.key)
+        if asked is None:
+            continue
+        wanted = read_values(intended, [parameter], scale=1).get(name)
+        there = read_values(written, [parameter], scale=1).get(name)
+        if wanted not in parameter.special and not _same(wanted, there):
+            lines.append(f"{name}: intended {wanted}, in effect {there}")
+    return lines
+
+
+def _same(a: Value | None, b: Value | None) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        return a is not None and b is not None and abs(float(a) - float(b)) <= 1e-6
+    return a == b
+
+
+def _unscaled(parameter: Parameter, value: Value, scale: int) -> Value:
+    special = value in parameter.special
+    return int(value) * scale if parameter.scaled and not special else value

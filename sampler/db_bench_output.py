@@ -1,0 +1,124 @@
+"""What db_bench prints: benchmark lines, latencies, tickers, live files.
+
+Works from tickers and from the list of live files, not from the rounded tables. Anything may be
+missing: another version prints other lines, and output may be cut off anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_LINE = re.compile(
+    r"^(?P<name>[\w.\[\]-]+)\s*:\s+\d+(?:\.\d+)? micros/op \d+ ops/sec"
+    r" (?P<seconds>\d{1,12}(?:\.\d+)?) seconds (?P<operations>\d{1,18}) operations",
+    re.MULTILINE,
+)
+_LATENCY = re.compile(
+    r"^Microseconds per (?P<kind>\w+):\n(?:.*\n){1,3}?Percentiles: (?P<percentiles>.*)$",
+    re.MULTILINE,
+)
+_PERCENTILE = re.compile(r"P(\d+(?:\.\d+)?): (\d+(?:\.\d+)?)")
+_TICKER = re.compile(r"^ ?rocksdb\.([\w.-]+) COUNT : (\d{1,19})$", re.MULTILINE)
+_STALL = re.compile(r"^Cumulative stall: .*?, (\d+(?:\.\d+)?) percent", re.MULTILINE)
+_VERSION = re.compile(r"^RocksDB:\s+version (\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
+_WARNING = re.compile(r"^WARNING: (.+)$", re.MULTILINE)
+_TABLE_FILE = re.compile(r"^ (\d+):(\d{1,18})\[", re.MULTILINE)
+_BLOB_FILE = re.compile(
+    r"^blob_file_number: (\d+) total_blob_count: \d+ total_blob_bytes: (\d{1,18})", re.MULTILINE
+)
+_LEVEL = re.compile(r"^--- level \d+ --- version# \d+ ---$", re.MULTILINE)
+# A blob file's header and footer (db/blob/blob_log_format.h), which total_blob_bytes leaves out.
+_BLOB_FRAME_BYTES = 30 + 32
+_SUM = re.compile(r"^ Sum\s+\d+/\d+\s+(\d+(?:\.\d+)?) (KB|MB|GB|TB)\s", re.MULTILINE)
+_BLOB_SUM = re.compile(r"^Blob file count: \d+, total size: (\d+(?:\.\d+)?) GB", re.MULTILINE)
+_UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+@dataclass(frozen=True)
+class BenchmarkLine:
+    """One benchmark's own line: operations over seconds."""
+
+    name: str
+    seconds: float
+    operations: int
+
+
+@dataclass(frozen=True)
+class DbBenchOutput:
+    """What could be read.
+
+    Attributes:
+        lines: One a benchmark, in order.
+        latencies: ``write_p99`` and the like, in microseconds, of the last benchmark with them.
+        tickers: RocksDB's counters without ``rocksdb.``.
+        live_bytes: Bytes of live table and blob files; None if nothing told.
+        stall_percent: Share of the time that writes stalled; None if nothing told.
+    """
+
+    lines: tuple[BenchmarkLine, ...] = ()
+    latencies: Mapping[str, float] = field(default_factory=dict)
+    tickers: Mapping[str, int] = field(default_factory=dict)
+    live_bytes: int | None = None
+    stall_percent: float | None = None
+    version: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def parse_output(text: str) -> DbBenchOutput:
+    """Reads db_bench's standard output. Never raises, whatever the text holds."""
+    version = _VERSION.search(text)
+    return DbBenchOutput(
+        lines=tuple(
+            BenchmarkLine(match["name"], float(match["seconds"]), int(match["operations"]))
+            for match in _LINE.finditer(text)
+        ),
+        latencies=_latencies(text),
+        tickers=parse_tickers(text),
+        live_bytes=_live_bytes(text),
+        stall_percent=parse_stall_percent(text),
+        version=version.group(1) if version else None,
+        warnings=tuple(dict.fromkeys(_WARNING.findall(text))),
+    )
+
+
+def parse_tickers(text: str) -> dict[str, int]:
+    """The counters of a statistics dump; of several the last."""
+    return {name: int(count) for name, count in _TICKER.findall(text)}
+
+
+def parse_stall_percent(text: str) -> float | None:
+    """Share of the time that writes stalled; of several statements the last."""
+    stalls = _STALL.findall(text)
+    return float(stalls[-1]) if stalls else None
+
+
+def complaint(stderr: str) -> str:
+    """What db_bench said when it refused or crashed: its last lines, in its own words."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return "\n".join(lines[-5:])[-2000:]
+
+
+def _latencies(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for match in _LATENCY.finditer(text):
+        percentiles: dict[str, str] = dict(_PERCENTILE.findall(match["percentiles"]))
+        for written, short in (("50", "p50"), ("99", "p99"), ("99.9", "p999")):
+            if written in percentiles:
+                found[f"{match['kind']}_{short}"] = float(percentiles[written])
+    return found
+
+
+def _live_bytes(text: str) -> int | None:
+    """From the list of live files where there is one, else from the rounded table."""
+    if _LEVEL.search(text):
+        tables = {number: int(size) for number, size in _TABLE_FILE.findall(text)}
+        blobs = {no: int(size) + _BLOB_FRAME_BYTES for no, size in _BLOB_FILE.findall(text)}
+        return sum(tables.values()) + sum(blobs.values())
+    sums = _SUM.findall(text)
+    if not sums:
+        return None
+    blob_sums = _BLOB_SUM.findall(text)
+    in_blobs = float(blob_sums[-1]) * 2**30 if blob_sums else 0.0
+    return int(float(sums[-1][0]) * _UNITS[sums[-1][1]] + in_blobs)

@@ -1,0 +1,55 @@
+"""Points of the unit cube: independent, stratified (Latin hypercube) or evenly spread (Sobol)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+Design = Literal["random", "lhs", "sobol"]
+_LARGEST_DOUBLE_BELOW_1 = np.nextafter(1.0, 0.0)
+
+
+def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
+    """One point of a design.
+
+    Args:
+        design: ``random``: independent uniform; ``lhs``: a Latin hypercube of ``n`` points, each
+            coordinate once in every n-th of its range; ``sobol``: a scrambled Sobol sequence.
+        index: Which point, from 0. Beyond a Latin hypercube's ``n`` points are independent.
+        n: How many points the design has.
+        dimensions: Coordinates of a point.
+        seed: The design's seed; the same seed and index give the same point.
+
+    Returns:
+        (dimensions,), each coordinate in [0, 1).
+    """
+    if design == "sobol":
+        point = _sobol(dimensions, seed, index // _BLOCK)[index % _BLOCK]
+    elif design == "lhs" and index < n:
+        point = _latin_hypercube(n, dimensions, seed)[index]
+    else:
+        point = np.random.default_rng([seed, index]).random(dimensions)
+    below_one: NDArray[np.float64] = np.minimum(point, _LARGEST_DOUBLE_BELOW_1)
+    return below_one
+
+
+_BLOCK = 256
+
+
+@lru_cache(maxsize=2)
+def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
+    return np.asarray(qmc.LatinHypercube(dimensions, rng=_generator(seed)).random(n))
+
+
+@lru_cache(maxsize=2)
+def _sobol(dimensions: int, seed: int, block: int) -> NDArray[np.float64]:
+    sequence = qmc.Sobol(dimensions, scramble=True, rng=_generator(seed))
+    return np.asarray(sequence.fast_forward(block * _BLOCK).random(_BLOCK))
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)

@@ -1,0 +1,69 @@
+"""The machine that numbers come from: a number without it says little."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from pathlib import Path
+from typing import Any
+
+
+def host_name() -> str:
+    """This machine's name."""
+    return socket.gethostname()
+
+
+def fingerprint(bench_dir: Path) -> dict[str, Any]:
+    """CPU, memory, disk, file system, kernel and system, as far as they can be read.
+
+    Args:
+        bench_dir: The folder that databases under test are made in.
+    """
+    device, kind = _file_system(bench_dir)
+    return {
+        "host": host_name(),
+        "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "disk": device,
+        "file_system": kind,
+        "kernel": platform.release(),
+        "system": _system(),
+        "python": platform.python_version(),
+    }
+
+
+def _field(path: Path, name: str) -> str | None:
+    """The first ``name : value`` of a file of such lines."""
+    try:
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            key, colon, value = line.partition(":")
+            if colon and key.strip() == name:
+                return value.strip()
+    except OSError:
+        pass
+    return None
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        return platform.system()
+
+
+def _file_system(folder: Path) -> tuple[str, str]:
+    """The device and type of the file system that a folder is, or will be, on."""
+    place = folder.absolute()
+    best, found = -1, ("unknown", "unknown")
+    try:
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return found
+    for line in mounts.splitlines():
+        device, mounted, kind, *_ = line.split(" ")
+        # The longest mount point that holds the folder; of equals the last one mounted.
+        if place.is_relative_to(mounted) and len(mounted) >= best:
+            best, found = len(mounted), (device, kind)
+    return found

@@ -1,0 +1,151 @@
+"""The metrics, from RocksDB's counters.
+
+The table that db_bench prints is not used: its ``W-Amp`` divides by compressed bytes and ranks
+codecs backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sampler.db_bench_output import DbBenchOutput
+from sampler.parameter import Value
+from sampler.process import Ended
+from sampler.rocksdb_log import RocksdbLog
+from sampler.space import memory_bytes
+from sampler.workload import Workload
+
+MAIN = ("waf", "sa", "time", "rate")
+
+
+class MissingMeasurement(ValueError):
+    """The benchmark ended well, but what it printed does not hold what is needed."""
+
+
+def metrics_of(
+    output: DbBenchOutput,
+    log: RocksdbLog,
+    ended: Ended,
+    workload: Workload,
+    values: Mapping[str, Value],
+) -> dict[str, float]:
+    """All metrics of a finished run.
+
+    ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
+    ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
+    until the tree is settled as the workload says. ``rate``: ops/s of the measured benchmarks.
+    ``memory``: bytes at full scale.
+
+    Args:
+        output: What db_bench printed.
+        log: The database's LOG.
+        ended: How its process ended.
+        workload: The load.
+        values: Every known parameter's value in effect, full scale.
+
+    Raises:
+        MissingMeasurement: A counter or a benchmark's line is missing.
+    """
+    tickers = output.tickers
+    user = tickers.get("bytes.written", 0)
+    if user <= 0:
+        raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
+    if output.live_bytes is None:
+        raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
+    stored = _ticker(tickers, "flush.write.bytes") + _ticker(tickers, "compact.write.bytes")
+    load_time = load_seconds(output, workload)
+    threads = workload.threads_of(values)
+    return {
+        "waf": stored / user,
+        "waf_with_wal": (stored + tickers.get("wal.bytes", 0)) / user,
+        "sa": output.live_bytes / workload.distinct_user_bytes(threads),
+        "lsm_bytes": float(output.live_bytes),
+        "time": load_time + settling_seconds(log, workload),
+        "load_time": load_time,
+        "rate": _rate(output, workload),
+        "memory": float(memory_bytes(values)),
+        **output.latencies,
+        **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
+        **process_metrics(ended),
+    }
+
+
+def censored_metrics(
+    log: RocksdbLog, ended: Ended, began: float, workload: Workload, values: Mapping[str, Value]
+) -> dict[str, float]:
+    """What a run that was cut off still teaches.
+
+    ``time`` is a lower bound, ``rate`` an upper one (all operations of a load of one benchmark,
+    over the time that it had and was not enough). ``waf_partial`` is that of the work done when
+    the LOG's statistics were last dumped; it is not comparable and named so.
+
+    Args:
+        log: The LOG as far as it was written.
+        ended: How the process ended.
+        began: When the process began, seconds since the epoch.
+        workload: The load.
+        values: Every known parameter's value in effect, full scale.
+    """
+    start = log.opened if log.opened is not None else began
+    alive = max(ended.wall_seconds - max(start - began, 0.0), 1e-9)
+    found = {"time": alive, "memory": float(memory_bytes(values)), **process_metrics(ended)}
+    if len(workload.benchmarks) == 1:
+        load = alive if log.load_ended is None else max(log.load_ended - start, 1e-9)
+        found["rate"] = workload.num * workload.threads_of(values) / load
+    user = log.tickers.get("bytes.written", 0)
+    if user > 0:
+        stored = sum(log.tickers.get(f"{job}.write.bytes", 0) for job in ("flush", "compact"))
+        found["waf_partial"] = stored / user
+    return found
+
+
+def process_metrics(ended: Ended) -> dict[str, float]:
+    """What the kernel says of the process."""
+    return {
+        "cpu_seconds": ended.cpu_seconds,
+        "peak_rss": float(ended.peak_rss),
+        "device_bytes": float(ended.device_bytes),
+        "wall_seconds": ended.wall_seconds,
+    }
+
+
+def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
+    """Seconds of the benchmarks, as db_bench reports them.
+
+    Raises:
+        MissingMeasurement: A benchmark's line is missing.
+    """
+    lines = {line.name: line for line in output.lines}
+    for benchmark in workload.benchmarks:
+        if benchmark not in lines:
+            raise MissingMeasurement(f"db_bench printed no line for {benchmark}")
+    return sum(line.seconds for line in output.lines if line.name in workload.benchmarks)
+
+
+def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
+    """Seconds from the end of the load until the tree was settled, db_bench's sleeps left out.
+
+    Raises:
+        MissingMeasurement: The LOG does not tell.
+    """
+    if workload.settle == "none":
+        return 0.0
+    if log.load_ended is None or log.flushed is None:
+        raise MissingMeasurement("RocksDB's LOG tells of no manual flush")
+    if workload.settle == "flush":
+        return max(0.0, log.flushed - log.load_ended)
+    return max(0.0, log.flushed - log.load_ended, (log.work_ended or 0.0) - log.load_ended)
+
+
+def _rate(output: DbBenchOutput, workload: Workload) -> float:
+    measured = [line for line in output.lines if line.name in workload.measured]
+    seconds = sum(line.seconds for line in measured)
+    if seconds <= 0:
+        raise MissingMeasurement("the measured benchmarks took no time")
+    return sum(line.operations for line in measured) / seconds
+
+
+def _ticker(tickers: Mapping[str, int], name: str) -> int:
+    if name not in tickers:
+        raise MissingMeasurement(f"db_bench printed no rocksdb.{name}")
+    return tickers[name]

@@ -1,0 +1,176 @@
+"""A benchmark's process: its own group, limits on time, disk and output, and a certain end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+# A limit is looked at this often; an exit is noticed at once.
+_LOOK_SECONDS = 0.25
+
+
+class Ending(StrEnum):
+    """Why a process is no more."""
+
+    EXIT = "exit"
+    TIMEOUT = "timeout"
+    SETTLED = "settled"
+    CUTOFF = "cutoff"
+    DISK_FULL = "disk_full"
+    FLOOD = "flood"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a process may use.
+
+    Attributes:
+        timeout_seconds: It is ended after this.
+        cutoff_seconds: The same, but sooner: it is too slow to be worth waiting for.
+        settled: Asked now and then; true when its work is done and it merely waits. It is ended
+            then, which is a good end.
+        free_bytes: It is ended when its folder's disk has less than this left.
+        output_bytes: It is ended when it has printed more than this.
+    """
+
+    timeout_seconds: float
+    cutoff_seconds: float | None = None
+    settled: Callable[[], bool] = lambda: False
+    free_bytes: int = 64 * 2**20
+    output_bytes: int = 64 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a process ended and what it used.
+
+    Attributes:
+        status: Exit status; negative: the signal that killed it.
+        device_bytes: Bytes that the kernel says were written to a block device for it.
+        peak_rss: Bytes.
+    """
+
+    ending: Ending
+    status: int
+    wall_seconds: float
+    cpu_seconds: float
+    peak_rss: int
+    device_bytes: int
+
+
+class BenchProcess:
+    """One running benchmark. Not for several threads at once.
+
+    The kernel ends the process when the thread that started it dies (setpriv --pdeathsig), so a
+    killed controller leaves nothing behind; keep that thread alive as long as the trial.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        folder: Path,
+        work_in: Path,
+        environment: Mapping[str, str],
+        limits: Limits,
+        keep_open: Sequence[int] = (),
+    ) -> None:
+        """Starts it in ``work_in``, its ``stdout`` and ``stderr`` going to files in ``folder``.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        self._folder, self._limits = folder, limits
+        self._outputs = (folder / "stdout", folder / "stderr")
+        guard = ("setpriv", "--pdeathsig", "KILL", "--") if shutil.which("setpriv") else ()
+        self._began = time.monotonic()
+        with self._outputs[0].open("wb") as out, self._outputs[1].open("wb") as err:
+            self._process = subprocess.Popen(
+                [*guard, *argv],
+                cwd=work_in,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                pass_fds=tuple(keep_open),
+            )
+        self._pidfd = os.pidfd_open(self._process.pid)
+        self._ending = Ending.EXIT
+        self._ended: Ended | None = None
+
+    def wait(self, timeout: float) -> Ended | None:
+        """Waits for the end, at most ``timeout`` s; ends the process when it breaks a limit."""
+        until = time.monotonic() + timeout
+        while self._ended is None:
+            left = until - time.monotonic()
+            if self._exits_within(min(max(left, 0.0), _LOOK_SECONDS)):
+                self._reap()
+            elif broken := self._broken_limit():
+                self._end(broken)
+            elif left <= 0:
+                return None
+        return self._ended
+
+    def cancel(self) -> Ended:
+        """Ends the process now, if it has not ended."""
+        if self._ended is None:
+            self._end(Ending.CANCELLED)
+        assert self._ended is not None
+        return self._ended
+
+    def _exits_within(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def _broken_limit(self) -> Ending | None:
+        elapsed = time.monotonic() - self._began
+        limits = self._limits
+        if limits.settled():
+            return Ending.SETTLED
+        if elapsed >= limits.timeout_seconds:
+            return Ending.TIMEOUT
+        if limits.cutoff_seconds is not None and elapsed >= limits.cutoff_seconds:
+            return Ending.CUTOFF
+        if shutil.disk_usage(self._folder).free < limits.free_bytes:
+            return Ending.DISK_FULL
+        if sum(path.stat().st_size for path in self._outputs) > limits.output_bytes:
+            return Ending.FLOOD
+        return None
+
+    def _end(self, why: Ending) -> None:
+        self._ending = why
+        self._kill_group()
+        self._exits_within(3600)
+        self._reap()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        # Its children go first, while the unreaped leader keeps the group's number from reuse.
+        self._kill_group()
+        wall = time.monotonic() - self._began
+        _, status, used = os.wait4(self._process.pid, 0)
+        os.close(self._pidfd)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        self._ended = Ended(
+            ending=self._ending,
+            status=self._process.returncode,
+            wall_seconds=wall,
+            cpu_seconds=used.ru_utime + used.ru_stime,
+            peak_rss=used.ru_maxrss * 1024,
+            device_bytes=used.ru_oublock * 512,
+        )

@@ -1,0 +1,29 @@
+"""Where things are on this machine, from the environment (``ROCKTUNE_...``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platformdirs import user_cache_path
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sampler.host_lock import default_path
+
+
+class Settings(BaseSettings):
+    """Where things are.
+
+    Attributes:
+        db_bench: The program, a path or a name on PATH.
+        bench_dir: Databases under test are made here and removed after each trial.
+        lock: The lock that keeps trials on this host apart.
+        free_bytes: A trial is ended when its disk has less than this left.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="ROCKTUNE_")
+
+    db_bench: str = "db_bench"
+    bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
+    lock: Path = Field(default_factory=default_path)
+    free_bytes: int = 256 * 2**20

@@ -1,0 +1,153 @@
+"""A parameter space: which parameters move, and what everything else stays at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+from sampler.catalogue import catalogue
+from sampler.errors import InputError
+from sampler.parameter import Parameter, Value
+
+Configuration = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Space:
+    """The parameters that move, and the values of those that do not.
+
+    Attributes:
+        parameters: The tuned parameters, in the order of the space's file.
+        fixed: Values that every configuration of the space has, the baseline excepted.
+        baseline: ``library`` or ``db_bench``: the defaults that trials are compared with.
+        context: The value of every known parameter at the baseline.
+        unsearched: Parameters that are drawn and ranked but never searched.
+        memory_budget: Whether draws keep within the baseline's memory.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    fixed: Configuration
+    context: Configuration
+    baseline: str = "library"
+    unsearched: frozenset[str] = frozenset()
+    memory_budget: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tuned parameters' names."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @cached_property
+    def by_name(self) -> dict[str, Parameter]:
+        """The tuned parameters by name."""
+        return {parameter.name: parameter for parameter in self.parameters}
+
+    @cached_property
+    def known(self) -> dict[str, Parameter]:
+        """The catalogue, with the space's own parameters and overrides over it."""
+        return {**catalogue(), **self.by_name}
+
+    def bounded_by(self, name: str) -> tuple[Parameter, ...]:
+        """The parameters whose floor or ceiling is set by this one."""
+        return self._bounded.get(name, ())
+
+    @cached_property
+    def _bounded(self) -> dict[str, tuple[Parameter, ...]]:
+        bounded: dict[str, tuple[Parameter, ...]] = {}
+        for other in self.known.values():
+            for bound in (other.floor, other.ceiling):
+                if bound:
+                    bounded[bound.parameter] = (*bounded.get(bound.parameter, ()), other)
+        return bounded
+
+    @cached_property
+    def decided_order(self) -> tuple[str, ...]:
+        """The tuned parameters so ordered that each follows those that it refers to.
+
+        Raises:
+            InputError: Bounds or conditions refer to each other in a circle.
+        """
+        graph = {p.name: sorted(refers_to(p) & self.by_name.keys()) for p in self.parameters}
+        try:
+            return tuple(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            circle = " -> ".join(error.args[1])
+            raise InputError("parameter", f"bounds refer to each other: {circle}") from None
+
+    @cached_property
+    def start(self) -> dict[str, Value]:
+        """The value of every known parameter before any of the space moves."""
+        return {**self.context, **self.fixed}
+
+    def complete(self, configuration: Configuration) -> dict[str, Value]:
+        """The value of every known parameter under a configuration."""
+        return {**self.context, **configuration}
+
+    def default_configuration(self) -> dict[str, Value]:
+        """The baseline, restricted to the active parameters of the space."""
+        chosen = {p.name: self.context[p.name] for p in self.parameters}
+        return {name: chosen[name] for name in chosen if self.is_active(name, self.context)}
+
+    def is_active(self, name: str, values: Configuration) -> bool:
+        """Whether a parameter does anything, given the values of the others."""
+        parameter = self.known.get(name)
+        return parameter is None or all(
+            values.get(condition.parameter) in condition.values
+            and self.is_active(condition.parameter, values)
+            for condition in parameter.active_if
+        )
+
+    def without(self, names: Iterable[str]) -> Space:
+        """The same space with some parameters left at the baseline."""
+        dropped = set(names)
+        kept = tuple(p for p in self.parameters if p.name not in dropped)
+        return replace(self, parameters=kept)
+
+    def at_baseline(self, values: Configuration) -> Space:
+        """The same space around another baseline."""
+        return replace(self, context={**self.context, **values})
+
+
+def refers_to(parameter: Parameter) -> frozenset[str]:
+    """What must be decided before a parameter, shared memory included.
+
+    The memtable's size comes last of the three that share the memory budget, so that it takes
+    what the others leave.
+    """
+    shared = {
+        "max_write_buffer_number": {"cache_size"},
+        "write_buffer_size": {"cache_size", "max_write_buffer_number"},
+    }
+    return parameter.refers_to | frozenset(shared.get(parameter.name, ()))
+
+
+def default_values(which: str) -> dict[str, Value]:
+    """The default of every catalogued parameter, ``library`` or ``db_bench``.
+
+    Raises:
+        InputError: Neither of the two.
+    """
+    if which not in ("library", "db_bench"):
+        raise InputError("--baseline", f"{which!r} is neither library, db_bench nor a file")
+    return {
+        name: parameter.default if which == "library" else parameter.default_db_bench
+        for name, parameter in catalogue().items()
+    }
+
+
+def digest(configuration: Configuration) -> str:
+    """A short name for a configuration that is the same wherever it is computed."""
+    text = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def memory_bytes(values: Configuration) -> int:
+    """Bytes that a configuration may hold: memtables plus block cache, at full scale."""
+    return int(values["write_buffer_size"]) * int(values["max_write_buffer_number"]) + int(
+        values["cache_size"]
+    )

@@ -1,0 +1,100 @@
+"""What the benchmark does: operations, sizes, threads, and what is paid before counting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sampler.parameter import Value
+
+Settle = Literal["wait", "flush", "none"]
+
+# What db_bench's benchmarks do with `num` operations per thread (db_bench_tool.cc, 7.8.3):
+# the distinct keys that they leave behind, of a key space of `num`.
+SEQUENTIAL_FILLS = frozenset({"fillseq", "filluniquerandom"})
+RANDOM_WRITES = frozenset({"fillrandom", "overwrite", "updaterandom"})
+# readrandomwriterandom writes (100 - readwritepercent) of its operations.
+MIXED = "readrandomwriterandom"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A benchmark of the user's own, instead of db_bench."""
+
+    argv: tuple[str, ...]
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A load that is never tuned.
+
+    Attributes:
+        benchmarks: db_bench's benchmarks, run one after the other in one process.
+        measured: Those of them that ``rate`` and latencies are taken from.
+        num: Size of the key space, and operations per thread of each benchmark.
+        settle: What is paid before counting: ``wait`` flushes and waits until no compaction is
+            left, ``flush`` flushes, ``none`` stops where the load stops (as the paper did).
+        scale: The divisor of byte-sized options while measuring.
+        flags: Further db_bench flags, by name.
+        timeout_seconds: After it a trial is ``timed_out``.
+        command: The user's own benchmark; then the other fields are unused.
+    """
+
+    name: str
+    help: str = ""
+    benchmarks: tuple[str, ...] = ("fillrandom",)
+    measured: tuple[str, ...] = ("fillrandom",)
+    num: int = 100_000
+    key_size: int = 16
+    value_size: int = 1024
+    threads: int = 1
+    compression_ratio: float = 0.5
+    settle: Settle = "wait"
+    scale: int = 64
+    seed: int = 42
+    flags: tuple[tuple[str, Value], ...] = ()
+    timeout_seconds: float = 600.0
+    command: Command | None = None
+
+    def threads_of(self, configuration: Mapping[str, Value]) -> int:
+        """Client threads; the ``paper`` space draws them."""
+        return int(configuration.get("threads", self.threads))
+
+    def user_bytes(self) -> int:
+        """Bytes of keys and values that one thread writes."""
+        writes = sum(self._writes(benchmark) for benchmark in self.benchmarks)
+        return int(writes * (self.key_size + self.value_size))
+
+    def distinct_keys(self, threads: int) -> float:
+        """Expected number of distinct keys that the load leaves.
+
+        Random writes draw keys uniformly with replacement, so after w writes of n keys an
+        expected n (1 - (1 - 1/n)^w) are there; one sequential fill leaves all n.
+        """
+        if any(benchmark in SEQUENTIAL_FILLS for benchmark in self.benchmarks):
+            return float(self.num)
+        writes = threads * sum(self._writes(benchmark) for benchmark in self.benchmarks)
+        return -self.num * math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
+
+    def distinct_user_bytes(self, threads: int) -> float:
+        """Bytes of distinct live keys and values that the load leaves (expected)."""
+        return self.distinct_keys(threads) * (self.key_size + self.value_size)
+
+    def _writes(self, benchmark: str) -> float:
+        if benchmark in SEQUENTIAL_FILLS or benchmark in RANDOM_WRITES:
+            return float(self.num)
+        if benchmark == MIXED:
+            read_percent = int(dict(self.flags).get("readwritepercent", 90))
+            return self.num * (100 - read_percent) / 100
+        return 0.0
+
+
+def least_user_bytes(memtable_bytes: int, scale: int) -> int:
+    """The least load that measures anything: 16 times the write buffers at their scale.
+
+    A smaller one stays largely in memory, and looks cheap because it was never written.
+    """
+    return 16 * (memtable_bytes // scale)

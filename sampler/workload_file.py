@@ -1,0 +1,161 @@
+"""Workloads as TOML: the shipped ones by name, and the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sampler.errors import InputError
+from sampler.parameter import Value
+from sampler.space_file import find_document, read_document
+from sampler.workload import Command, Settle, Workload
+
+SHIPPED = ("load-quick", "load", "overwrite", "mixed-50-50")
+_INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
+_FIELDS = {
+    "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
+    "flags", "timeout_seconds", "command",
+}  # fmt: skip
+# Set by Rocktune itself for every trial.
+_OWN_FLAGS = {
+    "db", "wal_dir", "options_file", "benchmarks", "statistics", "histogram", "cache_size",
+    "progress_reports", "use_existing_db", "num", "key_size", "value_size", "threads",
+    "compression_ratio", "seed",
+}  # fmt: skip
+
+
+def load_workload(given: str) -> Workload:
+    """A shipped workload by name, or the user's own from a TOML file.
+
+    Raises:
+        InputError: There is none, or the file is wrong; the message names field and mend.
+    """
+    text = find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
+    return workload_from_document(read_document(text, field=f"--workload {given}"))
+
+
+def workload_from_document(document: Mapping[str, Any]) -> Workload:
+    """Builds a workload from a parsed document.
+
+    Raises:
+        InputError: A field is unknown, missing, of the wrong type or out of range.
+    """
+    for key in document:
+        if key not in _FIELDS:
+            known = ", ".join(sorted(_FIELDS))
+            raise InputError(f"workload.{key}", f"is unknown; known are {known}")
+    name = document.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError("workload.name", "give the workload a name")
+    help_text = str(document.get("help", ""))
+    if "command" in document:
+        command = _command(document["command"])
+        return Workload(
+            name=name,
+            help=help_text,
+            command=command,
+            timeout_seconds=command.timeout_seconds,
+            settle="none",
+            scale=_integer(document.get("scale", 1), "workload.scale"),
+        )
+    fields: dict[str, Any] = {
+        key: _integer(document[key], f"workload.{key}") for key in _INTEGERS if key in document
+    }
+    benchmarks = _texts(document.get("benchmarks", ["fillrandom"]), "workload.benchmarks")
+    measured = _texts(document.get("measured", list(benchmarks)), "workload.measured")
+    for benchmark in measured:
+        if benchmark not in benchmarks:
+            raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
+    return Workload(
+        name=name,
+        help=help_text,
+        benchmarks=benchmarks,
+        measured=measured,
+        settle=_settle(document.get("settle", "wait")),
+        compression_ratio=_share(document.get("compression_ratio", 0.5)),
+        flags=_flags(document.get("flags", {})),
+        timeout_seconds=_seconds(document.get("timeout_seconds", 600), "workload"),
+        **fields,
+    )
+
+
+def workload_document(workload: Workload) -> dict[str, Any]:
+    """The document that defines a workload: the inverse of ``workload_from_document``."""
+    document: dict[str, Any] = {"name": workload.name, "help": workload.help}
+    if workload.command:
+        command = {
+            "argv": list(workload.command.argv),
+            "timeout_seconds": workload.command.timeout_seconds,
+        }
+        return {**document, "scale": workload.scale, "command": command}
+    document |= {key: getattr(workload, key) for key in _INTEGERS}
+    return document | {
+        "benchmarks": list(workload.benchmarks),
+        "measured": list(workload.measured),
+        "compression_ratio": workload.compression_ratio,
+        "settle": workload.settle,
+        "flags": dict(workload.flags),
+        "timeout_seconds": workload.timeout_seconds,
+    }
+
+
+def _integer(given: object, field: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InputError(field, f"{given!r} is not a whole number of at least 1")
+    return given
+
+
+def _seconds(given: object, where: str) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1e7:
+        raise InputError(f"{where}.timeout_seconds", f"{given!r} is not a number of seconds")
+    return float(given)
+
+
+def _share(given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
+    return float(given)
+
+
+def _texts(given: object, field: str) -> tuple[str, ...]:
+    if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
+        raise InputError(field, "write a list of texts, at least one")
+    for text in given:
+        if not text or "," in text or text != text.strip():
+            raise InputError(field, f"{text!r} is not the name of one benchmark")
+    return tuple(given)
+
+
+def _settle(given: object) -> Settle:
+    if given not in ("wait", "flush", "none"):
+        raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
+    return given
+
+
+def _flags(given: object) -> tuple[tuple[str, Value], ...]:
+    if not isinstance(given, dict):
+        raise InputError("workload.flags", "write a table [flags] of flag = value")
+    for name, value in given.items():
+        if not name.isidentifier():
+            raise InputError(f"flags.{name}", "is not the name of a flag; leave out the dashes")
+        if name in _OWN_FLAGS:
+            raise InputError(f"flags.{name}", "is set by Rocktune; use the workload's own fields")
+        if not isinstance(value, bool | int | float | str):
+            raise InputError(f"flags.{name}", "write a text, a number, true or false")
+    return tuple(sorted(given.items()))
+
+
+def _command(given: object) -> Command:
+    if not isinstance(given, dict):
+        raise InputError("workload.command", "write a table [command] with argv")
+    for key in given:
+        if key not in ("argv", "timeout_seconds"):
+            raise InputError(f"command.{key}", "is unknown; known are argv, timeout_seconds")
+    argv = given.get("argv")
+    if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
+        raise InputError("command.argv", "write a list of texts: the program and its arguments")
+    if any("\0" in argument for argument in argv) or not argv[0]:
+        raise InputError("command.argv", "has an empty program or a NUL character")
+    return Command(
+        argv=tuple(argv), timeout_seconds=_seconds(given.get("timeout_seconds", 600), "command")
+    )
