@@ -1,0 +1,1 @@
+"""From measured trials to knowledge: arrays in, results out; nothing here knows what is tuned."""

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.design import FeatureMatrix, measured_rows
+
+VALUES = np.arange(12.0).reshape(3, 4)
+OWNER = np.array([0, 1, 1, 0])
+
+
+def matrix(values=VALUES, names=("a", "b"), owner=OWNER):
+    return FeatureMatrix(values=values, names=names, owner=owner)
+
+
+@st.composite
+def matrices(draw):
+    n_parameters = draw(st.integers(1, 6))
+    more = draw(st.lists(st.integers(0, n_parameters - 1), max_size=6))
+    owner = np.array(draw(st.permutations([*range(n_parameters), *more])))
+    n_trials = draw(st.integers(1, 8))
+    values = np.random.default_rng(draw(st.integers(0, 99))).random((n_trials, owner.size))
+    return matrix(values, tuple(f"p{i}" for i in range(n_parameters)), owner)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"values": np.zeros(4)}, "2 dimensions"),
+        ({"owner": np.array([0, 1, 1])}, "4 columns"),
+        ({"owner": np.array([0.0, 1.0, 1.0, 0.0])}, "integers"),
+        ({"owner": np.array([0, 1, 2, 0])}, r"0\.\.1"),
+        ({"owner": np.array([0, 1, -1, 0])}, r"0\.\.1"),
+        ({"owner": np.array([0, 0, 0, 0])}, "'b' owns no column"),
+        ({"names": ("a", "a")}, "differ"),
+        ({"values": np.where(VALUES == 5, np.inf, VALUES)}, "infinite"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(change, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        matrix(**change)
+
+
+def test_a_parameter_that_is_not_active_may_be_nan():
+    assert matrix(np.where(VALUES == 5, np.nan, VALUES)).n_trials == 3
+
+
+def test_columns_are_summed_to_their_parameter():
+    assert matrix().sum_columns(np.array([1.0, 10.0, 100.0, 1000.0])).tolist() == [1001.0, 110.0]
+
+
+@given(matrices())
+def test_summing_loses_nothing(features):
+    parts = np.arange(1.0, features.owner.size + 1)
+    total = features.sum_columns(parts)
+    assert total.shape == (features.n_parameters,)
+    assert total.sum() == pytest.approx(parts.sum())
+
+
+def test_sums_need_one_importance_a_column():
+    with pytest.raises(ValueError, match="expected 4"):
+        matrix().sum_columns(np.ones(2))
+
+
+def test_all_columns_of_a_parameter_move_together():
+    permuted = matrix().permute(1, np.array([2, 0, 1]))
+    assert permuted.tolist() == [[0, 9, 10, 3], [4, 1, 2, 7], [8, 5, 6, 11]]
+    assert VALUES[0].tolist() == [0, 1, 2, 3]  # the original is not touched
+
+
+@given(matrices(), st.data())
+def test_a_permutation_keeps_other_columns_and_rows_within(features, data):
+    parameter = data.draw(st.integers(0, features.n_parameters - 1))
+    order = np.array(data.draw(st.permutations(range(features.n_trials))))
+    permuted = features.permute(parameter, order)
+    mine = features.owner == parameter
+    np.testing.assert_array_equal(permuted[:, ~mine], features.values[:, ~mine])
+    np.testing.assert_array_equal(permuted[:, mine], features.values[order][:, mine])
+
+
+def test_rows_are_chosen_by_mask_or_index():
+    for chosen in (np.array([True, False, True]), np.array([0, 2])):
+        assert matrix().rows(chosen).values[:, 0].tolist() == [0, 8]
+
+
+def test_measured_rows_are_those_with_a_number():
+    assert measured_rows(matrix(), [1.0, np.nan, 2]).tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="3 trials"):
+        measured_rows(matrix(), [1.0])
+    with pytest.raises(ValueError, match="infinite"):
+        measured_rows(matrix(), [1.0, np.inf, 2.0])
