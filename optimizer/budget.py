@@ -1,0 +1,87 @@
+"""How a job's runs are divided: baseline, exploration, choice of the winner, proof."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+LEAST_TRIALS = 12
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Runs of the benchmark by purpose; together ``trials``.
+
+    Attributes:
+        trials: All runs that the job makes.
+        first: Runs of the baseline at the start.
+        repeat_every: After so many exploring trials the baseline is measured again.
+        exploring: Runs between the first baselines and the confirmation: new configurations and
+            the repeated baselines among them.
+        candidates: How many of the best are measured again.
+        rounds: How often each of them, in turn with the baseline.
+        pairs: Runs of the winner, and as many of the baseline, that prove it.
+    """
+
+    trials: int
+    first: int
+    repeat_every: int
+    exploring: int
+    candidates: int
+    rounds: int
+    pairs: int
+
+    @property
+    def explore(self) -> int:
+        """How many new configurations are sampled and searched."""
+        configurations, left = 0, self.exploring
+        while left:
+            block = min(self.repeat_every, left)
+            configurations, left = configurations + block, left - block
+            left -= self.baseline_due(block, left)
+        return configurations
+
+    def baseline_due(self, since: int, left: int) -> bool:
+        """Whether the baseline is measured next.
+
+        Args:
+            since: New configurations since its last run.
+            left: Exploring runs that are left; the last is never spent on the baseline.
+        """
+        return since >= self.repeat_every and left >= 2
+
+    @property
+    def select_runs(self) -> int:
+        """Runs that choose the winner."""
+        return (self.candidates + 1) * self.rounds if self.candidates > 1 else 0
+
+    @property
+    def confirm_runs(self) -> int:
+        """Runs of the whole confirmation."""
+        return self.select_runs + 2 * self.pairs
+
+
+def divide(trials: int) -> Plan:
+    """Divides a budget.
+
+    Every run that proves is one that does not explore: about a quarter of a small budget goes
+    into confirmation, and a vanishing share of a large one.
+
+    Raises:
+        ValueError: Fewer than ``LEAST_TRIALS``.
+    """
+    if trials < LEAST_TRIALS:
+        raise ValueError(f"a job needs at least {LEAST_TRIALS} trials, not {trials}")
+    pairs = min(max(trials // 12, 3), 8)
+    candidates = 1 if trials < 24 else 3 if trials < 200 else 5
+    rounds = 1 if trials < 48 else 2 if trials < 200 else 3
+    first = 2 if trials < 24 else 3
+    select = (candidates + 1) * rounds if candidates > 1 else 0
+    free = trials - first - select - 2 * pairs
+    repeat_every = max(10, trials // 10)
+    return Plan(trials, first, repeat_every, free, candidates, rounds, pairs)
+
+
+def trials_in(minutes: float, seconds_per_trial: float) -> int:
+    """How many trials fit into a time, at least ``LEAST_TRIALS``."""
+    return max(LEAST_TRIALS, math.floor(minutes * 60 / max(seconds_per_trial, 1e-3)))

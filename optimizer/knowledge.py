@@ -1,0 +1,110 @@
+"""What the history teaches: trials made comparable, and which parameters matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from models.design import FeatureMatrix
+from models.groups import group_labels
+from models.ranking import Ranking, rank_parameters
+from optimizer.baseline import CLOCKS, Baseline, summarise
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.encoding import encode_columns
+from sampler.outcome import TrialState
+
+_COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
+
+
+def baseline_of(history: History) -> Baseline:
+    """The baseline over all its runs, those of the confirmation included.
+
+    Raises:
+        ValueError: None has ended well.
+    """
+    return summarise([trial for trial in history if trial.is_baseline])
+
+
+def comparable(
+    problem: Problem, history: History, trials: Iterable[Trial]
+) -> list[tuple[float, Trial]]:
+    """Finished trials with their fitness, clocks corrected for drift; in the given order."""
+    baseline = baseline_of(history)
+    return [
+        (
+            problem.objective.rank_value(
+                baseline.corrected(trial.metrics, trial.started_at), baseline.metrics
+            ),
+            trial,
+        )
+        for trial in trials
+        if trial.state in _COMPARABLE
+    ]
+
+
+def best_first(
+    problem: Problem, history: History, trials: Iterable[Trial]
+) -> list[tuple[float, Trial]]:
+    """The same, the fittest first; equal ones by number."""
+    return sorted(comparable(problem, history, trials), key=lambda p: (-p[0], p[1].number))
+
+
+def ranking_of(problem: Problem, history: History) -> Ranking:
+    """Which parameters matter, learned from the drawn trials (the paper's sections 3.2 to 3.4).
+
+    Searched trials are left out: they crowd around good places, which the analysis of variance
+    would mistake for effects.
+    """
+    drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
+    finished = tuple(trial.number for trial in drawn if trial.state is not TrialState.RUNNING)
+    return _ranking(_Key(problem, history, finished))
+
+
+class _Key:
+    """Names a ranking by what it was learned from, so that it is learned once."""
+
+    def __init__(self, problem: Problem, history: History, numbers: tuple[int, ...]) -> None:
+        self.problem, self.history, self.numbers = problem, history, numbers
+        digests = tuple(history[number].digest for number in numbers)
+        self._identity = (id(problem), id(history), numbers, digests)
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._identity == other._identity
+
+
+@lru_cache(maxsize=4)
+def _ranking(key: _Key) -> Ranking:
+    problem, history = key.problem, key.history
+    trials = [history[n] for n in key.numbers if history[n].state in _COMPARABLE]
+    baseline = baseline_of(history)
+    configurations = [trial.features for trial in trials]
+    values, owner = encode_columns(problem.space, configurations)
+    features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
+    measured = [baseline.corrected(trial.metrics, trial.started_at) for trial in trials]
+    targets = {
+        term.metric: np.array([_target(metrics, term.metric) for metrics in measured])
+        for term in problem.objective.terms
+    }
+    groups = {
+        p.name: group_labels(
+            [configuration.get(p.name) for configuration in configurations],
+            special=[value for value in p.special if not isinstance(value, str)],
+        )
+        for p in problem.space.parameters
+    }
+    return rank_parameters(features, targets, groups, seed=problem.seed, top_k=problem.search.top)
+
+
+def _target(metrics: Mapping[str, float], name: str) -> float:
+    # A metric that a cut-off trial lacks is unknown; its time and rate are bounds and still teach.
+    value = metrics.get(name, float("nan"))
+    # Clocks have a long tail: on a plain scale a few slow trials would be all that is learned.
+    return math.log(value) if name in CLOCKS and value > 0 else value

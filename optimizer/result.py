@@ -1,0 +1,209 @@
+"""A job's result as a document: schema 1 of result.json, which tools outside rely on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from models.ranking import MetricRanking, Ranking
+from optimizer.baseline import Baseline
+from optimizer.knowledge import baseline_of, comparable, ranking_of
+from optimizer.objective import pareto_front
+from optimizer.problem import Problem
+from optimizer.trial import Purpose, Trial
+from optimizer.tuning import Conclusion
+from sampler.outcome import TrialState
+
+SCHEMA = 1
+_COUNTED = (
+    TrialState.DONE,
+    TrialState.FAILED,
+    TrialState.TIMED_OUT,
+    TrialState.CENSORED,
+    TrialState.INFEASIBLE,
+    TrialState.LOST,
+)
+
+
+def result_document(
+    problem: Problem,
+    conclusion: Conclusion,
+    *,
+    job: Mapping[str, Any],
+    environment: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole result.
+
+    Medians and changes are those of the proof's fresh runs. Nothing is rounded, and what is
+    unknown is null.
+
+    Args:
+        problem: What was tuned.
+        conclusion: How it came out.
+        job: The specification.
+        environment: The machine and the RocksDB.
+    """
+    history, verdict = conclusion.history, conclusion.verdict
+    baseline = baseline_of(history)
+    ranking = ranking_of(problem, history)
+    counts = Counter(trial.state for trial in history)
+    return {
+        "schema": SCHEMA,
+        "job": job,
+        "environment": environment,
+        "baseline": {
+            "metrics": dict(verdict.baseline if verdict else baseline.metrics),
+            "runs": verdict.pairs if verdict else baseline.runs,
+            "configuration": dict(problem.space.default_configuration()),
+            "noise": _noise(baseline),
+        },
+        "best": _best(problem, conclusion),
+        "verdict": _verdict(conclusion),
+        "parameters": _parameters(problem, ranking),
+        "forest": {name: _forest(metric) for name, metric in ranking.metrics.items()},
+        "pareto": _pareto(problem, conclusion),
+        "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
+        "time": _time(list(history)),
+    }
+
+
+def _best(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+    verdict, winner = conclusion.verdict, conclusion.winner
+    if verdict is None or winner is None or not verdict.confirmed:
+        return None
+    return {
+        "trial": winner,
+        "configuration": dict(conclusion.history[winner].configuration),
+        "metrics": dict(verdict.winner),
+        "fitness": verdict.fitness,
+        "terms": problem.objective.gains(verdict.winner, verdict.baseline),
+        "confirmed": verdict.confirmed,
+        "runs": verdict.pairs,
+        "change": {
+            name: {"percent": c.percent, "low": c.low, "high": c.high, "p": c.p}
+            for name, c in verdict.changes.items()
+        },
+    }
+
+
+def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
+    """The deciding test, passed or not, with the candidate that it was about."""
+    verdict = conclusion.verdict
+    if verdict is None:
+        return None
+    return {
+        "trial": conclusion.winner,
+        "confirmed": verdict.confirmed,
+        "fitness": verdict.fitness,
+        "low": verdict.low,
+        "high": verdict.high,
+        "p": verdict.p,
+        "pairs": verdict.pairs,
+        "why": verdict.why,
+        "metrics": dict(verdict.winner),
+        "change": {
+            name: {"percent": c.percent, "low": c.low, "high": c.high, "p": c.p}
+            for name, c in verdict.changes.items()
+        },
+    }
+
+
+def _noise(baseline: Baseline) -> dict[str, Any]:
+    return {
+        name: {
+            "spread": noise.spread,
+            "drift_p": noise.drift_p,
+            "drifting": noise.drifting,
+            "range": list(noise.range) if noise.range else None,
+        }
+        for name, noise in baseline.noise.items()
+    }
+
+
+def _parameters(problem: Problem, ranking: Ranking) -> list[dict[str, Any]]:
+    index = {name: i for i, name in enumerate(ranking.names)}
+    rows = []
+    for rank, name in enumerate(ranking.order, start=1):
+        place = index[name]
+        parameter = problem.space.by_name[name]
+        rows.append(
+            {
+                "name": name,
+                "rank": rank,
+                "share": float(ranking.importance[place]),
+                "workload_factor": parameter.section == "workload",
+                "searched": name not in problem.space.unsearched,
+                "importance": {
+                    metric: _importance(found, place)
+                    for metric, found in ranking.metrics.items()
+                    if found.importance is not None
+                },
+                "anova": {
+                    metric: _anova(found, name) for metric, found in ranking.metrics.items()
+                },
+            }
+        )
+    return rows
+
+
+def _importance(metric: MetricRanking, place: int) -> dict[str, Any]:
+    importance, stability = metric.importance, metric.stability
+    assert importance is not None
+    found: dict[str, Any] = {
+        "mdi": float(importance.mdi[place]),
+        "permutation": float(importance.permutation_mean[place]),
+        "permutation_std": float(importance.permutation_std[place]),
+    }
+    if stability is not None:
+        found |= {
+            "rank_low": float(stability.rank_low[place]),
+            "rank_high": float(stability.rank_high[place]),
+            "top_k_frequency": float(stability.top_k_frequency[place]),
+        }
+    return found
+
+
+def _anova(metric: MetricRanking, name: str) -> dict[str, Any]:
+    test = metric.anova[name]
+    return {
+        "f": test.f,
+        "p": test.p,
+        "p_holm": metric.p_holm[name],
+        "eta_squared": test.eta_squared,
+        "groups": [
+            {"label": label, "mean": float(mean), "size": int(size)}
+            for label, mean, size in zip(test.labels, test.means, test.sizes, strict=True)
+        ],
+    }
+
+
+def _forest(metric: MetricRanking) -> dict[str, Any]:
+    forest, stability = metric.forest, metric.stability
+    return {
+        "r2": forest.r2_split if forest else None,
+        "r2_cross_validated": forest.r2_cross_validated if forest else None,
+        "r2_cross_validated_std": forest.r2_cross_validated_std if forest else None,
+        "trials": forest.n_trials if forest else 0,
+        "kendall_tau": stability.kendall_tau if stability else None,
+    }
+
+
+def _pareto(problem: Problem, conclusion: Conclusion) -> list[int]:
+    """The trials that no other beats in every term, by number."""
+    candidates = conclusion.history.of(Purpose.CANDIDATE)
+    points = {trial.number: trial.metrics for trial in candidates if trial.done}
+    return sorted(pareto_front(points, problem.objective.terms))
+
+
+def _time(trials: list[Trial]) -> dict[str, float]:
+    started = [trial.started_at for trial in trials if trial.started_at]
+    finished = [trial.finished_at for trial in trials if trial.finished_at]
+    wall = (max(finished) - min(started)).total_seconds() if started and finished else 0.0
+    return {"wall_seconds": wall, "bench_seconds": sum(t.bench_seconds for t in trials)}
+
+
+def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, float]:
+    """The fitness of each finished trial, clocks corrected for drift, as the search saw it."""
+    history = conclusion.history
+    return {trial.number: value for value, trial in comparable(problem, history, history)}

@@ -1,0 +1,183 @@
+"""What a job does next: a pure function of its history, so that it can stop and go on anywhere."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left
+from collections.abc import Mapping
+
+from optimizer.budget import Plan
+from optimizer.history import History
+from optimizer.knowledge import baseline_of, best_first
+from optimizer.problem import Problem
+from optimizer.strategy import Strategy
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.errors import InputError
+from sampler.outcome import TrialState
+from sampler.parameter import Value
+from sampler.space import digest
+
+BASELINE_TRIAL = 1
+
+
+def next_trial(
+    problem: Problem, plan: Plan, strategy: Strategy, history: History, *, hurry: bool = False
+) -> Trial | None:
+    """The next trial to run; None when the job has none left.
+
+    Args:
+        problem: What is tuned.
+        plan: How the budget is divided.
+        strategy: Proposes new configurations.
+        history: The trials so far, all ended.
+        hurry: Time is nearly up: explore no more, confirm.
+
+    Raises:
+        InputError: The baseline cannot be measured.
+    """
+    first = _first_baselines(problem, plan, history)
+    if first:
+        return first
+    confirming = history.numbers(Purpose.SELECT) or history.numbers(Purpose.PROVE)
+    if not confirming and not hurry:
+        exploring = _exploring(problem, plan, strategy, history)
+        if exploring:
+            return exploring
+    return _confirming(problem, plan, history)
+
+
+def _first_baselines(problem: Problem, plan: Plan, history: History) -> Trial | None:
+    runs = history.of(Purpose.BASELINE, Phase.BASELINE)
+    if runs and not any(run.done for run in runs) and len(runs) >= min(plan.first, 2):
+        said = (runs[-1].failure or "no reason was given").splitlines()[-1]
+        raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
+    if len(runs) >= plan.first:
+        return None
+    why = f"run {len(runs) + 1} of {plan.first}: what every trial is compared with"
+    return _baseline(problem, history, Phase.BASELINE, why)
+
+
+def _exploring(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> Trial | None:
+    explored = history.numbers(Purpose.CANDIDATE)
+    baselines = history.numbers(Purpose.BASELINE)
+    repeats = len(baselines) - len(history.numbers(Purpose.BASELINE, Phase.BASELINE))
+    left = plan.exploring - len(explored) - repeats
+    if left <= 0:
+        return None
+    since = len(explored) - bisect_left(explored, baselines[-1])
+    if plan.baseline_due(since, left):
+        phase = history[explored[-1]].phase
+        return _baseline(problem, history, phase, "again, to see noise and drift")
+    number = history.next_number
+    proposal = strategy.propose(problem, history, number=number, explore=plan.explore)
+    if proposal is None:
+        return None
+    return Trial(
+        number=number,
+        phase=proposal.phase,
+        purpose=Purpose.CANDIDATE,
+        seed=problem.seed_of(number),
+        configuration=proposal.configuration,
+        digest=digest(proposal.configuration),
+        point=proposal.point,
+        why=proposal.why,
+        based_on=history.finished,
+    )
+
+
+def _confirming(problem: Problem, plan: Plan, history: History) -> Trial | None:
+    candidates = candidates_of(problem, plan, history)
+    if not candidates:
+        return None
+    select = history.of(Purpose.SELECT)
+    if len(select) < plan.select_runs and len(candidates) > 1:
+        order = _in_turn(problem, [BASELINE_TRIAL, *candidates], len(select))
+        made = len(select) // (len(candidates) + 1)
+        rounds = f"round {1 + made} of {plan.rounds}"
+        if made < plan.rounds:
+            return _again(
+                problem, history, order, Purpose.SELECT, f"{rounds}: choosing the winner"
+            )
+    winner = winner_of(problem, plan, history)
+    prove = history.of(Purpose.PROVE)
+    if winner is None or len(prove) >= 2 * plan.pairs:
+        return None
+    subject = _in_turn(problem, [BASELINE_TRIAL, winner], len(prove))
+    why = f"pair {1 + len(prove) // 2} of {plan.pairs}: trial {winner} against the baseline"
+    return _again(problem, history, subject, Purpose.PROVE, why)
+
+
+def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
+    """The numbers of the best few explored trials, the fittest first.
+
+    Judged by the baseline as it was known when exploration ended, so that the choice does not
+    change while it is confirmed.
+    """
+    known = History(t for t in history if t.purpose in (Purpose.BASELINE, Purpose.CANDIDATE))
+    ranked = best_first(problem, known, known.of(Purpose.CANDIDATE))
+    done = [trial.number for _, trial in ranked if trial.state is TrialState.DONE]
+    return done[: plan.candidates]
+
+
+def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
+    """The candidate with the best mean fitness over the choosing runs; None if there is none."""
+    candidates = candidates_of(problem, plan, history)
+    select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
+    if not candidates or not history.of(Purpose.SELECT):
+        return candidates[0] if candidates else None
+    baseline = baseline_of(History(t for t in history if t.purpose is not Purpose.PROVE))
+    best: tuple[float, int] | None = None
+    for number in candidates:
+        runs = [trial.metrics for trial in select if trial.subject == number]
+        if len(runs) < plan.rounds:
+            continue  # it failed when measured again
+        mean = sum(problem.objective.rank_value(r, baseline.metrics) for r in runs) / len(runs)
+        if best is None or mean > best[0]:
+            best = (mean, number)
+    return best[1] if best else None
+
+
+def _in_turn(problem: Problem, subjects: list[int], made: int) -> int:
+    """Whose turn it is: each once a round, in an order drawn anew for every round."""
+    turn = made // len(subjects)
+    order = random.Random(f"{problem.seed}/{sorted(subjects)}/{turn}").sample(
+        subjects, len(subjects)
+    )
+    return order[made % len(subjects)]
+
+
+def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Trial:
+    number = history.next_number
+    configuration = problem.space.default_configuration()
+    return _measure(
+        problem, history, number, phase, Purpose.BASELINE, configuration, BASELINE_TRIAL, why
+    )
+
+
+def _again(problem: Problem, history: History, subject: int, purpose: Purpose, why: str) -> Trial:
+    configuration = history[subject].configuration
+    number = history.next_number
+    return _measure(problem, history, number, Phase.CONFIRM, purpose, configuration, subject, why)
+
+
+def _measure(
+    problem: Problem,
+    history: History,
+    number: int,
+    phase: Phase,
+    purpose: Purpose,
+    configuration: Mapping[str, Value],
+    subject: int,
+    why: str,
+) -> Trial:
+    return Trial(
+        number=number,
+        phase=phase,
+        purpose=purpose,
+        seed=problem.seed_of(number),
+        configuration=configuration,
+        digest=digest(configuration),
+        subject=subject,
+        why=why,
+        based_on=history.finished,
+    )

@@ -1,0 +1,56 @@
+"""Strategies that learn nothing: random, Latin hypercube and Sobol draws of the whole space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.strategy import Proposal, first_new
+from optimizer.trial import Phase, Purpose
+from sampler.draws import Design, draw
+from sampler.latent import Point
+
+_WORDS = {"random": "a random draw", "lhs": "a Latin hypercube's draw", "sobol": "a Sobol draw"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One design through the whole budget."""
+
+    design: Design
+
+    def samples(self, explore: int) -> int:
+        """All of them."""
+        return explore
+
+    def propose(
+        self, problem: Problem, history: History, *, number: int, explore: int
+    ) -> Proposal | None:
+        """The design's next point; see ``Strategy.propose``."""
+        index = sampled(history)
+        if index >= explore:
+            return None
+        return propose_draw(problem, history, self.design, index, number=number, n=explore)
+
+
+def sampled(history: History) -> int:
+    """How many configurations were drawn so far, those in flight included."""
+    return len(history.numbers(Purpose.CANDIDATE, Phase.SAMPLE))
+
+
+def propose_draw(
+    problem: Problem, history: History, design: Design, index: int, *, number: int, n: int
+) -> Proposal | None:
+    """The point ``index`` of a design of ``n``; a random one instead if it was measured before."""
+    names = problem.space.names
+
+    def point(attempt: int) -> Point:
+        chosen: Design = design if attempt == 0 else "random"
+        seed = problem.seed if attempt == 0 else problem.seed_of(number)
+        where = index if attempt == 0 else attempt
+        drawn = draw(chosen, where, n=n, dimensions=len(names), seed=seed)
+        return dict(zip(names, drawn.tolist(), strict=True))
+
+    why = f"{_WORDS[design]}, {index + 1} of {n}"
+    return first_new(problem, history, Phase.SAMPLE, why, point)

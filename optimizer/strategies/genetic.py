@@ -1,0 +1,156 @@
+"""The genetic algorithm of Jin et al. (JIPS 2022), section 4.5, over the top parameters.
+
+Half of the budget is drawn at random and ranked. Then eight random chromosomes over the k most
+important parameters; of each generation the best four survive, two children come from a crossover
+of two survivors, and two chromosomes are wholly new. The other parameters stay at the baseline.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from deap import base, tools
+
+from optimizer.history import History
+from optimizer.knowledge import best_first, comparable, ranking_of
+from optimizer.problem import Problem
+from optimizer.strategies.drawn import propose_draw, sampled
+from optimizer.strategy import Proposal, first_new
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.latent import Point
+
+POPULATION = 8
+SURVIVORS = 4
+CHILDREN = 2
+_STALE_GENERATIONS = 3
+_CROSSOVERS = 20  # attempts at a child that was never measured, before a new chromosome
+
+
+class _Fitness(base.Fitness):  # type: ignore[misc]
+    """One value, to be raised."""
+
+    weights = (1.0,)
+
+
+class _Chromosome(list[float]):
+    """Latent coordinates of the searched parameters, in their order."""
+
+    def __init__(self, genes: Sequence[float]) -> None:
+        super().__init__(genes)
+        self.fitness = _Fitness()
+
+
+@dataclass(frozen=True)
+class Genetic:
+    """Samples, ranks, then evolves."""
+
+    sample_share: float = 0.5
+
+    def samples(self, explore: int) -> int:
+        """Half of them."""
+        return max(1, round(explore * self.sample_share))
+
+    def propose(
+        self, problem: Problem, history: History, *, number: int, explore: int
+    ) -> Proposal | None:
+        """A draw, then a chromosome; see ``Strategy.propose``."""
+        samples = self.samples(explore)
+        if sampled(history) < samples:
+            index = sampled(history)
+            return propose_draw(problem, history, "random", index, number=number, n=samples)
+        searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
+        if samples + len(searched) >= explore or _reached(problem, history, searched):
+            return None
+        genes = searched_parameters(problem, history)
+        if not genes:
+            return None
+        return _chromosome(problem, history, searched, genes, number)
+
+
+def searched_parameters(problem: Problem, history: History) -> tuple[str, ...]:
+    """The k most important parameters, less those that are never searched (the paper's thread)."""
+    ranking = ranking_of(problem, history)
+    top = ranking.order[: problem.search.top]
+    return tuple(name for name in top if name not in problem.space.unsearched)
+
+
+def generation_of(index: int) -> int:
+    """The generation, from 1, of the index-th chromosome that was measured."""
+    return 1 if index < POPULATION else 2 + (index - POPULATION) // (POPULATION - SURVIVORS)
+
+
+def _reached(problem: Problem, history: History, searched: list[Trial]) -> bool:
+    """Whether the search may end before its budget: generations, fitness, or no more progress."""
+    settings = problem.search
+    if settings.generations is not None and generation_of(len(searched)) > settings.generations:
+        return True
+    if settings.fitness is None and not settings.stop_early:
+        return False
+    values = [value for value, _ in comparable(problem, history, searched)]
+    if settings.fitness is not None and max(values, default=-math.inf) >= settings.fitness:
+        return True
+    lately = _STALE_GENERATIONS * (POPULATION - SURVIVORS)
+    return (
+        settings.stop_early
+        and len(values) > lately
+        and values.index(max(values)) < (len(values) - lately)
+    )
+
+
+def _chromosome(
+    problem: Problem, history: History, searched: list[Trial], genes: tuple[str, ...], number: int
+) -> Proposal | None:
+    index = len(searched)
+    generation = generation_of(index)
+    place = index if generation == 1 else (index - POPULATION) % (POPULATION - SURVIVORS)
+    rng = random.Random(problem.seed_of(number))
+    crossed = generation > 1 and place < CHILDREN
+    parents = _survivors(problem, history, searched, genes) if crossed else []
+
+    def point(attempt: int) -> Point:
+        if len(parents) >= 2 and attempt < _CROSSOVERS:
+            values = _child(parents, rng, place)
+        else:
+            values = [rng.random() for _ in genes]
+        return dict(zip(genes, values, strict=True))
+
+    kind = "a child of two survivors" if crossed else "a new chromosome"
+    why = f"generation {generation}: {kind} over {', '.join(genes)}"
+    return first_new(problem, history, Phase.SEARCH, why, point)
+
+
+def _survivors(
+    problem: Problem, history: History, searched: list[Trial], genes: tuple[str, ...]
+) -> list[_Chromosome]:
+    """The best four so far: survivors stay in the population, so none better is ever lost."""
+    ranked = best_first(problem, history, searched)
+    population = []
+    for value, trial in ranked:
+        if trial.point is not None and set(genes) <= trial.point.keys():
+            chromosome = _Chromosome([trial.point[name] for name in genes])
+            chromosome.fitness.values = (value,)
+            population.append(chromosome)
+    best: list[_Chromosome] = tools.selBest(population, SURVIVORS)
+    return best
+
+
+def _child(parents: list[_Chromosome], rng: random.Random, place: int) -> list[float]:
+    mother, father = rng.sample(parents, 2)
+    with _deap_seeded(rng.getrandbits(63)):
+        children = tools.cxUniform(_Chromosome(mother), _Chromosome(father), 0.5)
+    return list(children[place % 2])
+
+
+@contextmanager
+def _deap_seeded(seed: int) -> Iterator[None]:
+    """DEAP draws from the global generator: seed it, and give it back as it was."""
+    state = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(state)

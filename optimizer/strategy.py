@@ -1,0 +1,83 @@
+"""What a strategy is: a pure function from the history to the next configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.trial import Phase
+from sampler.latent import Point
+from sampler.parameter import Value
+from sampler.space import digest
+
+_ATTEMPTS = 1000
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A configuration to measure, and why."""
+
+    phase: Phase
+    point: Point
+    configuration: Mapping[str, Value]
+    why: str
+
+
+class Strategy(Protocol):
+    """Proposes configurations.
+
+    A strategy keeps nothing that cannot be rebuilt from its arguments, so a killed job resumes by
+    reading its trials back, and trials in flight (in the history with state ``running``) need no
+    special care.
+    """
+
+    def samples(self, explore: int) -> int:
+        """How many of ``explore`` new configurations are drawn before the search begins."""
+        ...
+
+    def propose(
+        self, problem: Problem, history: History, *, number: int, explore: int
+    ) -> Proposal | None:
+        """The next configuration.
+
+        Args:
+            problem: What is tuned.
+            history: The trials so far, those in flight included.
+            number: The number that the trial will have; its seed is ``problem.seed_of(number)``.
+            explore: How many new configurations the budget holds in all.
+
+        Returns:
+            A configuration that was never proposed before, or None: there is nothing to add.
+        """
+        ...
+
+
+class PointSource(Protocol):
+    """Gives a point for each attempt, so that one that was measured already can be passed over."""
+
+    def __call__(self, attempt: int) -> Point:
+        """The point of an attempt, counted from 0."""
+        ...
+
+
+def first_new(
+    problem: Problem, history: History, phase: Phase, why: str, points: PointSource
+) -> Proposal | None:
+    """The first of many points whose configuration was never proposed; None if all were.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        phase: The phase of the proposal.
+        why: Its reason.
+        points: Called with 0, 1, 2, ...
+    """
+    for attempt in range(_ATTEMPTS):
+        point = points(attempt)
+        configuration = problem.configuration(point)
+        if digest(configuration) not in history:
+            return Proposal(phase, point, configuration, why)
+    return None

@@ -1,0 +1,105 @@
+"""A trial: one configuration, proposed for a reason and measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+
+from sampler.outcome import Outcome, TrialState
+from sampler.parameter import Value
+
+
+class Phase(StrEnum):
+    """What a job is doing, in the order in which it does it."""
+
+    BASELINE = "baseline"
+    SAMPLE = "sample"
+    RANK = "rank"
+    SEARCH = "search"
+    CONFIRM = "confirm"
+
+
+class Purpose(StrEnum):
+    """Why a trial is measured."""
+
+    BASELINE = "baseline"  # the baseline, at the start and again at intervals
+    CANDIDATE = "candidate"  # a new configuration
+    SELECT = "select"  # confirmation, first part: choose the winner among the best few
+    PROVE = "prove"  # confirmation, second part: winner against baseline on fresh runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One row of a job's history.
+
+    Attributes:
+        number: 1, 2, 3, ... within the job, in the order of proposal.
+        seed: Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
+        configuration: The values asked for, full scale, active parameters only. The baseline's
+            is the baseline itself.
+        digest: ``sampler.space.digest`` of the configuration.
+        point: The latent coordinates that it was decoded from; None for the baseline and for
+            configurations that were given.
+        subject: For the baseline and in confirmation, the number of the trial that first measured
+            the same configuration (a baseline's first trial is its own subject); else None.
+        why: One line: what proposed it and from what.
+        based_on: How many finished trials the proposal was made from.
+        started_at, finished_at: UTC.
+        attempt: 1, or more when a lost trial was run again.
+    """
+
+    number: int
+    phase: Phase
+    purpose: Purpose
+    seed: int
+    configuration: Mapping[str, Value]
+    digest: str
+    point: Mapping[str, float] | None = None
+    subject: int | None = None
+    why: str = ""
+    based_on: int = 0
+    attempt: int = 1
+    state: TrialState = TrialState.RUNNING
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    effective: Mapping[str, Value] | None = None
+    failure: str | None = None
+    warnings: tuple[str, ...] = ()
+    bench_seconds: float = 0.0
+    host: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it measures the baseline, in whatever phase."""
+        return self.subject is not None and self.subject == 1
+
+    @property
+    def done(self) -> bool:
+        """Whether it ended with a whole measurement."""
+        return self.state is TrialState.DONE
+
+    @property
+    def features(self) -> Mapping[str, Value]:
+        """What the models learn from: the values in effect, as far as they are known."""
+        if self.effective is None:
+            return self.configuration
+        return {name: self.effective.get(name, v) for name, v in self.configuration.items()}
+
+    def ended(self, outcome: Outcome, *, host: str, finished_at: datetime) -> Trial:
+        """The same trial with its outcome."""
+        return replace(
+            self,
+            state=outcome.state,
+            metrics=outcome.metrics,
+            counters=outcome.counters,
+            effective=outcome.effective,
+            failure=outcome.failure,
+            warnings=outcome.warnings,
+            bench_seconds=outcome.bench_seconds,
+            host=host,
+            finished_at=finished_at,
+        )

@@ -1,0 +1,197 @@
+"""The tuning run: asks for the next trial, has it measured, keeps it, until none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from optimizer.budget import Plan, divide, trials_in
+from optimizer.confirmation import Pair, Verdict, declared_test, judge
+from optimizer.history import History
+from optimizer.knowledge import baseline_of, ranking_of
+from optimizer.ports import Bench, Progress, TrialLog
+from optimizer.problem import Problem
+from optimizer.standing import Scoreboard
+from optimizer.steps import BASELINE_TRIAL, next_trial, winner_of
+from optimizer.strategy import Strategy
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import TrialState
+
+# A trial is cut off when it takes this many times the baseline's time: such a one cannot win,
+# since its TIME term alone is then below -3000.
+CUTOFF_MULTIPLE = 4.0
+_TICK_SECONDS = 0.25
+_WHY = {
+    Phase.BASELINE: "measure the baseline, what every trial is compared with",
+    Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
+    Phase.RANK: "learn from the draws which parameters matter",
+    Phase.SEARCH: "search the parameters that matter most",
+    Phase.CONFIRM: "measure the best few again, then prove the winner on fresh runs",
+}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may be spent: runs of the benchmark, or minutes. One of the two is set."""
+
+    trials: int | None = None
+    minutes: float | None = None
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How a job came out.
+
+    Attributes:
+        winner: The number of the trial that won the choice; None if no trial ended well.
+        verdict: What the fresh runs say of it; None if there were not enough.
+    """
+
+    history: History
+    plan: Plan
+    winner: int | None
+    verdict: Verdict | None
+
+
+class Tuning:
+    """One job's run, from wherever its log stands to the end."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        budget: Budget,
+        strategy: Strategy,
+        *,
+        log: TrialLog,
+        bench: Bench,
+        progress: Progress,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Binds a problem to its log, its bench and whoever watches."""
+        self._problem, self._budget, self._strategy = problem, budget, strategy
+        self._log, self._bench, self._progress, self._now = log, bench, progress, now
+        self._history = History(log.trials())
+        self._phase: Phase | None = None
+        self._scores = Scoreboard(problem, self._history)
+
+    def run(self) -> Conclusion:
+        """Runs what is left of the job and judges it.
+
+        Raises:
+            InputError: The baseline cannot be measured, or the machine cannot run a trial.
+            LeaseLost: Another controller has taken the job over.
+        """
+        for lost in self._history.unfinished():
+            again = replace(lost, attempt=lost.attempt + 1, state=TrialState.RUNNING)
+            self._enter(lost.phase)
+            self._measure(again)
+        while (trial := self._next()) is not None:
+            self._enter(trial.phase)
+            self._declare(trial)
+            self._measure(trial)
+        return conclude(self._problem, self._plan(), self._history)
+
+    def _next(self) -> Trial | None:
+        if self._ready_to_rank():
+            self._enter(Phase.RANK)
+            ranking_of(self._problem, self._history)
+        return next_trial(
+            self._problem, self._plan(), self._strategy, self._history, hurry=self._hurried()
+        )
+
+    def _ready_to_rank(self) -> bool:
+        """Whether all draws of a strategy that also searches are in."""
+        samples = self._strategy.samples(self._plan().explore)
+        drawn = self._history.numbers(Purpose.CANDIDATE, Phase.SAMPLE)
+        return self._phase is Phase.SAMPLE and 0 < samples <= len(drawn) < self._plan().explore
+
+    def _plan(self) -> Plan:
+        return plan_of(self._budget, self._history)
+
+    def _hurried(self) -> bool:
+        """Whether the minutes that are left are just enough to confirm."""
+        if self._budget.minutes is None or not self._history.finished:
+            return False
+        spent = sum(trial.bench_seconds for trial in self._history)
+        each = spent / self._history.finished
+        return spent + self._plan().confirm_runs * each >= self._budget.minutes * 60
+
+    def _enter(self, phase: Phase) -> None:
+        if phase is self._phase:
+            return
+        self._phase = phase
+        self._log.enter(phase, _WHY[phase])
+        self._progress.phase(phase, _WHY[phase])
+
+    def _declare(self, trial: Trial) -> None:
+        """Writes down the deciding test before the first of its runs."""
+        if trial.purpose is not Purpose.PROVE or self._history.numbers(Purpose.PROVE):
+            return
+        winner = winner_of(self._problem, self._plan(), self._history)
+        assert winner is not None
+        document: dict[str, Any] = declared_test(
+            self._problem.objective, winner, self._plan().pairs
+        )
+        self._log.remember("declared_test", document)
+
+    def _measure(self, trial: Trial) -> None:
+        trial = replace(trial, host=self._bench.name, started_at=self._now())
+        self._log.propose(trial)
+        self._history.put(trial)
+        self._progress.trial_started(trial)
+        self._bench.start(trial, cutoff_seconds=self._cutoff(trial))
+        try:
+            while (outcome := self._bench.wait(_TICK_SECONDS)) is None:
+                self._progress.tick()
+        except BaseException:
+            self._bench.cancel()
+            raise
+        ended = trial.ended(outcome, host=self._bench.name, finished_at=self._now())
+        self._log.finish(ended)
+        self._history.put(ended)
+        self._scores.put(ended)
+        self._progress.trial_ended(ended, self._scores.standing(self._plan().trials))
+
+    def _cutoff(self, trial: Trial) -> float | None:
+        """When to cut a trial off: only new configurations are, and only beside a baseline."""
+        if trial.purpose is not Purpose.CANDIDATE:
+            return None
+        level = baseline_of(self._history).metrics
+        wall = level.get("wall_seconds")
+        if wall is None or "time" not in level:
+            return None
+        # What the process spends beside the load and its settling: start, sleeps, statistics.
+        beside = max(0.0, wall - level["time"])
+        return beside + CUTOFF_MULTIPLE * level["time"] + 1.0
+
+
+def plan_of(budget: Budget, history: History) -> Plan:
+    """The division of the budget; minutes become trials by the baseline's first runs."""
+    if budget.trials is not None:
+        return divide(budget.trials)
+    first = [t for t in history.of(Purpose.BASELINE, Phase.BASELINE) if t.done][:2]
+    if not first or budget.minutes is None:
+        return divide(1000)  # only its first baselines are looked at before they are there
+    seconds = sum(trial.bench_seconds for trial in first) / len(first)
+    return divide(trials_in(budget.minutes, seconds))
+
+
+def conclude(problem: Problem, plan: Plan, history: History) -> Conclusion:
+    """Judges the trials that are there."""
+    winner = winner_of(problem, plan, history)
+    verdict = judge(problem.objective, proof_pairs(history, winner), planned=plan.pairs)
+    return Conclusion(history, plan, winner, verdict)
+
+
+def proof_pairs(history: History, winner: int | None) -> list[Pair]:
+    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
+    prove = history.of(Purpose.PROVE)
+    pairs: list[Pair] = []
+    for first, second in zip(prove[::2], prove[1::2], strict=False):
+        by_subject = {first.subject: first, second.subject: second}
+        theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
+        if theirs and mine and theirs.done and mine.done:
+            pairs.append((theirs.metrics, mine.metrics))
+    return pairs
