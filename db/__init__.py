@@ -1,0 +1,1 @@
+"""What is kept: the tables, their migrations, the jobs and their trials."""

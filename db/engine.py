@@ -1,0 +1,88 @@
+"""Opening the database that ``--db`` names."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import NoReturn
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
+
+from db.address import FIELD, address, place, without_secrets
+from db.transactions import BUSY_SECONDS, arrange_sqlite, writing
+from sampler.errors import InputError
+
+CONNECT_SECONDS = 5
+
+
+def make_engine(given: str | Path | None = None) -> Engine:
+    """Opens a database and proves that it can be used; its tables may still be missing.
+
+    Args:
+        given: A file, ``sqlite:///FILE``, ``postgresql://...``, or None for a file in the user's
+            data folder, which is made.
+
+    Raises:
+        InputError: It cannot be used, and why. No password is ever in the message.
+    """
+    url = address(given)
+    engine = _open_file(url) if url.get_backend_name() == "sqlite" else _open_server(url)
+    try:
+        _prove(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _open_file(url: URL) -> Engine:
+    path = Path(str(url.database))
+    if path.is_dir():
+        raise InputError(FIELD, f"{path} is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"the folder {path.parent} cannot be made ({error.strerror}); name another file"
+        raise InputError(FIELD, problem) from None
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    arrange_sqlite(engine)
+    return engine
+
+
+def _open_server(url: URL) -> Engine:
+    settings: dict[str, str | int] = {"client_encoding": "utf8"}
+    if "connect_timeout" not in url.query:
+        settings["connect_timeout"] = CONNECT_SECONDS
+    if "application_name" not in url.query:
+        settings["application_name"] = "rocktune"
+    # A controller lives for days: connections that a restarted server has dropped are replaced.
+    return create_engine(url, connect_args=settings, pool_pre_ping=True)
+
+
+def _prove(engine: Engine) -> None:
+    try:
+        # On SQLite this takes the write lock, which a read-only file refuses.
+        with writing(engine) as connection:
+            if engine.dialect.name == "postgresql":
+                encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+                if encoding not in ("UTF8", "SQL_ASCII"):
+                    problem = f"{place(engine.url)} is encoded in {encoding}; make one in UTF8"
+                    raise InputError(FIELD, problem)
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        _refuse(engine.url, error)
+
+
+def _refuse(url: URL, error: Exception) -> NoReturn:
+    reason = without_secrets(str(getattr(error, "orig", None) or error), url)
+    if url.get_backend_name() != "sqlite":
+        mend = "check the address, the name and the password, and that the server runs"
+    elif "not a database" in reason:
+        mend = "name another file, or a new one"
+    elif "locked" in reason:
+        mend = "another program holds it; end that one or name another file"
+    else:
+        mend = "name a file in a folder that you may write to"
+    # Without the cause: the driver's own text may hold what was blotted out.
+    raise InputError(FIELD, f"cannot use {place(url)} ({reason}); {mend}") from None

@@ -1,0 +1,18 @@
+"""Runs the steps on the connection that ``db.migrate`` hands over, in its transaction."""
+
+from alembic import context
+
+from db.migrate import REVISION_TABLE
+from db.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=REVISION_TABLE,
+    # SQLite too can undo DDL, once the driver does not begin transactions by itself.
+    transactional_ddl=True,
+    # SQLite cannot alter a column: a drafted step copies the table instead.
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,67 @@
+"""How transactions begin, so that writers wait for each other instead of failing."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+BUSY_SECONDS = 30
+_READING = "rocktune_reading"
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes: committed at the end, rolled back by an exception."""
+    with engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that only reads and makes no writer wait."""
+    with engine.connect() as connection:
+        yield connection.execution_options(**{_READING: True})
+
+
+def arrange_sqlite(engine: Engine) -> None:
+    """Makes every connection of a SQLite engine safe to share between processes."""
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    # The driver must not begin transactions by itself: it would do so with a plain BEGIN, and
+    # only before the first write.
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+    # Readers and the writer do not lock each other out.
+    _switch_to_wal(connection)
+    # In WAL a commit is then in the system's hands without an fsync: it survives kill -9. A power
+    # cut may take the last trials, which are run again, but leaves the file sound.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _switch_to_wal(connection: Any) -> None:
+    # Two processes that open a new file at once would each wait for the other here, so SQLite
+    # fails one of them at once, whatever the busy timeout. The other is done in a moment.
+    deadline = time.monotonic() + BUSY_SECONDS
+    while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _begin(connection: Connection) -> None:
+    # A deferred transaction that reads and then writes fails at once when another has written in
+    # between, whatever the busy timeout. One that takes the write lock first only waits.
+    reads = connection.get_execution_options().get(_READING, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

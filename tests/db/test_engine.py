@@ -1,0 +1,141 @@
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.engine import make_url
+
+from db.engine import make_engine
+from db.job_store import Store
+from db.migrate import upgrade
+from db.transactions import reading, writing
+from sampler.errors import InputError
+
+
+def refusal(given: str | Path) -> str:
+    with pytest.raises(InputError) as refused:
+        make_engine(given)
+    assert refused.value.field == "--db"
+    assert "\n" not in str(refused.value)
+    # What a log would show, causes included, holds no password either.
+    assert "secret" not in "".join(traceback.format_exception(refused.value))
+    return str(refused.value)
+
+
+class TestFiles:
+    def test_a_file_is_made_with_its_folder(self, tmp_path: Path):
+        path = tmp_path / "new" / "folder" / "100% mine.db"
+        engine = make_engine(path)
+        upgrade(engine)
+        assert Store(engine).create_job({}, "d") == 1
+        engine.dispose()
+        assert path.is_file()
+
+    def test_the_connection_is_safe_to_share(self, tmp_path: Path):
+        engine = make_engine(tmp_path / "a.db")
+        with reading(engine) as connection:
+            found = {
+                name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+                for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+            }
+        engine.dispose()
+        assert found == {
+            "journal_mode": "wal",
+            "synchronous": 1,
+            "foreign_keys": 1,
+            "busy_timeout": 30_000,
+        }
+
+    def test_a_new_file_may_be_opened_by_many_at_once(self, tmp_path: Path):
+        barrier = Barrier(8)
+
+        def open_one(path: Path) -> None:
+            barrier.wait()
+            make_engine(path).dispose()
+
+        with ThreadPoolExecutor(8) as threads:
+            for number in range(10):
+                list(threads.map(open_one, [tmp_path / f"{number}.db"] * 8))
+
+    def test_a_file_that_is_no_database(self, tmp_path: Path):
+        path = tmp_path / "notes.txt"
+        path.write_text("these are notes, not a database" * 100)
+        before = path.read_bytes()
+        assert "file is not a database" in refusal(path)
+        assert path.read_bytes() == before
+
+    def test_a_folder(self, tmp_path: Path):
+        assert "is a folder" in refusal(tmp_path)
+
+    def test_a_folder_that_cannot_be_made(self, tmp_path: Path):
+        (tmp_path / "file").write_text("")
+        assert "cannot be made (Not a directory)" in refusal(tmp_path / "file" / "under" / "x.db")
+
+    def test_a_folder_that_cannot_be_written(self):
+        assert "unable to open database file" in refusal("/proc/rocktune.db")
+
+    def test_a_file_that_another_program_holds(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr("db.transactions.BUSY_SECONDS", 0)
+        engine = make_engine(tmp_path / "a.db")
+        with writing(engine):
+            assert "another program holds it" in refusal(tmp_path / "a.db")
+        engine.dispose()
+
+
+class TestServers:
+    def test_one_that_does_not_answer(self):
+        message = refusal("postgresql://ann:secret@127.0.0.1:1/tuning?sslpassword=secret")
+        assert "postgresql://ann@127.0.0.1:1/tuning" in message
+        assert "refused" in message
+
+    def test_one_whose_name_is_unknown(self):
+        assert "cannot use" in refusal("postgresql://ann:secret@nowhere.invalid/tuning")
+
+    @pytest.mark.parametrize("empty_database_url", ["postgresql"], indirect=True)
+    def test_one_that_refuses_the_user(self, empty_database_url: str):
+        url = make_url(empty_database_url).set(username="nobody-known", password="secret")
+        assert "authentication failed" in refusal(url.render_as_string(False))
+
+    @pytest.mark.parametrize("empty_database_url", ["postgresql"], indirect=True)
+    def test_one_that_stores_another_encoding(self, empty_database_url: str):
+        engine = make_engine(empty_database_url)
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql(
+                "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' "
+                "TEMPLATE template0"
+            )
+        url = make_url(empty_database_url).set(database="latin")
+        try:
+            assert "encoded in LATIN1" in refusal(url.render_as_string(False))
+        finally:
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("DROP DATABASE latin")
+            engine.dispose()
+
+
+class TestTransactions:
+    def test_a_reader_sees_one_moment_and_holds_up_no_writer(self, database: Engine):
+        store = Store(database)
+        with reading(database) as connection:
+            count = "SELECT count(*) FROM job"
+            before = connection.exec_driver_sql(count).scalar_one()
+            store.create_job({}, "d")
+            after = connection.exec_driver_sql(count).scalar_one()
+        assert before == 0
+        # PostgreSQL gives each statement its own moment; the rows of one statement agree.
+        assert after == (0 if database.dialect.name == "sqlite" else 1)
+
+    def test_an_exception_undoes_everything(self, database: Engine):
+        def half() -> None:
+            with writing(database) as connection:
+                connection.exec_driver_sql("DELETE FROM job")
+                raise RuntimeError("halfway")
+
+        Store(database).create_job({}, "d")
+        with pytest.raises(RuntimeError, match="halfway"):
+            half()
+        assert len(Store(database).jobs()) == 1

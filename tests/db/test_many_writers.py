@@ -1,0 +1,45 @@
+import random
+from itertools import islice
+
+from writing_process import ended_trial, proposed_trial, started
+
+from db.job_store import Store
+from optimizer.trial import Trial
+from sampler.outcome import TrialState
+
+
+def test_eight_writers_in_two_processes_never_fail(database_url: str, store: Store):
+    jobs = [store.create_job({}, "d") for _ in range(8)]
+    with (
+        started("write", database_url, 50, *jobs[:4]) as one,
+        started("write", database_url, 50, *jobs[4:]) as two,
+    ):
+        for process in (one, two):
+            assert process.stdout is not None
+            assert len(process.stdout.read().split()) == 4 * 50
+        assert [one.wait(), two.wait()] == [0, 0]
+    for job_id in jobs:
+        assert store.trials(job_id) == [ended_trial(number) for number in range(1, 51)]
+
+
+def whole(trial: Trial) -> bool:
+    return trial in (proposed_trial(trial.number), ended_trial(trial.number))
+
+
+def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(database_url: str, store: Store):
+    job_id = store.create_job({}, "d")
+    acknowledged: list[int] = []
+    for seed in range(5):
+        with started("write", database_url, 0, job_id) as writer:
+            assert writer.stdout is not None
+            # The writer runs on while these are read: the kill meets it anywhere in a write.
+            lines = islice(writer.stdout, random.Random(seed).randint(1, 60))
+            acknowledged += map(int, lines)
+            writer.kill()
+            acknowledged += map(int, writer.stdout.read().split())
+        trials = store.trials(job_id)
+        assert [trial.number for trial in trials] == list(range(1, len(trials) + 1))
+        assert all(whole(trial) for trial in trials)
+        done = {trial.number for trial in trials if trial.state is TrialState.DONE}
+        assert done >= set(acknowledged)
+        assert len(trials) - len(acknowledged) <= 5  # at most the one in flight, for each kill

@@ -1,0 +1,138 @@
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, event, inspect
+from writing_process import started
+
+from db.migrate import HEAD, REVISION_TABLE, current, draft, is_current, upgrade
+from db.tables import metadata
+from db.transactions import reading, writing
+from sampler.errors import InputError
+
+
+def config() -> Config:
+    made = Config()
+    made.set_main_option("script_location", "db:migrations")
+    made.set_main_option("path_separator", "newline")
+    return made
+
+
+def table_names(engine: Engine) -> set[str]:
+    with reading(engine) as connection:
+        return set(inspect(connection).get_table_names())
+
+
+def test_the_head_is_the_last_step():
+    assert ScriptDirectory.from_config(config()).get_current_head() == HEAD
+
+
+def test_an_empty_database_is_brought_up_to_date(empty_database: Engine):
+    assert current(empty_database) is None
+    assert not is_current(empty_database)
+    upgrade(empty_database)
+    assert current(empty_database) == HEAD
+    assert is_current(empty_database)
+    assert table_names(empty_database) == {*metadata.tables, REVISION_TABLE}
+
+
+def test_one_that_is_up_to_date_costs_one_query(database: Engine):
+    statements: list[str] = []
+    event.listen(database, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
+    upgrade(database)
+    assert [sql for sql in statements if sql != "BEGIN"] == [
+        f"SELECT version_num FROM {REVISION_TABLE}"
+    ]
+
+
+def test_the_migrations_make_the_tables_that_the_code_knows(database: Engine):
+    with reading(database) as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "version_table": REVISION_TABLE,
+                "compare_type": True,
+                "compare_server_default": True,
+            },
+        )
+        assert compare_metadata(context, metadata) == []
+
+
+def test_a_draft_of_no_change_is_empty(database: Engine, tmp_path: Path):
+    draft(database, "nothing", tmp_path)
+    (written,) = tmp_path.glob("*_nothing.py")
+    text = written.read_text()
+    assert f"down_revision: str | None = '{HEAD}'" in text
+    assert "op." not in text
+
+
+def test_a_step_can_be_undone(database: Engine):
+    with writing(database) as connection:
+        back = config()
+        back.attributes["connection"] = connection
+        command.downgrade(back, "base")
+    assert table_names(database) == {REVISION_TABLE}
+    upgrade(database)
+    assert is_current(database)
+
+
+def test_foreign_keys_are_enforced_after_an_upgrade(tmp_path: Path):
+    from db.engine import make_engine
+
+    engine = make_engine(tmp_path / "a.db")
+    upgrade(engine)
+    with reading(engine) as connection:
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
+    engine.dispose()
+
+
+def test_an_upgrade_that_fails_leaves_nothing(
+    empty_database: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    def stumble(*_: object, **__: object) -> None:
+        raise RuntimeError("stumbled")
+
+    monkeypatch.setattr("alembic.op.create_index", stumble)
+    with pytest.raises(RuntimeError, match="stumbled"):
+        upgrade(empty_database)
+    assert table_names(empty_database) == set()
+    monkeypatch.undo()
+    upgrade(empty_database)
+    assert is_current(empty_database)
+
+
+def test_a_database_of_a_newer_rocktune_is_refused(database: Engine):
+    with writing(database) as connection:
+        connection.exec_driver_sql(f"UPDATE {REVISION_TABLE} SET version_num = '9999'")
+    assert current(database) == "9999"
+    assert not is_current(database)
+    with pytest.raises(InputError, match=r"--db: .* newer Rocktune \(revision 9999\); update"):
+        upgrade(database)
+    assert current(database) == "9999"
+
+
+def test_tables_of_something_else_are_left_alone(empty_database: Engine):
+    with writing(empty_database) as connection:
+        connection.exec_driver_sql("CREATE TABLE job (theirs INTEGER)")
+    with pytest.raises(InputError, match="holds other tables named job"):
+        upgrade(empty_database)
+    assert table_names(empty_database) == {"job"}
+
+
+def test_two_processes_may_upgrade_at_once(empty_database_url: str):
+    with (
+        started("upgrade", empty_database_url) as one,
+        started("upgrade", empty_database_url) as two,
+    ):
+        for process in (one, two):
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in (one, two):
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        assert [one.wait(), two.wait()] == [0, 0]

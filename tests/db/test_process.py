@@ -1,0 +1,79 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from db.process import is_dead, spoken, this_process
+
+FIELDS = ("host", "boot", "namespace", "pid", "start")
+
+
+def like_this_process(**changes: str) -> str:
+    parts = dict(zip(FIELDS, this_process().split(":"), strict=True)) | changes
+    return ":".join(parts.values())
+
+
+def test_this_process_is_alive_and_always_called_the_same():
+    assert this_process() == this_process()
+    assert not is_dead(this_process())
+
+
+def test_another_that_runs_is_alive():
+    fields = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+    assert not is_dead(like_this_process(pid=str(os.getppid()), start=fields[19]))
+
+
+def test_a_number_that_was_used_again_is_not_the_same_process():
+    assert is_dead(like_this_process(start="1"))
+
+
+def test_a_number_that_is_free_is_dead():
+    beyond = int(Path("/proc/sys/kernel/pid_max").read_text()) + 1
+    assert is_dead(like_this_process(pid=str(beyond)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        like_this_process(boot="another-boot", start="1"),
+        like_this_process(namespace="1", start="1"),
+        "host:boot:1:not a number:5",
+        "somebody",
+        "",
+    ],
+)
+def test_what_cannot_be_known_from_here_is_not_called_dead(name: str):
+    assert not is_dead(name)
+
+
+class TestASystemWithoutProc:
+    @pytest.fixture(autouse=True)
+    def no_proc(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def missing(path: Path, *_: object, **__: object) -> None:
+            raise FileNotFoundError(path)
+
+        monkeypatch.setattr(Path, "read_text", missing)
+        monkeypatch.setattr(Path, "stat", missing)
+
+    def test_goes_by_host_and_number(self, monkeypatch: pytest.MonkeyPatch):
+        assert this_process().split(":")[1:3] == ["-", "-"]
+        assert not is_dead(this_process())
+
+        def gone(*_: object) -> None:
+            raise ProcessLookupError
+
+        monkeypatch.setattr(os, "kill", gone)
+        assert is_dead(this_process())
+        assert not is_dead(like_this_process(host="elsewhere"))
+
+    def test_another_users_process_is_alive(self, monkeypatch: pytest.MonkeyPatch):
+        def forbidden(*_: object) -> None:
+            raise PermissionError
+
+        monkeypatch.setattr(os, "kill", forbidden)
+        assert not is_dead(this_process())
+
+
+def test_it_is_spoken_of_by_number_and_host():
+    assert spoken("bench-1:boot:1:4711:99") == "process 4711 on bench-1"
+    assert spoken("somebody") == "somebody"

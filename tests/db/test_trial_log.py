@@ -1,0 +1,266 @@
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, event
+from writing_process import ended_trial, proposed_trial
+
+from db.job_store import Store
+from db.lease import Lease, acquire
+from db.process import this_process
+from db.tables import MAIN_METRICS
+from db.trial_log import StoredTrialLog
+from db.types import safe_text
+from optimizer.ports import TrialLog
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import TrialState
+
+
+class TestTheWayOfATrial:
+    def test_is_proposed_then_finished(self, log: StoredTrialLog):
+        assert log.trials() == []
+        log.propose(proposed_trial(1))
+        assert log.trials() == [proposed_trial(1)]
+        log.finish(ended_trial(1))
+        assert log.trials() == [ended_trial(1)]
+
+    def test_several_may_be_in_flight_and_end_in_any_order(self, log: StoredTrialLog):
+        for number in (3, 1, 2):
+            log.propose(proposed_trial(number))
+        log.finish(ended_trial(3))
+        assert log.trials() == [proposed_trial(1), proposed_trial(2), ended_trial(3)]
+
+    def test_another_log_of_the_job_reads_the_same(
+        self, database: Engine, log: StoredTrialLog, lease: Lease
+    ):
+        log.propose(proposed_trial(1))
+        log.finish(ended_trial(1))
+        assert StoredTrialLog(database, lease).trials() == log.trials()
+
+    def test_jobs_do_not_see_each_other(self, database: Engine, store: Store, log: StoredTrialLog):
+        other_lease = acquire(database, store.create_job({}, "d"), this_process())
+        other = StoredTrialLog(database, other_lease)
+        log.propose(proposed_trial(1))
+        assert other.trials() == []
+        other.propose(proposed_trial(1))
+        other.finish(ended_trial(1))
+        assert log.trials() == [proposed_trial(1)]
+
+    @pytest.mark.parametrize("state", [s for s in TrialState if s is not TrialState.RUNNING])
+    def test_it_may_end_in_any_way(self, log: StoredTrialLog, state: TrialState):
+        ended = replace(ended_trial(1), state=state, metrics={}, failure=f"it was {state}")
+        log.propose(proposed_trial(1))
+        log.finish(ended)
+        assert log.trials() == [ended]
+
+    def test_each_write_takes_three_statements(self, database: Engine, log: StoredTrialLog):
+        statements: list[str] = []
+        event.listen(database, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
+        log.propose(proposed_trial(1))
+        proposing = len(statements)
+        log.finish(ended_trial(1))
+        assert max(proposing, len(statements) - proposing) <= 3
+
+    def test_a_main_metric_is_a_real_column(self, database: Engine, log: StoredTrialLog):
+        log.propose(proposed_trial(2))
+        log.finish(ended_trial(2))
+        with database.connect() as connection:
+            found = connection.exec_driver_sql("SELECT waf, sa, memory FROM trial").one()
+        assert tuple(found) == (3.0, 2.5, None)
+
+
+class TestRunningAgain:
+    @pytest.mark.parametrize("before", [TrialState.LOST, TrialState.RUNNING])
+    def test_a_lost_or_running_trial_is_replaced_whole(
+        self, log: StoredTrialLog, before: TrialState
+    ):
+        log.propose(proposed_trial(1))
+        if before is TrialState.LOST:
+            log.finish(replace(ended_trial(1), state=before, failure="its host died"))
+        again = replace(proposed_trial(5), number=1, attempt=2)
+        log.propose(again)
+        assert log.trials() == [again]
+        log.finish(replace(ended_trial(5), number=1, attempt=2))
+        assert log.trials() == [replace(ended_trial(5), number=1, attempt=2)]
+
+    @pytest.mark.parametrize(
+        "state", [s for s in TrialState if s not in (TrialState.LOST, TrialState.RUNNING)]
+    )
+    def test_an_ended_trial_is_not(self, log: StoredTrialLog, state: TrialState):
+        ended = replace(ended_trial(1), state=state)
+        log.propose(proposed_trial(1))
+        log.finish(ended)
+        with pytest.raises(ValueError, match="trial 1 has ended"):
+            log.propose(replace(proposed_trial(5), number=1, attempt=2))
+        assert log.trials() == [ended]
+
+
+class TestMistakes:
+    def test_finishing_what_was_never_proposed(self, log: StoredTrialLog):
+        with pytest.raises(KeyError, match="trial 4 was never proposed"):
+            log.finish(ended_trial(4))
+        assert log.trials() == []
+
+    def test_finishing_twice(self, log: StoredTrialLog):
+        log.propose(proposed_trial(1))
+        log.finish(ended_trial(1))
+        with pytest.raises(ValueError, match="trial 1 has ended already: done"):
+            log.finish(replace(ended_trial(1), metrics={"waf": 0.1}))
+        assert log.trials() == [ended_trial(1)]
+
+    def test_finishing_an_attempt_that_was_given_up(self, log: StoredTrialLog):
+        log.propose(proposed_trial(1))
+        again = replace(proposed_trial(1), attempt=2)
+        log.propose(again)
+        with pytest.raises(ValueError, match="attempt 2 is in flight, not 1"):
+            log.finish(ended_trial(1))
+        assert log.trials() == [again]
+
+    def test_finishing_without_an_outcome(self, log: StoredTrialLog):
+        log.propose(proposed_trial(1))
+        with pytest.raises(ValueError, match="no outcome"):
+            log.finish(proposed_trial(1))
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"state": TrialState.DONE},
+            {"seed": 2**63},
+            {"seed": -1},
+            {"configuration": {"a": math.nan}},
+            {"point": {"a": math.inf}},
+        ],
+    )
+    def test_proposing_what_cannot_be_kept(self, log: StoredTrialLog, wrong: dict[str, Any]):
+        with pytest.raises(ValueError, match=r"running|63 bits|nan|inf"):
+            log.propose(replace(proposed_trial(1), **wrong))
+        assert log.trials() == []
+
+
+class TestDocuments:
+    def test_are_kept_by_name_and_replaced(self, log: StoredTrialLog):
+        assert log.recall("ranking") is None
+        log.remember("ranking", {"order": ["b", "a"], "r2": 0.5})
+        log.remember("declared_test", {"alpha": 0.05})
+        log.remember("ranking", {"order": ["a", "b"], "r2": None})
+        assert log.recall("ranking") == {"order": ["a", "b"], "r2": None}
+        assert log.recall("declared_test") == {"alpha": 0.05}
+
+    def test_that_are_not_finite_are_refused(self, log: StoredTrialLog):
+        log.remember("ranking", {"r2": 0.5})
+        with pytest.raises(ValueError, match=r"ranking\.r2 is nan"):
+            log.remember("ranking", {"r2": math.nan})
+        assert log.recall("ranking") == {"r2": 0.5}
+
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=20)
+any_value = st.one_of(
+    st.booleans(),
+    st.integers(),
+    st.sampled_from([2**64, 10**30, -(10**400)]),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([1e20, 1e23, 1.7976931348623157e308, 5e-324, -0.0]),
+    any_text,
+)
+moments = st.datetimes(
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))]),
+    min_value=datetime(1970, 1, 2),
+)
+measured = st.dictionaries(st.one_of(st.sampled_from(MAIN_METRICS), any_text), st.floats())
+proposals = st.builds(
+    Trial,
+    number=st.just(0),
+    phase=st.sampled_from(Phase),
+    purpose=st.sampled_from(Purpose),
+    seed=st.integers(0, 2**63 - 1),
+    configuration=st.dictionaries(any_text, any_value),
+    digest=any_text,
+    point=st.none() | st.dictionaries(any_text, st.floats(allow_nan=False, allow_infinity=False)),
+    subject=st.none() | st.integers(1, 10**6),
+    why=any_text,
+    based_on=st.integers(0, 10**6),
+    attempt=st.integers(1, 100),
+    state=st.just(TrialState.RUNNING),
+    metrics=st.just({}),
+    counters=st.just({}),
+    effective=st.none(),
+    failure=st.none(),
+    warnings=st.just(()),
+    bench_seconds=st.just(0.0),
+    host=st.none(),
+    started_at=st.none() | moments,
+    finished_at=st.none(),
+)
+outcomes = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from([s for s in TrialState if s is not TrialState.RUNNING]),
+        "metrics": measured,
+        "counters": measured,
+        "effective": st.none() | st.dictionaries(any_text, any_value),
+        "failure": st.none() | any_text,
+        "warnings": st.lists(any_text, max_size=3).map(tuple),
+        "bench_seconds": st.floats(0, 1e9),
+        "host": st.none() | any_text,
+        "finished_at": st.none() | moments,
+    }
+)
+
+
+def safe(value: Any) -> Any:
+    if isinstance(value, str):
+        return safe_text(value)
+    if isinstance(value, Mapping):
+        return {safe_text(key): safe(item) for key, item in value.items()}
+    return tuple(map(safe_text, value)) if isinstance(value, tuple) else value
+
+
+def without_what_is_not_finite(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in safe(values).items() if math.isfinite(value)}
+
+
+numbers = count(1)
+
+
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(proposed=proposals, outcome=outcomes)
+def test_any_trial_comes_back_as_it_was(
+    log: StoredTrialLog, proposed: Trial, outcome: dict[str, Any]
+):
+    proposed = replace(proposed, number=next(numbers))
+    ended = replace(proposed, **outcome)
+
+    log.propose(proposed)
+    in_flight = log.trials()[-1]
+    log.finish(ended)
+    kept = log.trials()[-1]
+
+    texts = ("digest", "why", "configuration", "point", "effective", "failure", "warnings", "host")
+    assert in_flight == replace(
+        proposed, **{name: safe(getattr(proposed, name)) for name in texts}
+    )
+    expected = replace(
+        ended,
+        **{name: safe(getattr(ended, name)) for name in texts},
+        metrics=without_what_is_not_finite(ended.metrics),
+        counters=without_what_is_not_finite(ended.counters),
+    )
+    assert kept == expected
+    # 1 == 1.0 == True: the types and the order of the options are kept too.
+    assert repr(kept.configuration) == repr(expected.configuration)
+    assert repr(kept.point) == repr(expected.point)
+    assert repr(kept.effective) == repr(expected.effective)
+    for moment in (kept.started_at, kept.finished_at):
+        assert moment is None or moment.tzinfo is UTC
+
+
+def test_it_is_a_trial_log(log: StoredTrialLog):
+    as_the_optimizer_sees_it: TrialLog = log
+    assert as_the_optimizer_sees_it.trials() == []
