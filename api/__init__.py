@@ -1,0 +1,1 @@
+"""How Rocktune is reached over HTTP."""

@@ -1,0 +1,83 @@
+"""`rocktune bench`: measures one configuration."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from cli.exits import Exit
+
+EXAMPLES = """
+Examples:
+
+  rocktune bench                                                the library's defaults
+
+  rocktune bench --set compression_type=zstd --set block_size=16KiB --runs 3
+
+  rocktune bench --baseline OPTIONS.ini --workload load         a file of your own
+"""
+
+
+def bench(
+    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="parameter=value at full scale; repeatable.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
+    ] = None,
+    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    runs: Annotated[int, typer.Option(help="How often.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
+) -> int:
+    """Measures one configuration with the real benchmark, outside of any job."""
+    from rich.console import Console
+
+    from jobs.assembly import assemble
+    from jobs.specification import specify
+    from sampler.catalogue import catalogue
+    from sampler.errors import InputError
+    from sampler.outcome import TrialState
+    from sampler.parameter import Value, parse_value
+    from sampler.runner import LocalRunner
+    from sampler.settings import Settings
+
+    configuration: dict[str, Value] = {}
+    for assignment in assignments or []:
+        name, equals, text = assignment.partition("=")
+        if not equals or name not in catalogue():
+            raise InputError(
+                f"--set {assignment}", "write parameter=value; `rocktune space all` lists them"
+            )
+        configuration[name] = parse_value(catalogue()[name], text, field=f"--set {name}")
+    specification = specify(workload=workload, space="all", baseline=baseline, scale=scale)
+    settings = Settings()
+    assembly = assemble(specification, settings)
+    console = Console(stderr=True)
+    runner = LocalRunner(
+        assembly.benchmark,
+        settings,
+        waiting=lambda holder: console.print(f"waiting: {holder} uses this host"),
+    )
+    failed = False
+    for run in range(1, runs + 1):
+        outcome = runner.run(configuration)
+        failed = failed or outcome.state is not TrialState.DONE
+        if as_json:
+            document = {
+                "run": run,
+                "state": outcome.state.value,
+                "metrics": dict(outcome.metrics),
+                "failure": outcome.failure,
+                "warnings": list(outcome.warnings),
+            }
+            sys.stdout.write(json.dumps(document) + "\n")
+            continue
+        shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
+        typer.echo(f"run {run} {outcome.state.value}: {outcome.failure or shown}")
+        for warning in outcome.warnings:
+            console.print(f"  {warning}", markup=False, highlight=False)
+    return Exit.TOOL_FAILED if failed else Exit.DONE

@@ -1,0 +1,104 @@
+"""`rocktune space`, `workloads`, `objectives`: what there is, and how to write one's own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.exits import Exit
+
+SPACE_EXAMPLES = """
+Examples:
+
+  rocktune space                              all spaces
+
+  rocktune space default                      its parameters, ranges and help
+
+  rocktune space default --toml > mine.toml   a file to change and tune with
+"""
+WORKLOAD_EXAMPLES = """
+Example:
+
+  rocktune workloads load --toml > mine.toml
+"""
+_Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without it, a list.")]
+_Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
+
+
+def space(name: _Name = None, toml: _Toml = False) -> int:
+    """Shows parameter spaces."""
+    from sampler.parameter import Parameter
+    from sampler.space_file import SHIPPED, find_document, load_space, read_document
+
+    def text_of(given: str) -> str:
+        return find_document(given, kind="space", shipped=SHIPPED, package="sampler")
+
+    if name is None:
+        for shipped in SHIPPED:
+            typer.echo(f"{shipped:10} {read_document(text_of(shipped), field=shipped)['help']}")
+        return Exit.DONE
+    chosen = load_space(name)
+    if toml:
+        typer.echo(text_of(name), nl=False)
+        return Exit.DONE
+
+    def span(parameter: Parameter) -> str:
+        if parameter.values:
+            shown = " | ".join(str(value).lower() for value in parameter.values)
+        else:
+            shown = f"{parameter.low:.12g} to {parameter.high:.12g}"
+            if parameter.multiple_of:
+                shown += f" times {parameter.multiple_of}"
+        return shown + "".join(f", or {value}" for value in parameter.special)
+
+    for parameter in chosen.parameters:
+        default = str(chosen.context[parameter.name]).lower()
+        typer.echo(f"{parameter.name}: {span(parameter)} (default {default})")
+        typer.echo(f"    {parameter.help}")
+    for fixed, value in chosen.fixed.items():
+        typer.echo(f"{fixed}: always {str(value).lower()}")
+    return Exit.DONE
+
+
+def workloads(name: _Name = None, toml: _Toml = False) -> int:
+    """Shows workloads."""
+    from sampler.space_file import find_document, read_document
+    from sampler.workload_file import SHIPPED, load_workload, workload_document
+
+    def text_of(given: str) -> str:
+        return find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
+
+    if name is None:
+        for shipped in SHIPPED:
+            typer.echo(f"{shipped:12} {read_document(text_of(shipped), field=shipped)['help']}")
+        return Exit.DONE
+    document = workload_document(load_workload(name))
+    if toml:
+        typer.echo(text_of(name), nl=False)
+        return Exit.DONE
+    for field, value in document.items():
+        typer.echo(f"{field}: {value}")
+    return Exit.DONE
+
+
+def objectives(name: _Name = None, toml: _Toml = False) -> int:
+    """Shows objectives."""
+    from optimizer.objective_file import SHIPPED, load_objective
+    from sampler.space_file import find_document
+
+    if name is None:
+        for shipped in SHIPPED:
+            typer.echo(f"{shipped:10} {load_objective(shipped).help}")
+        return Exit.DONE
+    objective = load_objective(name)
+    if toml:
+        text = find_document(name, kind="objective", shipped=SHIPPED, package="optimizer")
+        typer.echo(text, nl=False)
+        return Exit.DONE
+    typer.echo(objective.help)
+    for term in objective.terms:
+        typer.echo(f"{term.metric}: {term.direction}, weight {term.weight:g}")
+    for limit in objective.limits:
+        typer.echo(f"{limit.metric}: between {limit.at_least:g} and {limit.at_most:g}")
+    return Exit.DONE

@@ -1,0 +1,82 @@
+"""The command `rocktune`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from cli import bench, catalogue, database, tune
+from cli.exits import Exit, complain
+from sampler.errors import InputError
+
+app = typer.Typer(
+    name="rocktune",
+    help="Finds better RocksDB options by experiment, and proves it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Begin with: rocktune tune --minutes 10 --out my-first-tuning",
+)
+app.command("tune", epilog=tune.EXAMPLES)(tune.tune)
+app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
+app.command("space", epilog=catalogue.SPACE_EXAMPLES)(catalogue.space)
+app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads)
+app.command("objectives")(catalogue.objectives)
+db_app = typer.Typer(no_args_is_help=True, help="The database that trials are kept in.")
+db_app.command("upgrade")(database.upgrade)
+app.add_typer(db_app, name="db")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rocktune {version('rocktune')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Shows it.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command and returns its exit status.
+
+    Args:
+        arguments: Without the program's name; None for the process's own.
+    """
+    try:
+        status = app(arguments, prog_name="rocktune", standalone_mode=False)
+        return status if isinstance(status, int) else Exit.DONE
+    except InputError as error:
+        complain(str(error))
+        return Exit.BAD_INPUT
+    except TyperException as error:
+        complain(f"{error.format_message()} (see `rocktune --help`)")
+        return error.exit_code
+    except (Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; say nothing, and let no flush say it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except Exception as error:
+        if "ROCKTUNE_DEBUG" in os.environ:
+            raise
+        kind = type(error).__name__
+        complain(f"failed: {kind}: {error} (set ROCKTUNE_DEBUG=1 for the whole story)")
+        return Exit.TOOL_FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

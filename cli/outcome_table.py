@@ -1,0 +1,84 @@
+"""What a finished job says on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sampler.byte_size import format_bytes
+from sampler.catalogue import catalogue
+
+_MORE = ("memory", "write_p99", "read_p99")
+_BYTES = ("memory",)
+
+
+def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
+    """Prints the table default | best | change with intervals, and what it rests on."""
+    verdict, best = result["verdict"], result["best"]
+    if verdict is None:
+        console.print("No candidate could be measured against the baseline.")
+        return
+    console.print(_table(result))
+    console.print(
+        f"Medians of {verdict['pairs']} fresh runs of each, in turn; changes with 95% intervals.",
+        highlight=False,
+    )
+    if best is None:
+        console.print(
+            f"[bold]Nothing was proven better than the baseline[/bold]: {verdict['why']}.",
+            highlight=False,
+        )
+    else:
+        console.print(
+            f"[bold]Trial {best['trial']} is better[/bold], fitness {best['fitness']:.0f}: "
+            f"{verdict['why']}.",
+            highlight=False,
+        )
+        console.print(_changes(result))
+    top = ", ".join(row["name"] for row in result["parameters"][:5])
+    if any(forest["r2"] is not None for forest in result["forest"].values()):
+        console.print(f"What matters most: {top}.", highlight=False)
+
+
+def _table(result: Mapping[str, Any]) -> Table:
+    verdict = result["verdict"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for title in ("default", "best" if result["best"] else "candidate", "change", "95% interval"):
+        table.add_column(title, justify="right")
+    terms = [row["name"] for row in result["job"]["objective"]["metric"]]
+    for metric in dict.fromkeys([*terms, *_MORE]):
+        change = verdict["change"].get(metric)
+        if change is None:
+            continue
+        table.add_row(
+            metric.upper() if metric in terms else metric,
+            _figure(metric, result["baseline"]["metrics"][metric]),
+            _figure(metric, verdict["metrics"][metric]),
+            f"{change['percent']:+.1f}%",
+            f"{change['low']:+.1f}% to {change['high']:+.1f}%",
+        )
+    return table
+
+
+def _figure(metric: str, value: float) -> str:
+    if metric in _BYTES:
+        return format_bytes(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _changes(result: Mapping[str, Any]) -> Table:
+    baseline, best = result["baseline"]["configuration"], result["best"]["configuration"]
+    known = catalogue()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("option", "default", "best"):
+        table.add_column(title)
+    for name in dict.fromkeys([*best, *baseline]):
+        before, after = baseline.get(name, "inactive"), best.get(name, "inactive")
+        if before != after:
+            factor = name in known and known[name].section == "workload"
+            table.add_row(f"{name} (workload factor)" if factor else name, str(before), str(after))
+    return table

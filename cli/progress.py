@@ -1,0 +1,100 @@
+"""Live progress of a tuning job on standard error."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from optimizer.standing import Standing
+from optimizer.trial import Phase, Trial
+from sampler.outcome import TrialState
+
+
+class TuningProgress:
+    """Shows phase, trials done and failed, the best so far and the time left.
+
+    On a terminal a live bar; elsewhere (a log, cron) a line for each phase and each tenth of the
+    job, so that a log can be read later.
+    """
+
+    def __init__(self, console: Console, total: int | None) -> None:
+        """``total``: trials in all, None while they are not known."""
+        self._console, self._total = console, total
+        self._live = console.is_terminal
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.fields[failed]}"),
+            TextColumn("{task.fields[best]}"),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            disable=not self._live,
+        )
+        self._task: TaskID = self._bar.add_task(
+            "starting", total=total or 1, failed="", best="", left=""
+        )
+        self._told = -1
+
+    def __enter__(self) -> TuningProgress:
+        """Begins to show."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leaves the terminal as it was."""
+        self._bar.stop()
+
+    def phase(self, phase: Phase, why: str) -> None:
+        """The job entered a phase."""
+        self._bar.update(self._task, description=phase.value)
+        self._console.print(f"[bold]{phase.value}[/bold]: {why}", highlight=False)
+
+    def trial_started(self, trial: Trial) -> None:
+        """A trial begins: shown by the bar alone."""
+
+    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        """A trial ended."""
+        if trial.state not in (TrialState.DONE, TrialState.CENSORED):
+            reason = (trial.failure or "").splitlines()
+            said = reason[-1] if reason else ""
+            self._console.print(
+                f"trial {trial.number} {trial.state.value}: {said}", markup=False, highlight=False
+            )
+        ended = standing.done + standing.failed
+        self._bar.update(
+            self._task,
+            completed=ended,
+            total=standing.total,
+            failed=f"{standing.failed} failed" if standing.failed else "",
+            best=_best(standing),
+            left=f"{_clock(standing.seconds_left)} left",
+        )
+        tenth = 10 * ended // max(standing.total, 1)
+        if not self._live and tenth > self._told:
+            self._told = tenth
+            self._console.print(
+                f"{ended}/{standing.total} trials, {standing.failed} failed, {_best(standing)}, "
+                f"{_clock(standing.seconds_left)} left",
+                highlight=False,
+            )
+
+    def tick(self) -> None:
+        """A moment passed: the bar redraws itself."""
+
+    def waiting(self, holder: str) -> None:
+        """The host is busy."""
+        self._bar.update(self._task, left=f"waiting: {holder} uses this host")
+
+
+def _best(standing: Standing) -> str:
+    if standing.best is None:
+        return "nothing measured yet"
+    number, fitness = standing.best
+    return f"best {fitness:+.0f} (trial {number})"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

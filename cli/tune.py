@@ -1,0 +1,192 @@
+"""`rocktune tune`: one job from the terminal, from the baseline to the OPTIONS file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.exits import Exit, complain
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from jobs.run_job import Finished
+    from jobs.specification import Specification
+
+EXAMPLES = """
+Examples:
+
+  rocktune tune                                   the quick load, a few minutes
+
+  rocktune tune --workload load --trials 400      the paper's load, some hours
+
+  rocktune tune --objective waf --memory 512MiB   fewer writes, with more memory
+
+  rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
+
+  rocktune tune --resume                          goes on where it was stopped
+"""
+
+
+def tune(
+    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
+    objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
+    strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
+    baseline: Annotated[
+        str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Runs of the benchmark in all, at least 12 (default 96).")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Time instead of --trials.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Memtables and block cache, as 512MiB; else the baseline's.")
+    ] = None,
+    scale: Annotated[
+        int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
+    top: Annotated[
+        int, typer.Option(help="Search over so many of the most important parameters.", min=1)
+    ] = 5,
+    stop_early: Annotated[
+        bool, typer.Option("--stop-early", help="Stop searching once it no longer improves.")
+    ] = False,
+    generations: Annotated[
+        int | None, typer.Option(help="Stop the genetic search after so many.", min=1)
+    ] = None,
+    fitness: Annotated[
+        float | None, typer.Option(help="Stop the genetic search once this is reached.")
+    ] = None,
+    db: Annotated[
+        str | None, typer.Option(help="A file or postgresql:// URL; else in your data folder.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
+        "rocktune-out"
+    ),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the newest job of the same kind.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="result.json alone on standard output.")
+    ] = False,
+) -> int:
+    """Tunes RocksDB on this machine and proves the result.
+
+    Exit status: 0 better options were found, 3 nothing better was found, 2 bad input,
+    130 interrupted (go on with --resume).
+    """
+    from db.engine import make_engine
+    from db.migrate import upgrade
+    from jobs.artifacts import require_folder
+    from jobs.specification import specify
+    from optimizer.problem import SearchSettings
+    from sampler.byte_size import parse_bytes
+
+    specification = specify(
+        workload=workload,
+        space=space,
+        objective=objective,
+        strategy=strategy,
+        baseline=baseline,
+        trials=trials,
+        minutes=minutes,
+        memory=None if memory is None else parse_bytes(memory, field="--memory"),
+        scale=scale,
+        seed=seed,
+        search=SearchSettings(
+            top=top, generations=generations, fitness=fitness, stop_early=stop_early
+        ),
+    )
+    require_folder(out)
+    engine = make_engine(db)
+    try:
+        upgrade(engine)
+        finished = _run(engine, specification, resume=resume, out=out)
+        if finished is None:
+            return Exit.INTERRUPTED
+        return _tell(finished, out, as_json=as_json)
+    finally:
+        engine.dispose()
+
+
+def _run(
+    engine: Engine, specification: Specification, *, resume: bool, out: Path
+) -> Finished | None:
+    """The job's outcome; None when it was interrupted."""
+    from rich.console import Console
+
+    from cli.progress import TuningProgress
+    from db.job_store import JobState, Store
+    from db.lease import LeaseHeld
+    from jobs.assembly import assemble
+    from jobs.run_job import finished_job, run_job
+    from sampler.errors import InputError
+    from sampler.settings import Settings
+
+    console = Console(stderr=True)
+    store = Store(engine)
+    earlier = store.newest_job_with(specification.digest()) if resume else None
+    if earlier and earlier.state is JobState.DONE:
+        console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
+        return finished_job(engine, earlier.id)
+    settings = Settings()
+    assembly = assemble(specification, settings)
+    for warning in assembly.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False)
+    job_id = (
+        earlier.id
+        if earlier
+        else store.create_job(specification.document(), specification.digest())
+    )
+    console.print(f"job {job_id}, files go to {out}", markup=False, highlight=False)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with TuningProgress(console, specification.trials) as progress:
+            return run_job(
+                engine,
+                job_id,
+                specification,
+                assembly,
+                settings,
+                progress=progress,
+                waiting=progress.waiting,
+            )
+    except LeaseHeld as held:
+        raise InputError("--resume", f"{held}") from None
+    except KeyboardInterrupt:
+        kept = sum(store.count_trials(job_id).values())
+        complain(
+            f"interrupted; {kept} trials of job {job_id} are kept. "
+            "The same command with --resume goes on"
+        )
+        return None
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
+    """Writes the files and prints what was found."""
+    import json
+
+    from rich.console import Console
+
+    from cli.outcome_table import print_outcome
+    from jobs.artifacts import write_artifacts
+
+    written = write_artifacts(finished, out)
+    if as_json:
+        sys.stdout.write(json.dumps(finished.result, allow_nan=False) + "\n")
+    console = Console(stderr=as_json)
+    print_outcome(console, finished.result)
+    names = " ".join(path.name for path in written)
+    console.print(f"Written to {out}: {names}", markup=False, highlight=False, soft_wrap=True)
+    return Exit.DONE if finished.result["best"] else Exit.NOTHING_BETTER

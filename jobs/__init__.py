@@ -1,0 +1,1 @@
+"""How work gets done: jobs from their specification to their result, on this machine."""

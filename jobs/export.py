@@ -1,0 +1,84 @@
+"""The OPTIONS file that is handed over: at production scale, tried with the real db_bench."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jobs.assembly import Assembly
+from sampler.bench_plan import differences
+from sampler.byte_size import format_bytes
+from sampler.catalogue import catalogue
+from sampler.installed import try_options
+from sampler.options_file import format_options
+from sampler.space import Configuration, memory_bytes
+
+_UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand
+
+
+class ExportRefusedError(RuntimeError):
+    """RocksDB does not take the file, or not as it was meant."""
+
+
+def export_options(assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
+    """Writes the OPTIONS file and lets the real db_bench load it.
+
+    Args:
+        assembly: The job.
+        configuration: The winner, full scale.
+        comments: Lines for the top of the file.
+
+    Returns:
+        Its text. With a benchmark of the user's own there may be no db_bench, and it is not tried.
+
+    Raises:
+        ExportRefusedError: RocksDB refuses it, or a value in effect is not the intended one.
+    """
+    options = assembly.plan.export(configuration)
+    installed = assembly.installed
+    version = installed.version if installed else _UNTRIED_VERSION
+    text = format_options(options, rocksdb_version=version, comments=comments)
+    if installed is None:
+        return text
+    with tempfile.TemporaryDirectory(prefix="rocktune-export-") as folder:
+        tried = try_options(installed.program, text, Path(folder))
+    if tried.options is None:
+        raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}")
+    changed = differences(options, tried.options, catalogue())
+    if changed:
+        raise ExportRefusedError(f"RocksDB {version} changes the file: {'; '.join(changed)}")
+    return text
+
+
+def describe(assembly: Assembly, result: Mapping[str, Any]) -> list[str]:
+    """What the file was tuned for and how sure that is: its comment lines."""
+    best = result["best"]
+    problem, workload = assembly.problem, assembly.problem.workload
+    values = problem.space.complete(best["configuration"])
+    changes = ", ".join(
+        f"{term.metric} {best['change'][term.metric]['percent']:+.1f}% "
+        f"[{best['change'][term.metric]['low']:+.1f}, {best['change'][term.metric]['high']:+.1f}]"
+        for term in problem.objective.terms
+    )
+    lines = [
+        f"Tuned by Rocktune for the workload {workload.name}"
+        + (f" (settle = {workload.settle}, measured at scale 1/{workload.scale})"
+           if workload.command is None else ""),
+        f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
+        f"{best['runs']} fresh runs of each",
+        f"Changes with 95% intervals: {changes}",
+        f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
+    ]  # fmt: skip
+    carried = {
+        parameter.name: values[parameter.name]
+        for parameter in catalogue().values()
+        if not parameter.is_option and parameter.name in best["configuration"]
+    }
+    for name, value in carried.items():
+        if catalogue()[name].section == "deployment":
+            lines.append(f"Set {name} = {value} in the application: no OPTIONS file can hold it")
+        else:
+            lines.append(f"Measured with {name} = {value}, a fact of the workload, not an option")
+    return lines

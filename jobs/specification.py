@@ -1,0 +1,171 @@
+"""What a user asks for: everything that a job needs, as one document."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from optimizer.budget import LEAST_TRIALS
+from optimizer.objective_file import load_objective, objective_document, objective_from_document
+from optimizer.problem import SearchSettings
+from optimizer.strategies import find_strategy
+from sampler.errors import InputError
+from sampler.options_file import parse_options
+from sampler.space_file import SHIPPED, find_document, read_document, space_from_document
+from sampler.workload import Workload
+from sampler.workload_file import load_workload, workload_document, workload_from_document
+
+DEFAULT_TRIALS = 96
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification:
+    """A job as it was asked for, with every file's content in it.
+
+    Attributes:
+        workload, space, objective: Documents as their TOML files would hold them.
+        shipped_space: Whether the space came with Rocktune: then options that the installed
+            RocksDB does not know are left out, where the user's own space is refused.
+        baseline: ``library``, ``db_bench``, or None for the space's own.
+        baseline_options: The text of the user's own OPTIONS file instead.
+        trials, minutes: The budget; one of them is None.
+        memory: Bytes; None: the baseline's.
+        scale: The divisor of byte-sized options; None: the workload's.
+    """
+
+    workload: Mapping[str, Any]
+    space: Mapping[str, Any]
+    objective: Mapping[str, Any]
+    shipped_space: bool
+    strategy: str
+    baseline: str | None
+    baseline_options: str | None
+    trials: int | None
+    minutes: float | None
+    memory: int | None
+    scale: int | None
+    seed: int
+    search: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """The specification as JSON holds it."""
+        return asdict(self)
+
+    def digest(self) -> str:
+        """The same for the same specification, whoever wrote it down."""
+        text = json.dumps(self.document(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def specify(
+    *,
+    workload: str = "load-quick",
+    space: str = "default",
+    objective: str = "paper",
+    strategy: str = "genetic",
+    baseline: str | None = None,
+    trials: int | None = None,
+    minutes: float | None = None,
+    memory: int | None = None,
+    scale: int | None = None,
+    seed: int = 1,
+    search: SearchSettings | None = None,
+) -> Specification:
+    """Reads all that is named and checks it.
+
+    Args:
+        workload: A catalogue name or a TOML file.
+        space: The same.
+        objective: The same.
+        strategy: A strategy's name.
+        baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
+        trials: Runs of the benchmark in all, at least 12; None with ``minutes``, or for
+            the default.
+        minutes: Time instead of trials.
+        memory: Budget in bytes; None for the baseline's.
+        scale: Overrides the workload's scale.
+        seed: Everything random comes from it.
+        search: How the search behaves; None for the defaults.
+
+    Raises:
+        InputError: Something is wrong; the message names it and the mend.
+    """
+    if trials is not None and minutes is not None:
+        raise InputError("--minutes", "give --trials or --minutes, not both")
+    if trials is None and minutes is None:
+        trials = DEFAULT_TRIALS
+    if trials is not None and trials < LEAST_TRIALS:
+        raise InputError("--trials", f"{trials} are too few; a job needs at least {LEAST_TRIALS}")
+    if minutes is not None and not 0 < minutes < 1e6:
+        raise InputError("--minutes", f"{minutes:g} is not a time; write for example 10")
+    if scale is not None and scale < 1:
+        raise InputError("--scale", f"{scale} is below 1; 1 measures at full scale")
+    if not 0 <= seed < 2**31:
+        raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
+    find_strategy(strategy)
+    space_text = find_document(space, kind="space", shipped=SHIPPED, package="sampler")
+    space_document = read_document(space_text, field=f"--space {space}")
+    space_from_document(space_document)
+    name, options = _baseline(baseline)
+    return Specification(
+        workload=workload_document(_findable(load_workload(workload), Path(workload).parent)),
+        space=space_document,
+        objective=objective_document(load_objective(objective)),
+        shipped_space=space in SHIPPED,
+        strategy=strategy,
+        baseline=name,
+        baseline_options=options,
+        trials=trials,
+        minutes=minutes,
+        memory=memory,
+        scale=scale,
+        seed=seed,
+        search=asdict(search or SearchSettings()),
+    )
+
+
+def specification_from_document(document: Mapping[str, Any]) -> Specification:
+    """Reads a stored specification back.
+
+    Raises:
+        InputError: It was written by another version that this one does not understand.
+    """
+    try:
+        specification = Specification(**document)
+    except TypeError as error:
+        raise InputError("job", f"was written by another version of Rocktune: {error}") from None
+    workload_from_document(specification.workload)
+    space_from_document(specification.space)
+    objective_from_document(specification.objective)
+    return specification
+
+
+def _baseline(given: str | None) -> tuple[str | None, str | None]:
+    if given is None or given in ("library", "db_bench"):
+        return given, None
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            "--baseline", f"{given!r} is neither library, db_bench nor an OPTIONS file to read"
+        ) from None
+    parse_options(text, name=f"--baseline {given}")
+    return None, text
+
+
+def _findable(workload: Workload, beside: Path) -> Workload:
+    """A workload whose own program is named so that it is found from anywhere.
+
+    A relative path is meant from where the user stands, or else from beside the workload's file.
+    """
+    command = workload.command
+    if command is None or "/" not in command.argv[0]:
+        return workload
+    here, near = Path(command.argv[0]), beside / command.argv[0]
+    program = here if here.exists() or not near.exists() else near
+    argv = (str(program.absolute()), *command.argv[1:])
+    return replace(workload, command=replace(command, argv=argv))
