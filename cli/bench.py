@@ -43,7 +43,7 @@ def bench(
     from sampler.outcome import TrialState
     from sampler.parameter import Value, parse_value
     from sampler.runner import LocalRunner
-    from sampler.settings import Settings
+    from sampler.settings import load_settings
 
     configuration: dict[str, Value] = {}
     for assignment in assignments or []:
@@ -54,7 +54,7 @@ def bench(
             )
         configuration[name] = parse_value(catalogue()[name], text, field=f"--set {name}")
     specification = specify(workload=workload, space="all", baseline=baseline, scale=scale)
-    settings = Settings()
+    settings = load_settings()
     assembly = assemble(specification, settings)
     console = Console(stderr=True)
     runner = LocalRunner(

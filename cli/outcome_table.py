@@ -38,6 +38,7 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
             highlight=False,
         )
         console.print(_changes(result))
+    console.print(_noise(result), highlight=False)
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     if any(forest["r2"] is not None for forest in result["forest"].values()):
         console.print(f"What matters most: {top}.", highlight=False)
@@ -62,6 +63,17 @@ def _table(result: Mapping[str, Any]) -> Table:
             f"{change['low']:+.1f}% to {change['high']:+.1f}%",
         )
     return table
+
+
+def _noise(result: Mapping[str, Any]) -> str:
+    """One line: how steady the baseline was, metric by metric."""
+    parts = []
+    for metric in [row["name"] for row in result["job"]["objective"]["metric"]]:
+        noise = result["baseline"]["noise"].get(metric)
+        if noise and noise["spread"] is not None:
+            drift = ", drifting (corrected)" if noise["drifting"] else ""
+            parts.append(f"{metric} {100 * noise['spread']:.1f}%{drift}")
+    return f"Noise of the baseline: {'; '.join(parts)}."
 
 
 def _figure(metric: str, value: float) -> str:

@@ -128,7 +128,7 @@ def _run(
     from jobs.assembly import assemble
     from jobs.run_job import finished_job, run_job
     from sampler.errors import InputError
-    from sampler.settings import Settings
+    from sampler.settings import load_settings
 
     console = Console(stderr=True)
     store = Store(engine)
@@ -136,7 +136,7 @@ def _run(
     if earlier and earlier.state is JobState.DONE:
         console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
         return finished_job(engine, earlier.id)
-    settings = Settings()
+    settings = load_settings()
     assembly = assemble(specification, settings)
     for warning in assembly.warnings:
         console.print(f"warning: {warning}", markup=False, highlight=False)

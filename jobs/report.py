@@ -22,6 +22,7 @@ _UNITS = {
 }
 _ALSO = ("waf_with_wal", "memory", "peak_rss", "write_p99", "read_p99", "stall_percent",
          "cpu_seconds", "device_bytes")  # fmt: skip
+_BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
 
 
 def report_html(finished: Finished) -> str:
@@ -33,7 +34,12 @@ def report_html(finished: Finished) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"bytes": format_bytes, "figure": figure, "p": p_value}
+    environment.filters |= {
+        "bytes": format_bytes,
+        "figure": figure,
+        "amount": amount,
+        "p": p_value,
+    }
     return environment.get_template("report.html").render(_content(finished))
 
 
@@ -42,6 +48,11 @@ def figure(value: float | None) -> str:
     if value is None:
         return "n/a"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def amount(value: float, metric: str) -> str:
+    """A metric's value with its unit where that is bytes."""
+    return format_bytes(value) if metric in _BYTES else figure(value)
 
 
 def p_value(value: float | None) -> str:
@@ -79,6 +90,7 @@ def _content(finished: Finished) -> dict[str, Any]:
         "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in _UNITS},
         "units": _UNITS,
         "options": finished.options,
+        "learned": any(forest["r2"] is not None for forest in result["forest"].values()),
     }
 
 

@@ -51,10 +51,23 @@ def _first_baselines(problem: Problem, plan: Plan, history: History) -> Trial | 
     if runs and not any(run.done for run in runs) and len(runs) >= min(plan.first, 2):
         said = (runs[-1].failure or "no reason was given").splitlines()[-1]
         raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
+    for run in runs:
+        _require_metrics(problem, run)
     if len(runs) >= plan.first:
         return None
     why = f"run {len(runs) + 1} of {plan.first}: what every trial is compared with"
     return _baseline(problem, history, Phase.BASELINE, why)
+
+
+def _require_metrics(problem: Problem, run: Trial) -> None:
+    """Refuses an objective that the benchmark does not serve, before hours are spent."""
+    for metric in [term.metric for term in problem.objective.terms]:
+        if run.done and metric not in run.metrics:
+            raise InputError(
+                f"objective ({problem.objective.name})",
+                f"needs the metric {metric!r}, and the benchmark gives "
+                f"{', '.join(sorted(run.metrics))}; name one of those or print it",
+            )
 
 
 def _exploring(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> Trial | None:

@@ -14,7 +14,7 @@ from sampler.workload import Workload
 
 # RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
 # not lost. What it costs is measured in docs/measuring.md.
-_DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
+DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class BenchPlan:
             if parameter.scaled or name in configuration or values[name] != self.library[name]
         ]
         options = write_values(self.baseline_file, values, named, scale=self.workload.scale)
-        return options.with_values(DB, _DUMP_STATISTICS)
+        return options.with_values(DB, DUMP_STATISTICS)
 
     def export(self, configuration: Configuration) -> OptionsFile:
         """The file for production: what differs from the library's defaults, and little else.

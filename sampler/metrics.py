@@ -101,9 +101,9 @@ def censored_metrics(
 
 def process_metrics(ended: Ended) -> dict[str, float]:
     """What the kernel says of the process."""
-    return {
+    seen = {"peak_rss": float(ended.peak_rss)} if ended.peak_rss else {}
+    return seen | {
         "cpu_seconds": ended.cpu_seconds,
-        "peak_rss": float(ended.peak_rss),
         "device_bytes": float(ended.device_bytes),
         "wall_seconds": ended.wall_seconds,
     }

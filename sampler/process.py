@@ -57,7 +57,7 @@ class Ended:
     Attributes:
         status: Exit status; negative: the signal that killed it.
         device_bytes: Bytes that the kernel says were written to a block device for it.
-        peak_rss: Bytes.
+        peak_rss: Bytes, as last seen while it ran; 0 if it was too short to be seen.
     """
 
     ending: Ending
@@ -108,6 +108,7 @@ class BenchProcess:
         self._pidfd = os.pidfd_open(self._process.pid)
         self._ending = Ending.EXIT
         self._ended: Ended | None = None
+        self._peak_rss = 0
 
     def wait(self, timeout: float) -> Ended | None:
         """Waits for the end, at most ``timeout`` s; ends the process when it breaks a limit."""
@@ -116,7 +117,9 @@ class BenchProcess:
             left = until - time.monotonic()
             if self._exits_within(min(max(left, 0.0), _LOOK_SECONDS)):
                 self._reap()
-            elif broken := self._broken_limit():
+                break
+            self._peak_rss = max(self._peak_rss, _peak_rss(self._process.pid))
+            if broken := self._broken_limit():
                 self._end(broken)
             elif left <= 0:
                 return None
@@ -171,6 +174,19 @@ class BenchProcess:
             status=self._process.returncode,
             wall_seconds=wall,
             cpu_seconds=used.ru_utime + used.ru_stime,
-            peak_rss=used.ru_maxrss * 1024,
+            peak_rss=self._peak_rss,
             device_bytes=used.ru_oublock * 512,
         )
+
+
+def _peak_rss(pid: int) -> int:
+    """The most memory that a process has had since it became its program, in bytes.
+
+    The kernel's rusage cannot be used: it remembers the size of the controller that forked it.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        for line in status.splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0

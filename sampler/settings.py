@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from platformdirs import user_cache_path
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from sampler.errors import InputError
 from sampler.host_lock import default_path
 
 
@@ -27,3 +28,17 @@ class Settings(BaseSettings):
     bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
     lock: Path = Field(default_factory=default_path)
     free_bytes: int = 256 * 2**20
+
+
+def load_settings() -> Settings:
+    """The settings of this environment.
+
+    Raises:
+        InputError: A variable does not hold what it should.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"ROCKTUNE_{first['loc'][0]}".upper()
+        raise InputError(name, f"{first['msg']}, not {first['input']!r}") from None
