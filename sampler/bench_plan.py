@@ -34,11 +34,7 @@ class BenchPlan:
     def options(self, configuration: Configuration) -> OptionsFile:
         """The scaled file that a trial runs with."""
         values = self.space.complete(configuration)
-        named = [
-            parameter
-            for name, parameter in catalogue().items()
-            if parameter.scaled or name in configuration or values[name] != self.library[name]
-        ]
+        named = [p for name, p in catalogue().items() if p.scaled or self._moved(name, values)]
         options = write_values(self.baseline_file, values, named, scale=self.workload.scale)
         return options.with_values(DB, DUMP_STATISTICS)
 
@@ -52,9 +48,18 @@ class BenchPlan:
         named = [
             parameter
             for name, parameter in catalogue().items()
-            if values[name] != self.library[name] or (parameter.varies and name in configuration)
+            if self._moved(name, values) or (parameter.varies and name in configuration)
         ]
         return write_values(self.baseline_file, values, named, scale=1)
+
+    def _moved(self, name: str, values: Configuration) -> bool:
+        """Whether a value must be written: it is not what the file, or the library, has anyway."""
+        start = self.space.context if self.baseline_file.sections else self.library
+        if values[name] != start[name]:
+            return True
+        # The list of codecs by level is made of three parameters.
+        others = ("compression_type", "num_levels")
+        return name == "min_level_to_compress" and any(values[o] != start[o] for o in others)
 
     def flags(self, configuration: Configuration) -> dict[str, Value]:
         """The flags that carry what no OPTIONS file can: deployment and workload factors."""
@@ -99,10 +104,15 @@ def differences(
     """The parameters whose value in effect is not the intended one, one line each."""
     lines = []
     for name, parameter in names.items():
-        if not parameter.is_option or parameter.key == "compression_per_level":
+        if not parameter.is_option:
             continue
-        asked = intended.get(title_of(parameter), parameter.key)
+        title = title_of(parameter)
+        asked = intended.get(title, parameter.key)
         if asked is None:
+            continue
+        if parameter.key == "compression_per_level":
+            if written.get(title, parameter.key) != asked:
+                lines.append(f"{parameter.key}: intended {asked}")
             continue
         wanted = read_values(intended, [parameter], scale=1).get(name)
         there = read_values(written, [parameter], scale=1).get(name)

@@ -75,7 +75,7 @@ def format_struct(fields: Mapping[str, str]) -> str:
 def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     """Reads an OPTIONS file.
 
-    Only the default column family is kept: a tuned file speaks of no other.
+    Sections of other column families are kept as they are; only the default one is tuned.
 
     Raises:
         InputError: A line is neither a section, a comment nor key=value, or a mandatory section
