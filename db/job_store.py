@@ -71,7 +71,7 @@ class Store:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
 
     def create_job(self, specification: Mapping[str, Any], digest: str) -> int:
         """Keeps a new job as ``queued`` and returns its number, which is never used again.
@@ -89,7 +89,7 @@ class Store:
             specification_digest=digest,
             lease_epoch=0,
         )
-        with writing(self._engine) as connection:
+        with writing(self.engine) as connection:
             return int(connection.execute(new.returning(job.c.id)).scalar_one())
 
     def job(self, job_id: int) -> JobRow:
@@ -123,7 +123,7 @@ class Store:
             page = page.where(job.c.id < after)
         if state is not None:
             page = page.where(job.c.state == state)
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return [_row(row) for row in connection.execute(page)]
 
     def set_state(
@@ -175,7 +175,7 @@ class Store:
         Raises:
             KeyError: There is no such job.
         """
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             found = connection.execute(select(job.c.result).where(job.c.id == job_id)).first()
         if found is None:
             raise KeyError(f"there is no job {job_id}")
@@ -184,17 +184,17 @@ class Store:
 
     def recall(self, job_id: int, name: str) -> Mapping[str, Any] | None:
         """A document that a job has remembered, or None."""
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return read_document(connection, job_id, name)
 
     def trials(self, job_id: int, *, after: int = 0, limit: int | None = None) -> list[Trial]:
         """A page of a job's trials by number, from the one after ``after``; all by default."""
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return read_trials(connection, job_id, after=after, limit=limit)
 
     def count_trials(self, job_id: int) -> dict[TrialState, int]:
         """How many of a job's trials are in each state that occurs."""
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             return count_trials(connection, job_id)
 
     def delete_job(self, job_id: int) -> bool:
@@ -203,7 +203,7 @@ class Store:
         Raises:
             KeyError: There is no such job.
         """
-        with writing(self._engine) as connection:
+        with writing(self.engine) as connection:
             ended = delete(job).where(job.c.id == job_id, job.c.state.in_(ENDED))
             if connection.execute(ended).rowcount:
                 return True
@@ -212,7 +212,7 @@ class Store:
             return False
 
     def _first(self, rows: Select[Any]) -> JobRow | None:
-        with reading(self._engine) as connection:
+        with reading(self.engine) as connection:
             found = connection.execute(rows).first()
         return None if found is None else _row(found)
 
@@ -228,7 +228,7 @@ class Store:
         which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
         if lease is not None:
             which = which.where(held(lease))
-        with writing(self._engine) as connection:
+        with writing(self.engine) as connection:
             values = {**values, "updated_at": datetime.now(UTC)}
             if connection.execute(which.values(values)).rowcount:
                 return True
