@@ -28,8 +28,9 @@ _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would defi
 
 def space(name: _Name = None, toml: _Toml = False) -> int:
     """Shows parameter spaces."""
+    from sampler.documents import find_document, read_document
     from sampler.parameter import Parameter
-    from sampler.space_file import SHIPPED, find_document, load_space, read_document
+    from sampler.space_file import SHIPPED, load_space
 
     def text_of(given: str) -> str:
         return find_document(given, kind="space", shipped=SHIPPED, package="sampler")
@@ -63,7 +64,7 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
 
 def workloads(name: _Name = None, toml: _Toml = False) -> int:
     """Shows workloads."""
-    from sampler.space_file import find_document, read_document
+    from sampler.documents import find_document, read_document
     from sampler.workload_file import SHIPPED, load_workload, workload_document
 
     def text_of(given: str) -> str:
@@ -85,7 +86,7 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
 def objectives(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
     from optimizer.objective_file import SHIPPED, load_objective
-    from sampler.space_file import find_document
+    from sampler.documents import find_document
 
     if name is None:
         for shipped in SHIPPED:

@@ -10,13 +10,15 @@ import os
 import socket
 from pathlib import Path
 
+from sampler import process_identity
+
 _UNKNOWN = "-"
 
 
 def this_process() -> str:
     """This process's name: ``host:boot:namespace:pid:start``."""
-    started, _ = _stat(os.getpid())
-    return ":".join((_host(), _boot(), _namespace(), str(os.getpid()), started))
+    pid, started = process_identity.this_process()
+    return ":".join((_host(), _boot(), _namespace(), str(pid), str(started)))
 
 
 def is_dead(name: str) -> bool:
@@ -34,9 +36,7 @@ def is_dead(name: str) -> bool:
         return False
     if boot == _UNKNOWN:
         return host == _host() and not _exists(pid)
-    now_started, state = _stat(pid)
-    # A zombie is dead: it only waits for its parent to read its exit status.
-    return now_started != started or state in "ZX"
+    return str(process_identity.start_time(pid)) != started
 
 
 def spoken(name: str) -> str:
@@ -61,17 +61,6 @@ def _namespace() -> str:
         return str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
         return _UNKNOWN
-
-
-def _stat(pid: int) -> tuple[str, str]:
-    """When a process started, in ticks since the boot, and its state; unknown when it is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return _UNKNOWN, "X"
-    # The second field is the command in parentheses, which may itself hold anything.
-    fields = text.rpartition(")")[2].split()
-    return fields[19], fields[0]
 
 
 def _exists(pid: int) -> bool:

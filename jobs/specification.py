@@ -13,9 +13,10 @@ from optimizer.budget import LEAST_TRIALS
 from optimizer.objective_file import load_objective, objective_document, objective_from_document
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
+from sampler.documents import find_document, read_document
 from sampler.errors import InputError
 from sampler.options_file import parse_options
-from sampler.space_file import SHIPPED, find_document, read_document, space_from_document
+from sampler.space_file import SHIPPED, space_from_document
 from sampler.workload import Workload
 from sampler.workload_file import load_workload, workload_document, workload_from_document
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.objective import Limit, Objective, Term
+from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
-from sampler.space_file import find_document, read_document
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
@@ -30,9 +30,7 @@ def objective_from_document(document: Mapping[str, Any]) -> Objective:
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
     """
-    for key in document:
-        if key not in _FIELDS:
-            raise InputError(f"objective.{key}", f"is unknown; known are {', '.join(_FIELDS)}")
+    refuse_unknown(document, _FIELDS, "objective")
     name = document.get("name")
     if not isinstance(name, str) or not name:
         raise InputError("objective.name", "give the objective a name")
@@ -72,9 +70,7 @@ def _rows(document: Mapping[str, Any], key: str) -> list[tuple[int, Mapping[str,
 
 
 def _term(row: Mapping[str, Any], where: str) -> Term:
-    for key in row:
-        if key not in ("name", "direction", "weight"):
-            raise InputError(f"{where}.{key}", "is unknown; known are name, direction, weight")
+    refuse_unknown(row, ("name", "direction", "weight"), where)
     name = row.get("name")
     if not isinstance(name, str) or not name:
         raise InputError(f"{where}.name", "name the metric")
@@ -88,9 +84,7 @@ def _term(row: Mapping[str, Any], where: str) -> Term:
 
 
 def _limit(row: Mapping[str, Any], where: str) -> Limit:
-    for key in row:
-        if key not in ("metric", "at_most", "at_least"):
-            raise InputError(f"{where}.{key}", "is unknown; known are metric, at_most, at_least")
+    refuse_unknown(row, ("metric", "at_most", "at_least"), where)
     metric = row.get("metric")
     if not isinstance(metric, str) or not metric:
         raise InputError(f"{where}.metric", "name the metric")

@@ -138,10 +138,15 @@ def _parse_int(given: object, field: str) -> int:
     if isinstance(given, str):
         text = given.strip()
         digits = text.removeprefix("-")
-        return int(text) if digits.isdecimal() else parse_bytes(text, field=field)
-    if given != given or given in (float("inf"), float("-inf")) or int(given) != given:
+        plain = digits.isascii() and digits.isdecimal() and len(digits) < 20
+        number = int(text) if plain else parse_bytes(text, field=field)
+    elif isinstance(given, float) and not given.is_integer():
         raise InputError(field, f"{given!r} is not a whole number")
-    return int(given)
+    else:
+        number = int(given)
+    if not -(2**63) <= number < 2**63:
+        raise InputError(field, "is larger than any option can be, 9223372036854775807")
+    return number
 
 
 def _parse_float(given: object, field: str) -> float:

@@ -77,6 +77,8 @@ class Workload:
         if any(benchmark in SEQUENTIAL_FILLS for benchmark in self.benchmarks):
             return float(self.num)
         writes = threads * sum(self._writes(benchmark) for benchmark in self.benchmarks)
+        if self.num == 1:
+            return min(writes, 1.0)
         return -self.num * math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
 
     def distinct_user_bytes(self, threads: int) -> float:

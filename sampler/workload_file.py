@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sampler.catalogue import catalogue
+from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 from sampler.parameter import Value
-from sampler.space_file import find_document, read_document
 from sampler.workload import Command, Settle, Workload
 
 SHIPPED = ("load-quick", "load", "overwrite", "mixed-50-50")
@@ -40,15 +41,17 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
     """
-    for key in document:
-        if key not in _FIELDS:
-            known = ", ".join(sorted(_FIELDS))
-            raise InputError(f"workload.{key}", f"is unknown; known are {known}")
+    refuse_unknown(document, _FIELDS, "workload")
     name = document.get("name")
     if not isinstance(name, str) or not name:
         raise InputError("workload.name", "give the workload a name")
     help_text = str(document.get("help", ""))
     if "command" in document:
+        for key in document:
+            if key not in ("name", "help", "scale", "command"):
+                raise InputError(
+                    f"workload.{key}", "means nothing beside a [command]; leave it out"
+                )
         command = _command(document["command"])
         return Workload(
             name=name,
@@ -142,15 +145,26 @@ def _flags(given: object) -> tuple[tuple[str, Value], ...]:
             raise InputError(f"flags.{name}", "is set by Rocktune; use the workload's own fields")
         if not isinstance(value, bool | int | float | str):
             raise InputError(f"flags.{name}", "write a text, a number, true or false")
+        if name in _option_flags():
+            raise InputError(
+                f"flags.{name}",
+                "is an option of RocksDB, which db_bench ignores beside an OPTIONS file; "
+                "put it into an OPTIONS file for --baseline",
+            )
+    percent = given.get("readwritepercent", 90)
+    if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
+        raise InputError("flags.readwritepercent", f"{percent!r} is not from 0 to 100")
     return tuple(sorted(given.items()))
+
+
+def _option_flags() -> set[str]:
+    return {parameter.flag for parameter in catalogue().values() if parameter.is_option}
 
 
 def _command(given: object) -> Command:
     if not isinstance(given, dict):
         raise InputError("workload.command", "write a table [command] with argv")
-    for key in given:
-        if key not in ("argv", "timeout_seconds"):
-            raise InputError(f"command.{key}", "is unknown; known are argv, timeout_seconds")
+    refuse_unknown(given, ("argv", "timeout_seconds"), "command")
     argv = given.get("argv")
     if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
         raise InputError("command.argv", "write a list of texts: the program and its arguments")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.schemas import CatalogueEntry
+from sampler.documents import read_document
 from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import read_document, shipped_text
+from sampler.space_file import shipped_text
 from sampler.workload_file import SHIPPED as WORKLOADS
 from sampler.workload_file import load_workload, workload_document
 
