@@ -110,8 +110,12 @@ class DbBench:
             began: When it began, seconds since the epoch.
         """
         printed, said = _read(folder / "stdout"), _read(folder / "stderr")
-        # The version and warnings go to either stream, depending on the version.
-        output = parse_output(printed + "\n" + said)
+        output = parse_output(printed)
+        aside = parse_output(said)  # some versions warn on the other stream
+        output = replace(
+            output,
+            warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),
+        )
         log = parse_log(_read(folder / "db" / "LOG"))
         if ended.ending is Ending.SETTLED:
             output = at_rest(output, log, folder / "db")

@@ -19,9 +19,9 @@ _LATENCY = re.compile(
     r"^Microseconds per (?P<kind>\w+):\n(?:.*\n){1,3}?Percentiles: (?P<percentiles>.*)$",
     re.MULTILINE,
 )
-_PERCENTILE = re.compile(r"P(\d+(?:\.\d+)?): (\d+(?:\.\d+)?)")
+_PERCENTILE = re.compile(r"P(\d{1,2}(?:\.\d{1,3})?): (\d{1,15}(?:\.\d{1,9})?)")
 _TICKER = re.compile(r"^ ?rocksdb\.([\w.-]+) COUNT : (\d{1,19})$", re.MULTILINE)
-_STALL = re.compile(r"^Cumulative stall: .*?, (\d+(?:\.\d+)?) percent", re.MULTILINE)
+_STALL = re.compile(r"^Cumulative stall: .*?, (\d{1,3}(?:\.\d{1,9})?) percent", re.MULTILINE)
 _VERSION = re.compile(r"^RocksDB:\s+version (\d+\.\d+(?:\.\d+)?)", re.MULTILINE)
 _WARNING = re.compile(r"^WARNING: (.+)$", re.MULTILINE)
 _TABLE_FILE = re.compile(r"^ (\d+):(\d{1,18})\[", re.MULTILINE)
@@ -31,8 +31,10 @@ _BLOB_FILE = re.compile(
 _LEVEL = re.compile(r"^--- level \d+ --- version# \d+ ---$", re.MULTILINE)
 # A blob file's header and footer (db/blob/blob_log_format.h), which total_blob_bytes leaves out.
 _BLOB_FRAME_BYTES = 30 + 32
-_SUM = re.compile(r"^ Sum\s+\d+/\d+\s+(\d+(?:\.\d+)?) (KB|MB|GB|TB)\s", re.MULTILINE)
-_BLOB_SUM = re.compile(r"^Blob file count: \d+, total size: (\d+(?:\.\d+)?) GB", re.MULTILINE)
+_SUM = re.compile(r"^ Sum\s+\d+/\d+\s+(\d{1,9}(?:\.\d{1,9})?) (KB|MB|GB|TB)\s", re.MULTILINE)
+_BLOB_SUM = re.compile(
+    r"^Blob file count: \d+, total size: (\d{1,9}(?:\.\d{1,9})?) GB", re.MULTILINE
+)
 _UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
@@ -68,6 +70,7 @@ class DbBenchOutput:
 
 def parse_output(text: str) -> DbBenchOutput:
     """Reads db_bench's standard output. Never raises, whatever the text holds."""
+    text = whole_lines(text)
     version = _VERSION.search(text)
     return DbBenchOutput(
         lines=tuple(
@@ -81,6 +84,11 @@ def parse_output(text: str) -> DbBenchOutput:
         version=version.group(1) if version else None,
         warnings=tuple(dict.fromkeys(_WARNING.findall(text))),
     )
+
+
+def whole_lines(text: str) -> str:
+    """The text without a last line that was cut off: half a number is a wrong number."""
+    return text[: text.rfind("\n") + 1]
 
 
 def parse_tickers(text: str) -> dict[str, int]:

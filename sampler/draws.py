@@ -48,7 +48,9 @@ def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
 @lru_cache(maxsize=2)
 def _sobol(dimensions: int, seed: int, block: int) -> NDArray[np.float64]:
     sequence = qmc.Sobol(dimensions, scramble=True, rng=_generator(seed))
-    return np.asarray(sequence.fast_forward(block * _BLOCK).random(_BLOCK))
+    if block:
+        sequence.fast_forward(block * _BLOCK)  # by 0 it fails (SciPy 1.17)
+    return np.asarray(sequence.random(_BLOCK))
 
 
 def _generator(seed: int) -> np.random.Generator:

@@ -108,5 +108,5 @@ def _end_orphans(holder: dict[str, Any]) -> bool:
     try:
         dead = not is_alive(int(holder["pid"]), int(holder["started"]))
         return dead and kill_marked(f"{MARK}={holder['token']}") > 0
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return False

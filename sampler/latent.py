@@ -82,7 +82,7 @@ def _stretch(parameter: Parameter, u: float, low: float, high: float) -> float:
     """The number at a share of a range; whole ones have cells of equal width."""
     if parameter.kind == "float":
         number = low * (high / low) ** u if parameter.log else low + u * (high - low)
-        return float(f"{number:.4g}")
+        return min(max(float(f"{number:.4g}"), low), high)
     first, last = _cells(parameter, low, high)
     if parameter.log:
         cell = math.exp(math.log(first) + u * (math.log(last + 1) - math.log(first)))
@@ -106,6 +106,8 @@ def _coordinate(
 ) -> float:
     value = values[parameter.name]
     if not parameter.is_numeric:
+        if value not in parameter.values:
+            return 0.5
         return (parameter.values.index(value) + 0.5) / len(parameter.values)
     if value in parameter.special:
         share = (parameter.special.index(value) + 0.5) / len(parameter.special)

@@ -4,6 +4,7 @@ Dependencies hold by construction: a configuration that breaks a rule cannot be 
 is rejected and no budget is lost on it.
 """
 
+import math
 from collections.abc import Collection, Mapping
 
 from sampler.parameter import Parameter, Value
@@ -36,9 +37,9 @@ def limits(
         low = max(low, _number(decided, parameter.floor.parameter) + parameter.floor.offset)
     if parameter.ceiling:
         high = min(high, _number(decided, parameter.ceiling.parameter) + parameter.ceiling.offset)
-    for other in space.bounded_by(parameter.name):
-        if space.is_active(other.name, decided):
-            low, high = _leave_room(parameter.name, other, low, high, decided, moving)
+    if not parameter.multiple_of:
+        low = max(low, _least(parameter.name, decided, moving, space))
+        high = min(high, _most(parameter.name, decided, moving, space))
     if memory is not None:
         high = min(high, _memory_ceiling(parameter.name, decided, moving, space, memory))
     # A single ill-fitting baseline value must not empty the range: the rule of the parameter that
@@ -50,25 +51,35 @@ def _number(decided: Mapping[str, Value], name: str) -> float:
     return float(decided[name])
 
 
-def _leave_room(
-    name: str,
-    other: Parameter,
-    low: float,
-    high: float,
-    decided: Mapping[str, Value],
-    moving: Collection[str],
-) -> tuple[float, float]:
-    """Keeps this parameter where the one that it bounds can still be."""
-    stays = other.name not in moving
-    if stays and decided[other.name] in other.special:
-        return low, high
-    if other.floor and other.floor.parameter == name:
-        room = _number(decided, other.name) if stays else other.high
-        high = high if room is None else min(high, room - other.floor.offset)
-    if other.ceiling and other.ceiling.parameter == name:
-        room = _number(decided, other.name) if stays else other.low
-        low = low if room is None else max(low, room - other.ceiling.offset)
-    return low, high
+def _most(name: str, decided: Mapping[str, Value], moving: Collection[str], space: Space) -> float:
+    """The most that a parameter can be so that those above it in a chain of rules still fit."""
+    if name not in moving:
+        stays = decided[name]
+        special = stays in space.known[name].special
+        return math.inf if special else float(stays)
+    high = space.by_name[name].high
+    most = math.inf if high is None else high
+    for other in space.bounded_by(name):
+        if other.floor and other.floor.parameter == name and space.is_active(other.name, decided):
+            most = min(most, _most(other.name, decided, moving, space) - other.floor.offset)
+    return most
+
+
+def _least(
+    name: str, decided: Mapping[str, Value], moving: Collection[str], space: Space
+) -> float:
+    """The least that a parameter can be so that those below it in a chain of rules still fit."""
+    if name not in moving:
+        stays = decided[name]
+        special = stays in space.known[name].special
+        return -math.inf if special else float(stays)
+    low = space.by_name[name].low
+    least = -math.inf if low is None else low
+    for other in space.bounded_by(name):
+        bound = other.ceiling
+        if bound and bound.parameter == name and space.is_active(other.name, decided):
+            least = max(least, _least(other.name, decided, moving, space) - bound.offset)
+    return least
 
 
 def _memory_ceiling(

@@ -119,7 +119,7 @@ def format_options(
         rocksdb_version: ``7.8.3``. A file of an older version than the library's is accepted.
         comments: Lines for the top, without ``#``.
     """
-    lines = [f"# {comment}".rstrip() for comment in comments]
+    lines = [f"# {line}".rstrip() for comment in comments for line in comment.splitlines() or [""]]
     lines += [f"[{VERSION}]", f"  rocksdb_version={rocksdb_version}", "  options_file_version=1.1"]
     titles = [DB, CF, TABLE]
     titles += [t for t in options.sections if t not in (*titles, VERSION)]

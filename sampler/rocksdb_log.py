@@ -22,6 +22,7 @@ _DUMP = "STATISTICS:"
 _HISTOGRAM = " P50 : "
 _MANUAL_FLUSH = "Manual flush start"
 _OPENED = "DB pointer"
+_FIRST_YEAR = 1970
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def parse_log(text: str) -> RocksdbLog:
     """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
     load_ended = _last_stamp(text, _MANUAL_FLUSH)
     work = _work(text)
-    dump = _last_whole_dump(text)
+    dump, dump_end = _last_whole_dump(text)
     return RocksdbLog(
         opened=_last_stamp(text, _OPENED),
         load_ended=load_ended,
@@ -61,7 +62,7 @@ def parse_log(text: str) -> RocksdbLog:
         work_ended=max((moment for moment, begins in work if not begins), default=None),
         working=sum(1 if begins else -1 for _, begins in work),
         dumped=_stamp_before(text, dump),
-        tickers=parse_tickers(text[dump:]) if dump >= 0 else {},
+        tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
         stall_percent=parse_stall_percent(text),
     )
 
@@ -75,19 +76,21 @@ def _work(text: str) -> list[tuple[float, bool]]:
         except (ValueError, RecursionError):
             continue
         micros, name = event.get("time_micros"), event.get("event")
-        if name in _WORK and isinstance(micros, int) and 0 <= micros < 10**17:
+        known = isinstance(name, str) and name in _WORK
+        if known and type(micros) is int and 0 <= micros < 10**17:
             events.append((micros / 1e6, _WORK[name]))
     return events
 
 
-def _last_whole_dump(text: str) -> int:
-    """Where the last dump begins that is not cut off; -1 if there is none.
+def _last_whole_dump(text: str) -> tuple[int, int]:
+    """Where the counters of the last dump that is not cut off begin and end; -1 if there is none.
 
     RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
     counters are whole when the histograms after them have begun.
     """
-    end = text.rfind(_HISTOGRAM)
-    return text.rfind(_DUMP, 0, end) if end >= 0 else -1
+    last = text.rfind(_HISTOGRAM)
+    start = text.rfind(_DUMP, 0, last) if last >= 0 else -1
+    return start, text.find(_HISTOGRAM, start)
 
 
 def _last_stamp(text: str, words: str) -> float | None:
@@ -106,6 +109,8 @@ def _stamp_before(text: str, position: int) -> float | None:
     try:
         moment = datetime.strptime(stamp.group(1), "%Y/%m/%d-%H:%M:%S.%f")
     except ValueError:
+        return None
+    if moment.year < _FIRST_YEAR:
         return None
     # Stamps are local time; db_bench is run with TZ=UTC so that they compare with events.
     return moment.replace(tzinfo=UTC).timestamp()

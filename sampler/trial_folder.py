@@ -39,7 +39,7 @@ def remove_trial_folder(folder: Path) -> None:
 def remove_leftovers(bench_dir: Path) -> int:
     """Removes the folders of controllers that are dead; returns how many there were."""
     removed = 0
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         for folder in bench_dir.iterdir():
             owner = _NAME.fullmatch(folder.name)
             if owner and not is_alive(int(owner.group(1)), int(owner.group(2))):

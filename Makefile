@@ -1,0 +1,60 @@
+# Two commands on a bare machine with Python 3.11+, make and git:  make tune  and  make test.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+TRIALS ?= 90
+OUT ?= rocktune-out
+
+# A stamp says what .venv was made from; `gone` makes it anew when its Python is no longer there.
+GONE := $(if $(wildcard .venv/bin/python),,gone)
+MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
+DEV := .venv/.setup-dev
+
+.PHONY: help setup tune test lint types lock check-lock clean db_bench postgresql gone
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
+		printf '%-16s%s\n' "$$goal" "$$what"; done
+
+setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
+
+tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
+	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
+
+test: $(DEV) db_bench postgresql ## runs all tests with coverage, or those that ARGS names without
+	pg_virtualenv -t -o fsync=off .venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+
+lint: $(DEV) ## style, format, and which rooms import which
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/lint-imports
+
+types: $(DEV) ## checks types, strictly
+	.venv/bin/mypy
+
+lock: ## writes requirements*.txt from pyproject.toml; newest versions with ARGS=--upgrade
+	@scripts/lock.sh $(ARGS)
+
+check-lock: ## fails when requirements*.txt are not what pyproject.toml asks for
+	@scripts/check-lock.sh
+
+clean: ## removes .venv and caches; keeps what tuning has found
+	rm -rf .venv build *.egg-info .coverage* .pytest_cache .mypy_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.setup: $(MADE_FROM) requirements.txt
+	@scripts/setup.sh requirements.txt
+	@touch $@
+
+$(DEV): $(MADE_FROM) requirements-dev.txt
+	@scripts/setup.sh requirements-dev.txt
+	@touch .venv/.setup $@
+
+db_bench:
+	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
+
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/pg_ctl /usr/bin/pg_virtualenv >/dev/null 2>&1 \
+		|| scripts/install.sh postgresql

@@ -1,0 +1,19 @@
+#!/bin/sh
+# lock.sh [OPTION...]: writes requirements*.txt from pyproject.toml: every version, with its hashes, for
+# all systems and every Python that it allows. Versions already written stay unless told --upgrade.
+set -eu
+uv=${UV:-$(scripts/uv.sh)}
+options=$*
+export UV_PYTHON_DOWNLOADS=never
+
+compile() {
+    output=$1
+    shift
+    # shellcheck disable=SC2086
+    "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+        --no-emit-index-url --no-emit-find-links $options --output-file "$output" "$@" >/dev/null
+}
+
+compile requirements.txt pyproject.toml
+compile requirements-dev.txt pyproject.toml --group dev --constraints requirements.txt
+compile requirements-setup.txt --group setup

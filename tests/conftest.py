@@ -1,0 +1,23 @@
+"""What the tests of several rooms share: the real db_bench, and a bench folder of one's own."""
+
+from pathlib import Path
+
+import pytest
+
+from sampler.installed import InstalledDbBench, find_db_bench, probe
+from sampler.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def installed() -> InstalledDbBench:
+    return probe(find_db_bench("db_bench"))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        db_bench="db_bench",
+        bench_dir=tmp_path / "bench",
+        lock=tmp_path / "host.lock",
+        free_bytes=0,
+    )

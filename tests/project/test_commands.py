@@ -1,0 +1,91 @@
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text()
+INTERNAL = {"db_bench", "postgresql", "gone"}
+SCRIPTS = sorted((ROOT / "scripts").glob("*.sh"))
+
+
+def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_help_is_the_default_and_names_every_goal() -> None:
+    goals = set(re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)[1].split()) - INTERNAL
+    listed = run("make", "--no-print-directory", MAKEFLAGS="")
+    assert listed.returncode == 0, listed.stderr
+    assert {line.split()[1] for line in listed.stdout.splitlines()} == goals
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_script_is_short_says_what_it_does_and_parses(script: Path) -> None:
+    lines = script.read_text().splitlines()
+    assert len(lines) <= 32
+    assert lines[0] == "#!/bin/sh"
+    assert lines[1].startswith("# ")
+    assert os.access(script, os.X_OK)
+    assert run("sh", "-n", str(script)).returncode == 0
+
+
+def a_machine(folder: Path, **programs: str) -> str:
+    """A PATH with a few ordinary programs and the given ones."""
+    for name in ("sh", "id", "mktemp", "rm", "env", "grep", "head"):
+        if name not in programs:
+            (folder / name).symlink_to(shutil.which(name))
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("programs", "why"),
+    [
+        ({}, "there is no apt-get here"),
+        ({"apt-get": "exit 0", "id": "echo 1000"}, "neither root nor sudo"),
+        ({"apt-get": "exit 0", "id": "echo 1000", "sudo": "exit 1"}, "neither root nor sudo"),
+        ({"apt-get": "echo 'E: no such package'; exit 100", "id": "echo 0"}, "E: no such package"),
+    ],
+)
+def test_what_cannot_be_installed_is_told_in_one_line(
+    tmp_path: Path, programs: dict[str, str], why: str
+) -> None:
+    done = run("scripts/install.sh", "rocksdb-tools", PATH=a_machine(tmp_path, **programs))
+    assert done.returncode == 1
+    assert done.stderr.removeprefix("installing the package rocksdb-tools\n") == (
+        f"rocktune needs the package rocksdb-tools ({why}): "
+        "run 'apt-get install rocksdb-tools' as root\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("apt", "calls"),
+    [("", ["install"]), ("grep -q update {calls}", ["install", "update", "install"])],
+)
+def test_lists_of_packages_are_read_anew_only_after_a_failure(
+    tmp_path: Path, apt: str, calls: list[str]
+) -> None:
+    log = tmp_path / "calls"
+    path = a_machine(
+        tmp_path, **{"apt-get": f'echo "$@" >>{log}\n' + apt.format(calls=log), "id": "echo 0"}
+    )
+    assert run("scripts/install.sh", "thing", PATH=path).returncode == 0
+    assert re.findall(r"install|update", log.read_text().replace("--no-install", "")) == calls
+
+
+def test_a_python_that_is_too_old_is_refused_in_one_line(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    done = run("scripts/python.sh", PYTHON=str(old))
+    assert done.returncode == 1
+    assert done.stderr.startswith("rocktune needs Python 3.11 or later")
+    assert done.stderr.count("\n") == 1

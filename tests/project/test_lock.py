@@ -1,0 +1,60 @@
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RUNTIME = PYPROJECT["project"]["dependencies"]
+GROUPS = PYPROJECT["dependency-groups"]
+ASKED = {
+    "requirements.txt": RUNTIME,
+    "requirements-dev.txt": RUNTIME + GROUPS["dev"],
+    "requirements-setup.txt": GROUPS["setup"] + PYPROJECT["build-system"]["requires"],
+}
+
+
+def blocks(file: str) -> list[str]:
+    """One text for each locked version, its hashes with it."""
+    lines = (ROOT / file).read_text().replace("\\\n", " ").splitlines()
+    return [line for line in lines if not line.lstrip().startswith("#")]
+
+
+def locked(file: str) -> dict[str, set[Version]]:
+    versions: dict[str, set[Version]] = {}
+    for block in blocks(file):
+        name, version = re.match(r"([\w.-]+)==(\S+)", block).groups()
+        versions.setdefault(canonicalize_name(name), set()).add(Version(version))
+    return versions
+
+
+@pytest.mark.parametrize("file", ASKED)
+def test_every_locked_version_has_hashes_and_none_an_address(file: str) -> None:
+    for block in blocks(file):
+        assert re.search(r" --hash=sha256:[0-9a-f]{64}\b", block), block
+    text = (ROOT / file).read_text()
+    assert "://" not in text
+    assert "index" not in re.sub(r"^#.*|^ +# .*", "", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(("file", "asked"), ASKED.items())
+def test_the_lock_holds_what_pyproject_asks_for(file: str, asked: list[str]) -> None:
+    versions = locked(file)
+    for text in asked:
+        requirement = Requirement(text)
+        held = versions.get(canonicalize_name(requirement.name), set())
+        assert held, f"{text} is not in {file}: run `make lock`"
+        assert all(v in requirement.specifier for v in held), f"{text}: run `make lock`"
+
+
+def test_the_lock_for_development_holds_the_same_versions_and_more() -> None:
+    development = locked("requirements-dev.txt")
+    assert all(development[name] == held for name, held in locked("requirements.txt").items())
+
+
+def test_what_builds_rocktune_is_what_the_group_setup_names() -> None:
+    assert set(PYPROJECT["build-system"]["requires"]) <= set(GROUPS["setup"])

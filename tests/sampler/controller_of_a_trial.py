@@ -1,0 +1,25 @@
+"""A controller for the tests: starts a long db_bench trial, tells so, and waits to be killed.
+
+Usage: python controller_of_a_trial.py BENCH_DIR LOCK
+"""
+
+import signal
+import sys
+from pathlib import Path
+
+from real_runs import tiny_plan
+
+from sampler.db_bench import DbBench
+from sampler.installed import find_db_bench, probe
+from sampler.runner import LocalRunner
+from sampler.settings import Settings
+
+bench_dir, lock = map(Path, sys.argv[1:])
+installed = probe(find_db_bench("db_bench"))
+plan = tiny_plan(installed, num=200_000, flags=(("benchmark_write_rate_limit", 100_000),))
+runner = LocalRunner(
+    DbBench(installed, plan), Settings(bench_dir=bench_dir, lock=lock, free_bytes=0)
+)
+runner.start({})
+print("started", flush=True)  # noqa: T201
+signal.pause()

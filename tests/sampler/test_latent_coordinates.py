@@ -1,0 +1,283 @@
+import json
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampler.catalogue import catalogue
+from sampler.latent import SPECIAL_SHARE, decode, encode
+from sampler.parameter import Value
+from sampler.space import Configuration, Space, digest, memory_bytes
+from sampler.space_file import SHIPPED, load_space, space_from_document
+
+SPACES = {name: load_space(name) for name in SHIPPED}
+MEMORY = ("write_buffer_size", "max_write_buffer_number", "cache_size")
+names = st.sampled_from(SHIPPED)
+coordinates = st.floats(min_value=0, max_value=1, exclude_max=True)
+
+
+def least_memory(space: Space) -> int:
+    """The budget below which no configuration of a space can be."""
+    return memory_bytes(
+        {
+            name: int(space.by_name[name].low or 0)
+            if name in space.by_name
+            else space.context[name]
+            for name in MEMORY
+        }
+    )
+
+
+@st.composite
+def full_points(draw: st.DrawFn) -> tuple[str, dict[str, float], int]:
+    chosen = draw(names)
+    space = SPACES[chosen]
+    point = {name: draw(coordinates) for name in space.names}
+    least = least_memory(space)
+    return chosen, point, draw(st.integers(least, least + 4 * 2**30))
+
+
+@st.composite
+def partial_points(draw: st.DrawFn) -> tuple[str, dict[str, float], int]:
+    chosen = draw(names)
+    space = SPACES[chosen]
+    moving = draw(st.sets(st.sampled_from(space.names)))
+    point = {name: draw(coordinates) for name in moving}
+    baseline = memory_bytes(space.context)
+    return chosen, point, draw(st.integers(baseline, baseline + 4 * 2**30))
+
+
+points = st.one_of(full_points(), partial_points())
+
+
+def broken_rules(space: Space, configuration: Configuration) -> list[str]:
+    """RocksDB's rules between options that a configuration breaks."""
+    v: Mapping[str, Value] = space.complete({**space.fixed, **configuration})
+    n = {name: float(value) for name, value in v.items() if not isinstance(value, str)}
+    leveled = v["compaction_style"] == "level"
+    rules = {
+        "trigger <= slowdown": n["level0_file_num_compaction_trigger"]
+        <= n["level0_slowdown_writes_trigger"],
+        "slowdown <= stop": n["level0_slowdown_writes_trigger"] <= n["level0_stop_writes_trigger"],
+        "merge < buffers": n["min_write_buffer_number_to_merge"]
+        <= n["max_write_buffer_number"] - 1,
+        "soft <= hard": n["soft_pending_compaction_bytes_limit"]
+        <= n["hard_pending_compaction_bytes_limit"],
+        "file <= level": not leveled
+        or n["target_file_size_base"] <= n["max_bytes_for_level_base"],
+        "first compressed <= levels": n["min_level_to_compress"] <= n["num_levels"],
+        "merge widths": n["universal_min_merge_width"] <= n["universal_max_merge_width"],
+        "no mapped and direct files": not (
+            (v["mmap_write"] or v["mmap_read"]) and v["use_direct_io_for_flush_and_compaction"]
+        ),
+    }
+    return [rule for rule, holds in rules.items() if not holds]
+
+
+@given(points)
+def test_every_point_keeps_the_rules_between_options(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    assert broken_rules(space, decode(space, point, memory=memory)) == []
+
+
+@given(points)
+def test_every_point_keeps_within_the_memory_budget(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    used = memory_bytes(space.complete(decode(space, point, memory=memory)))
+    assert used <= memory or not space.memory_budget
+
+
+@given(points)
+def test_every_moved_value_is_special_or_on_the_step_within_its_range(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    configuration = decode(space, point, memory=memory)
+    for name in point.keys() & configuration.keys():
+        parameter, value = space.by_name[name], configuration[name]
+        if not parameter.is_numeric:
+            assert value in parameter.values
+        elif value not in parameter.special:
+            assert parameter.low is not None and parameter.high is not None
+            unit = configuration[parameter.multiple_of] if parameter.multiple_of else 1
+            number = float(value) / float(unit)
+            assert parameter.low <= number <= parameter.high
+            assert parameter.kind == "float" or number % parameter.quantum == 0
+
+
+@given(points)
+def test_whole_numbers_booleans_and_texts_keep_their_types(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    types = {"int": int, "float": float, "bool": bool, "cat": str}
+    for name, value in decode(space, point, memory=memory).items():
+        assert type(value) is types[space.known[name].kind]
+
+
+@given(points)
+def test_active_parameters_are_shown_and_no_others(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    configuration = decode(space, point, memory=memory)
+    values = space.complete(configuration)
+    active = {name for name in (*space.fixed, *space.names) if space.is_active(name, values)}
+    assert configuration.keys() == active
+
+
+@given(partial_points())
+def test_what_does_not_move_stays_at_the_baseline(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    configuration = decode(space, point, memory=memory)
+    still = configuration.keys() - point.keys()
+    assert {n: configuration[n] for n in still} == {n: space.start[n] for n in still}
+
+
+@given(full_points())
+def test_a_configuration_encodes_to_a_point_that_gives_it_back(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    configuration = decode(space, point, memory=memory)
+    there = encode(space, configuration, memory=memory)
+    assert all(0 <= u < 1 for u in there.values())
+    assert decode(space, there, memory=memory) == configuration
+
+
+@given(points)
+def test_the_same_point_gives_the_same_configuration_whatever_its_order(
+    drawn_point: tuple[str, dict[str, float], int],
+):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    again = decode(space, dict(reversed(point.items())), memory=memory)
+    assert digest(again) == digest(decode(space, point, memory=memory))
+
+
+@given(points)
+def test_a_configuration_survives_json(drawn_point: tuple[str, dict[str, float], int]):
+    name, point, memory = drawn_point
+    space = SPACES[name]
+    configuration = decode(space, point, memory=memory)
+    assert json.loads(json.dumps(configuration, allow_nan=False)) == configuration
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_baseline_encodes_to_a_point_that_gives_it_back(name: str):
+    space = SPACES[name]
+    baseline = {**space.fixed, **space.default_configuration()}
+    again = decode(space, encode(space, baseline))
+    assert {key: again[key] for key in baseline} == baseline
+
+
+def test_a_choice_that_the_space_has_not_encodes_to_some_point_of_it():
+    document = {
+        "name": "two",
+        "parameter": [{"name": "compression_type", "choices": ["zstd", "lz4"]}],
+    }
+    space = space_from_document(document)
+    point = encode(space, {"compression_type": "bzip2"})
+    assert 0 <= point["compression_type"] < 1
+
+
+def at(parameter_name: str, u: float) -> Value:
+    """One parameter of `all` moved alone, everything that it depends on switched on."""
+    space = SPACES["all"]
+    on: dict[str, Value] = {}
+    waiting = list(catalogue()[parameter_name].active_if)
+    while waiting:
+        condition = waiting.pop()
+        on[condition.parameter] = condition.values[0]
+        waiting += catalogue()[condition.parameter].active_if
+    return decode(space.at_baseline(on), {parameter_name: u})[parameter_name]
+
+
+SPECIAL = [n for n, p in SPACES["all"].by_name.items() if p.special]
+WHOLE = [
+    name
+    for name, p in SPACES["all"].by_name.items()
+    if p.is_numeric and p.kind == "int" and not p.log and not p.floor and not p.ceiling
+]
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_values_take_the_lowest_fifth_and_nothing_else(name: str):
+    special = catalogue()[name].special
+    grid = [(step + 0.5) / 1000 for step in range(1000)]
+    assert [u < SPECIAL_SHARE for u in grid] == [at(name, u) in special for u in grid]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_whole_number_of_a_range_is_equally_likely(name: str):
+    parameter = catalogue()[name]
+    assert parameter.low is not None and parameter.high is not None
+    cells = int(parameter.high - parameter.low) + 1
+    begin = SPECIAL_SHARE if parameter.special else 0.0
+    steps = [begin + (1 - begin) * (step + 0.5) / (20 * cells) for step in range(20 * cells)]
+    counted = Counter(at(name, u) for u in steps)
+    assert len(counted) == cells
+    assert set(counted.values()) == {20}
+
+
+def test_log_ranges_give_each_doubling_the_same_share():
+    sizes = [float(at("delayed_write_rate", (i + 0.5) / 6000)) for i in range(6000)]
+    doublings = Counter(int(size / 2**22).bit_length() for size in sizes)
+    assert all(abs(count - 1000) < 150 for bits, count in doublings.items() if bits < 7)
+
+
+def test_a_larger_coordinate_never_gives_a_smaller_number():
+    for name in WHOLE:
+        begin = SPECIAL_SHARE if catalogue()[name].special else 0.0
+        line = [float(at(name, begin + (1 - begin) * i / 200)) for i in range(200)]
+        assert line == sorted(line)
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), coordinates)
+def test_a_narrow_range_of_fractions_is_kept(low: float, width: float, u: float):
+    high = low + width
+    rows = [{"name": "share", "type": "float", "low": low, "high": high}]
+    space = space_from_document({"name": "own", "parameter": rows})
+    assert low <= float(decode(space, {"share": u})["share"]) <= high
+
+
+L0 = (
+    "level0_file_num_compaction_trigger",
+    "level0_slowdown_writes_trigger",
+    "level0_stop_writes_trigger",
+)
+
+
+@given(st.tuples(coordinates, coordinates, coordinates), st.integers(12, 96))
+def test_a_chain_of_rules_holds_when_the_user_narrows_its_last_link(
+    us: tuple[float, float, float], most: int
+):
+    rows = [{"name": name} for name in L0[:2]] + [{"name": L0[2], "high": most}]
+    space = space_from_document({"name": "own", "parameter": rows})
+    configuration = decode(space, dict(zip(L0, us, strict=True)))
+    trigger, slowdown, stop = (int(configuration[name]) for name in L0)
+    assert trigger <= slowdown <= stop <= most
+
+
+@given(coordinates, coordinates)
+def test_a_chain_of_rules_holds_around_a_user_s_own_baseline(trigger: float, slowdown: float):
+    own = SPACES["default"].at_baseline(
+        {"level0_slowdown_writes_trigger": 8, "level0_stop_writes_trigger": 12}
+    )
+    configuration = decode(own, {L0[0]: trigger, L0[1]: slowdown})
+    assert broken_rules(own, configuration) == []

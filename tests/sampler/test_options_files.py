@@ -1,0 +1,128 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampler.errors import InputError
+from sampler.installed import InstalledDbBench
+from sampler.options_file import (
+    CF,
+    DB,
+    TABLE,
+    VERSION,
+    OptionsFile,
+    format_options,
+    format_struct,
+    parse_options,
+    parse_struct,
+)
+
+names = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
+plain = st.from_regex(r"[A-Za-z0-9_.:/-]{0,12}", fullmatch=True)
+structs = st.recursive(
+    st.dictionaries(names, plain, max_size=4).map(format_struct),
+    lambda inner: st.dictionaries(names, inner | plain, max_size=3).map(format_struct),
+    max_leaves=6,
+)
+texts = plain | structs
+sections = st.fixed_dictionaries(
+    {DB: st.dictionaries(names, texts), CF: st.dictionaries(names, texts)},
+    optional={TABLE: st.dictionaries(names, texts, min_size=1)},
+)
+
+
+@given(st.dictionaries(names, texts))
+def test_structures_of_any_depth_survive_being_written_and_read(fields: dict[str, str]):
+    assert parse_struct(format_struct(fields)) == fields
+
+
+@given(sections, st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=126))))
+def test_files_survive_being_written_and_read(
+    given_sections: dict[str, dict[str, str]], comments: list[str]
+):
+    text = format_options(OptionsFile(given_sections), rocksdb_version="7.8.3", comments=comments)
+    read = dict(parse_options(text).sections)
+    assert read.pop(VERSION) == {"rocksdb_version": "7.8.3", "options_file_version": "1.1"}
+    assert read == given_sections
+
+
+@given(sections, names, names, plain)
+def test_setting_one_field_of_a_structure_keeps_the_others(
+    given_sections: dict[str, dict[str, str]], struct: str, member: str, text: str
+):
+    before = OptionsFile(given_sections).with_values(CF, {struct: "{kept=1;deep={a=2;b=3;};}"})
+    after = before.with_values(CF, {f"{struct}.{member}": text})
+    fields = {"kept": "1", "deep": "{a=2;b=3;}", member: text}
+    assert {name: after.get(CF, f"{struct}.{name}") for name in fields} == fields
+    assert after.sections[DB] == given_sections[DB]
+
+
+def test_a_field_of_a_structure_that_is_not_there_is_put_into_a_new_one():
+    options = OptionsFile().with_values(CF, {"compression_opts.level": "3"})
+    assert options.get(CF, "compression_opts") == "{level=3;}"
+    assert options.get(CF, "compression_opts.level") == "3"
+    assert options.get(CF, "compression_opts.window_bits") is None
+    assert options.get(DB, "compression_opts.level") is None
+
+
+def test_keys_can_be_left_out():
+    options = OptionsFile({CF: {"a": "1", "b": "2"}, DB: {"a": "3"}}).without(CF, ["a"])
+    assert options.sections == {CF: {"b": "2"}, DB: {"a": "3"}}
+
+
+def test_comments_and_blank_lines_are_passed_over():
+    text = (
+        '# top\n[DBOptions] # of the database\n\n  a = 1 # one\n  b=x\\#y\n[CFOptions "default"]\n'
+    )
+    assert parse_options(text).sections == {DB: {"a": "1", "b": "x\\#y"}, CF: {}}
+
+
+def test_comments_stand_at_the_top():
+    options = OptionsFile({DB: {"a": "1"}})
+    text = format_options(options, rocksdb_version="7.8.3", comments=["made by hand", ""])
+    assert text.startswith("# made by hand\n#\n[Version]\n")
+
+
+def test_a_comment_of_two_lines_stays_a_comment():
+    options = OptionsFile({DB: {"a": "1"}, CF: {}})
+    text = format_options(options, rocksdb_version="7.8.3", comments=["one\n[DBOptions]\nb=2"])
+    assert parse_options(text).get(DB, "b") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("", "has no [DBOptions] section"),
+        ("[DBOptions]\n", 'has no [CFOptions "default"] section'),
+        ('[DBOptions]\n[CFOptions "other"]\n', 'has no [CFOptions "default"] section'),
+        ("a=1\n[DBOptions]\n", "line 1 is not key=value in a section: 'a=1'"),
+        ("[DBOptions]\nmax_background_jobs\n", "line 2 is not key=value in a section"),
+        ("[DBOptions]\n=4\n", "line 2 is not key=value in a section"),
+        ("[DBOptions\na=1\n", "line 1 is not key=value in a section"),
+        ("{json: true}", "line 1 is not key=value in a section"),
+        ("\x00\x01\x02", "line 1 is not key=value in a section"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_in_one_line(text: str, fragment: str):
+    with pytest.raises(InputError) as refused:
+        parse_options(text, name="--baseline")
+    assert str(refused.value).startswith("--baseline: ")
+    assert fragment in str(refused.value) and "\n" not in str(refused.value)
+
+
+@given(st.text())
+def test_whatever_is_given_is_read_or_refused(text: str):
+    try:
+        read = parse_options(text)
+    except InputError as error:
+        assert error.field == "OPTIONS file"
+    else:
+        assert {DB, CF} <= read.sections.keys()
+
+
+@pytest.mark.db_bench
+def test_the_file_that_rocksdb_writes_survives_being_read_and_written(
+    installed: InstalledDbBench,
+):
+    text = format_options(installed.defaults, rocksdb_version=installed.version)
+    assert parse_options(text) == installed.defaults
+    assert len(installed.defaults.sections[CF]) > 50

@@ -1,0 +1,129 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sampler.errors import InputError
+from sampler.workload import Workload, least_user_bytes
+from sampler.workload_file import (
+    SHIPPED,
+    load_workload,
+    workload_document,
+    workload_from_document,
+)
+
+DATA = Path(__file__).parents[1] / "data"
+BAD = sorted((DATA / "bad_workloads").glob("*.toml"))
+GOOD = sorted((DATA / "good_workloads").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_workload_settles_fully_at_scale_64_and_says_what_it_is(name: str):
+    workload = load_workload(name)
+    assert (workload.name, workload.settle, workload.scale) == (name, "wait", 64)
+    assert len(workload.help) > 20
+
+
+def test_load_quick_is_100_000_random_writes_of_1040_bytes():
+    workload = load_workload("load-quick")
+    assert workload.benchmarks == ("fillrandom",)
+    assert workload.user_bytes() == 100_000 * 1040
+
+
+def test_mixed_measures_the_mixture_alone():
+    workload = load_workload("mixed-50-50")
+    assert workload.measured == ("readrandomwriterandom",)
+    assert dict(workload.flags) == {"readwritepercent": 50}
+    assert workload.user_bytes() == 450_000 * 1040
+
+
+@pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)
+def test_a_wrong_workload_is_refused_in_one_line_that_names_field_and_mend(file: Path):
+    expected = file.read_text().splitlines()[0].removeprefix("# error: ")
+    with pytest.raises(InputError) as refused:
+        load_workload(str(file))
+    assert expected in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("given", [*SHIPPED, *map(str, GOOD)], ids=lambda given: Path(given).stem)
+def test_a_workload_survives_being_written_and_read(given: str):
+    workload = load_workload(given)
+    assert workload_from_document(workload_document(workload)) == workload
+
+
+def test_there_are_files_of_both_kinds():
+    assert len(BAD) >= 30 and len(GOOD) >= 5
+
+
+def test_a_command_takes_the_place_of_db_bench():
+    workload = load_workload(str(DATA / "good_workloads" / "command.toml"))
+    assert workload.command is not None
+    assert workload.command.argv == ("./bench.sh", "{configuration}")
+    assert workload.timeout_seconds == workload.command.timeout_seconds == 600
+    assert workload.scale == 1
+
+
+def test_a_command_beside_fields_of_db_bench_is_refused():
+    document = {"name": "w", "num": 5, "command": {"argv": ["a"]}}
+    with pytest.raises(InputError, match=r"workload\.num"):
+        workload_from_document(document)
+
+
+def test_an_option_of_rocksdb_among_the_flags_is_refused_because_db_bench_would_ignore_it():
+    document = {"name": "w", "flags": {"write_buffer_size": 8388608}}
+    with pytest.raises(InputError, match=r"flags\.write_buffer_size"):
+        workload_from_document(document)
+
+
+def test_a_share_of_reads_that_is_no_number_is_refused():
+    flags = {"readwritepercent": "half"}
+    document = {"name": "w", "benchmarks": ["readrandomwriterandom"], "flags": flags}
+    with pytest.raises(InputError, match=r"flags\.readwritepercent"):
+        workload_from_document(document)
+
+
+def test_threads_come_from_the_configuration_where_it_has_them():
+    workload = Workload(name="w", threads=2)
+    assert workload.threads_of({}) == 2
+    assert workload.threads_of({"threads": 4}) == 4
+
+
+def test_random_writes_leave_63_percent_of_the_keys():
+    workload = Workload(name="w", num=100_000)
+    assert workload.distinct_keys(1) == pytest.approx(63_212, abs=2)
+    assert workload.distinct_keys(2) == pytest.approx(86_467, abs=2)
+    assert workload.distinct_user_bytes(1) == workload.distinct_keys(1) * 1040
+
+
+def test_a_sequential_fill_leaves_every_key_whatever_follows():
+    workload = Workload(name="w", num=1000, benchmarks=("fillseq", "overwrite"))
+    assert workload.distinct_keys(4) == 1000
+
+
+def test_overwrites_add_to_the_distinct_keys_of_a_random_fill():
+    once = Workload(name="w", num=1000)
+    twice = replace(once, benchmarks=("fillrandom", "overwrite"))
+    assert twice.distinct_keys(1) == once.distinct_keys(2) > once.distinct_keys(1)
+
+
+def test_a_mixture_writes_the_share_that_does_not_read():
+    mixed = Workload(
+        name="w",
+        num=1000,
+        benchmarks=("readrandomwriterandom",),
+        flags=(("readwritepercent", 75),),
+    )
+    assert mixed.user_bytes() == 250 * 1040
+
+
+def test_reads_leave_nothing():
+    assert Workload(name="w", benchmarks=("readrandom",)).distinct_keys(1) == 0.0
+
+
+def test_a_load_of_one_key_leaves_one_key():
+    assert Workload(name="w", num=1).distinct_keys(1) == 1.0
+
+
+def test_the_least_load_is_16_times_the_write_buffers_at_their_scale():
+    assert least_user_bytes(128 * 2**20, 64) == 16 * 2 * 2**20
