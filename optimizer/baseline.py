@@ -83,16 +83,16 @@ def summarise(trials: Sequence[Trial]) -> Baseline:
     Raises:
         ValueError: There is none.
     """
-    done = [trial for trial in trials if trial.done and trial.started_at]
-    if not done:
+    ended = [trial for trial in trials if trial.done and trial.started_at]
+    if not ended:
         raise ValueError("no run of the baseline has ended well")
+    done = sorted(ended, key=lambda trial: (trial.started_at, trial.number))
     names = [name for name in done[0].metrics if all(name in trial.metrics for trial in done)]
     seconds = np.array([t.started_at.timestamp() for t in done if t.started_at])
     table = {name: np.array([trial.metrics[name] for trial in done]) for name in names}
     drift = {name: _drift_p(table[name]) if name in CLOCKS else None for name in names}
     drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
-    order = np.argsort(seconds)
-    levels = {name: _smooth(seconds[order], table[name][order]) for name in drifting}
+    levels = {name: _smooth(seconds, table[name]) for name in drifting}
     return Baseline(
         metrics={name: float(np.median(values)) for name, values in table.items()},
         noise={
@@ -106,7 +106,7 @@ def summarise(trials: Sequence[Trial]) -> Baseline:
             for name, values in table.items()
         },
         runs=len(done),
-        _seconds=seconds[order],
+        _seconds=seconds,
         _levels=levels,
     )
 

@@ -18,6 +18,7 @@ from optimizer.trial import Phase, Purpose, Trial
 from sampler.encoding import encode_columns
 from sampler.outcome import TrialState
 
+FIRST = 1  # the number of the first trial, which measures the baseline
 _COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 
 
@@ -61,8 +62,8 @@ def ranking_of(problem: Problem, history: History) -> Ranking:
     would mistake for effects.
     """
     drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
-    finished = tuple(trial.number for trial in drawn if trial.state is not TrialState.RUNNING)
-    return _ranking(_Key(problem, history, finished))
+    learned = tuple(trial.number for trial in drawn if trial.state in _COMPARABLE)
+    return _ranking(_Key(problem, history, learned))
 
 
 class _Key:
@@ -70,8 +71,8 @@ class _Key:
 
     def __init__(self, problem: Problem, history: History, numbers: tuple[int, ...]) -> None:
         self.problem, self.history, self.numbers = problem, history, numbers
-        digests = tuple(history[number].digest for number in numbers)
-        self._identity = (id(problem), id(history), numbers, digests)
+        attempts = tuple((history[n].digest, history[n].attempt) for n in numbers)
+        self._identity = (id(problem), id(history), numbers, attempts)
 
     def __hash__(self) -> int:
         return hash(self._identity)
@@ -83,8 +84,11 @@ class _Key:
 @lru_cache(maxsize=4)
 def _ranking(key: _Key) -> Ranking:
     problem, history = key.problem, key.history
-    trials = [history[n] for n in key.numbers if history[n].state in _COMPARABLE]
-    baseline = baseline_of(history)
+    trials = [history[n] for n in key.numbers]
+    # The baseline as it was known when the last draw was made: what is learned must not depend on
+    # when it is learned, or a resumed job would search elsewhere.
+    last = max(key.numbers, default=0)
+    baseline = summarise([t for t in history.of(Purpose.BASELINE) if t.number <= max(last, FIRST)])
     configurations = [trial.features for trial in trials]
     values, owner = encode_columns(problem.space, configurations)
     features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)

@@ -9,6 +9,8 @@ from typing import Literal
 
 Direction = Literal["min", "max"]
 _SCALE = 1000.0
+# Far below any fitness that can be measured.
+_PARTIAL, _BROKEN = 1e9, 1e12
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,12 @@ class Objective:
         """A number to sort measurements by, broken limits and partial ones at the end.
 
         A trial that was cut off has bounds for some terms and nothing for others; counting the
-        missing as no gain keeps it below the baseline, since it was cut off for being slow.
+        missing as no gain, they are sorted among themselves, below all whole measurements.
         """
         fitness = self.fitness(metrics, baseline)
         if fitness is None:
-            return min(sum(self.gains(metrics, baseline).values()), 0.0) - _SCALE
-        return fitness if self.admissible(metrics) else fitness - 1000 * _SCALE
+            return min(sum(self.gains(metrics, baseline).values()), 0.0) - _PARTIAL
+        return fitness if self.admissible(metrics) else fitness - _BROKEN
 
 
 def pareto_front(points: Mapping[int, Mapping[str, float]], terms: tuple[Term, ...]) -> list[int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.baseline import Baseline
+from optimizer.baseline import Baseline, summarise
 from optimizer.history import History
-from optimizer.knowledge import baseline_of
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
 from sampler.outcome import TrialState
@@ -71,12 +70,14 @@ class Scoreboard:
         self._best = None
         if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
             return
-        self._baseline = baseline_of(self._history)
+        self._baseline = summarise(self._history.of(Purpose.BASELINE))
         for trial in self._history.of(Purpose.CANDIDATE):
             self._consider(trial)
 
     def _consider(self, trial: Trial) -> None:
         if self._baseline is None or not trial.done:
+            return
+        if not self._problem.objective.admissible(trial.metrics):
             return
         metrics = self._baseline.corrected(trial.metrics, trial.started_at)
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)

@@ -61,10 +61,12 @@ def _first_baselines(problem: Problem, plan: Plan, history: History) -> Trial | 
 
 def _require_metrics(problem: Problem, run: Trial) -> None:
     """Refuses an objective that the benchmark does not serve, before hours are spent."""
-    for metric in [term.metric for term in problem.objective.terms]:
+    objective = problem.objective
+    limited = [limit.metric for limit in objective.limits]
+    for metric in [*(term.metric for term in objective.terms), *limited]:
         if run.done and metric not in run.metrics:
             raise InputError(
-                f"objective ({problem.objective.name})",
+                f"objective ({objective.name})",
                 f"needs the metric {metric!r}, and the benchmark gives "
                 f"{', '.join(sorted(run.metrics))}; name one of those or print it",
             )

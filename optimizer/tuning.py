@@ -23,6 +23,9 @@ from sampler.outcome import TrialState
 # since its TIME term alone is then below -3000.
 CUTOFF_MULTIPLE = 4.0
 _TICK_SECONDS = 0.25
+# A controller may be killed many times in one trial; a host that loses it so often is broken.
+_MOST_ATTEMPTS = 50
+_ORDER = tuple(Phase)
 _WHY = {
     Phase.BASELINE: "measure the baseline, what every trial is compared with",
     Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
@@ -30,6 +33,10 @@ _WHY = {
     Phase.SEARCH: "search the parameters that matter most",
     Phase.CONFIRM: "measure the best few again, then prove the winner on fresh runs",
 }
+
+
+class TrialLostError(RuntimeError):
+    """A trial was lost again and again."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +90,24 @@ class Tuning:
             InputError: The baseline cannot be measured, or the machine cannot run a trial.
             LeaseLost: Another controller has taken the job over.
         """
-        for lost in self._history.unfinished():
-            again = replace(lost, attempt=lost.attempt + 1, state=TrialState.RUNNING)
-            self._enter(lost.phase)
-            self._measure(again)
+        self._run_lost_again()
         while (trial := self._next()) is not None:
             self._enter(trial.phase)
             self._declare(trial)
             self._measure(trial)
+            self._run_lost_again()
         return conclude(self._problem, self._plan(), self._history)
+
+    def _run_lost_again(self) -> None:
+        """Runs what was begun and has no outcome: its controller or its host died."""
+        while lost := self._history.unfinished():
+            trial = lost[0]
+            if trial.attempt >= _MOST_ATTEMPTS:
+                raise TrialLostError(
+                    f"trial {trial.number} was lost {trial.attempt} times: {trial.failure}"
+                )
+            self._enter(trial.phase)
+            self._measure(replace(trial, attempt=trial.attempt + 1, state=TrialState.RUNNING))
 
     def _next(self) -> Trial | None:
         if self._ready_to_rank():
@@ -119,8 +135,8 @@ class Tuning:
         return spent + self._plan().confirm_runs * each >= self._budget.minutes * 60
 
     def _enter(self, phase: Phase) -> None:
-        if phase is self._phase:
-            return
+        if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
+            return  # a baseline between two phases, or a trial that is run again
         self._phase = phase
         self._log.enter(phase, _WHY[phase])
         self._progress.phase(phase, _WHY[phase])

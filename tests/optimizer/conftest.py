@@ -1,0 +1,21 @@
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from models.ranking import rank_parameters
+from optimizer import knowledge
+
+
+@pytest.fixture(scope="module")
+def quick_ranking() -> Iterator[None]:
+    """Small forests: for tests that need a ranking and do not judge how good it is.
+
+    One at a time: scikit-learn sets warning filters in its threads, which are global.
+    """
+    quick = partial(rank_parameters, trees=10, resamples=2, n_repeats=1, n_jobs=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge, "rank_parameters", quick)
+        knowledge._ranking.cache_clear()
+        yield
+    knowledge._ranking.cache_clear()

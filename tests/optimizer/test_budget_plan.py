@@ -1,0 +1,70 @@
+import pytest
+
+from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
+
+EVERY_SIZE = range(LEAST_TRIALS, 3001)
+
+
+def walked(plan: Plan) -> tuple[int, int, str]:
+    """Configurations and repeated baselines, and what came last, run by run."""
+    configurations = repeats = since = 0
+    last = ""
+    for made in range(plan.exploring):
+        if plan.baseline_due(since, plan.exploring - made):
+            repeats, since, last = repeats + 1, 0, "baseline"
+        else:
+            configurations, since, last = configurations + 1, since + 1, "configuration"
+    return configurations, repeats, last
+
+
+class TestDivision:
+    def test_every_run_has_a_purpose(self):
+        for trials in EVERY_SIZE:
+            plan = divide(trials)
+            assert plan.first + plan.exploring + plan.confirm_runs == plan.trials == trials
+
+    def test_every_part_is_there(self):
+        for trials in EVERY_SIZE:
+            plan = divide(trials)
+            assert plan.first >= 2
+            assert plan.exploring >= 4
+            assert plan.pairs >= 3
+            assert plan.candidates >= 1 and plan.rounds >= 1
+            assert plan.repeat_every >= 10
+
+    def test_configurations_and_repeats_add_up_to_the_exploring_runs(self):
+        for trials in EVERY_SIZE:
+            plan = divide(trials)
+            configurations, repeats, last = walked(plan)
+            assert configurations == plan.explore
+            assert configurations + repeats == plan.exploring
+            assert last == "configuration"
+
+    def test_small_jobs_confirm_with_a_fair_share(self):
+        assert divide(12).confirm_runs == 6
+        assert divide(12).explore == 4
+
+    def test_large_jobs_spend_little_on_confirming(self):
+        assert divide(1000).confirm_runs <= 40
+        assert divide(3000).explore >= 2900
+
+    def test_candidates_are_chosen_among_only_when_there_are_several(self):
+        assert divide(23).select_runs == 0
+        assert divide(24).select_runs == 4
+
+    @pytest.mark.parametrize("trials", [-1, 0, 11])
+    def test_too_few_are_refused_with_the_least_that_is_needed(self, trials: int):
+        with pytest.raises(ValueError, match="at least 12"):
+            divide(trials)
+
+
+class TestMinutes:
+    def test_hold_whole_trials(self):
+        assert trials_in(10, 20.0) == 30
+        assert trials_in(10, 20.1) == 29
+
+    def test_hold_at_least_the_smallest_job(self):
+        assert trials_in(1, 60.0) == LEAST_TRIALS
+
+    def test_of_a_benchmark_that_takes_no_time_are_bounded(self):
+        assert trials_in(1, 0.0) == 60_000

@@ -1,0 +1,206 @@
+"""What is learned from trials: which of them count, on which scale, and what they say."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pretend_bench import PretendBench, bowl, flat, job_of, problem_of, small_space, trial_of
+
+from models.ranking import rank_parameters
+from optimizer import knowledge
+from optimizer.history import History
+from optimizer.knowledge import baseline_of, best_first, comparable, ranking_of
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import TrialState
+from sampler.space_file import load_space
+
+BASELINE = bowl(small_space().default_configuration())
+
+
+@pytest.fixture
+def taught(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the models were given; the ranking itself is made with small forests."""
+    seen: dict[str, Any] = {}
+
+    def spy(features, targets, groups, **more):
+        seen.update(features=features, targets=targets, groups=groups, **more)
+        return rank_parameters(features, targets, groups, **more, trees=5, resamples=1, n_jobs=1)
+
+    monkeypatch.setattr(knowledge, "rank_parameters", spy)
+    knowledge._ranking.cache_clear()
+    return seen
+
+
+def draws(count: int) -> list[Trial]:
+    """A baseline and a sample, drawn as a job draws it."""
+    job = job_of(problem_of("random"), 96, PretendBench())
+    job.run()
+    trials = job.log.trials()
+    drawn = [trial for trial in trials if trial.purpose is Purpose.CANDIDATE][:count]
+    return [trials[0], *drawn]
+
+
+class TestComparable:
+    def test_leaves_out_what_has_no_measurement(self):
+        states = [s for s in TrialState if s not in (TrialState.DONE, TrialState.CENSORED)]
+        trials = [trial_of(10 + i, BASELINE, state=s) for i, s in enumerate(states)]
+        history = History([trial_of(1, BASELINE, purpose=Purpose.BASELINE), *trials])
+        assert comparable(problem_of(), history, history) == [(0.0, history[1])]
+
+    def test_best_first_puts_cut_off_ones_last_and_equals_by_number(self):
+        better = {name: value * 0.9 for name, value in BASELINE.items()} | {"rate": 1e6}
+        history = History(
+            [
+                trial_of(1, BASELINE, purpose=Purpose.BASELINE),
+                trial_of(2, {"time": 60.0, "rate": 1e4}, state=TrialState.CENSORED),
+                trial_of(3, BASELINE),
+                trial_of(4, better),
+                trial_of(5, BASELINE),
+            ]
+        )
+        ranked = best_first(problem_of(), history, history.of(Purpose.CANDIDATE))
+        assert [trial.number for _, trial in ranked] == [4, 3, 5, 2]
+
+    def test_clocks_are_corrected_for_drift(self):
+        runs = [
+            trial_of(
+                i + 1, {"rate": 1000.0 / (1 + i / 10)}, purpose=Purpose.BASELINE, seconds=100.0 * i
+            )
+            for i in range(12)
+        ]
+        early = trial_of(20, {"rate": 1000.0}, seconds=0.0)
+        late = trial_of(21, {"rate": 1000.0 / 2.1}, seconds=1100.0)
+        history = History([*runs, early, late])
+        (one, _), (other, _) = comparable(problem_of(objective="rate"), history, [early, late])
+        assert one == pytest.approx(0, abs=40)
+        assert other == pytest.approx(0, abs=40)
+
+    def test_the_baseline_is_that_of_all_its_runs_in_whatever_phase(self):
+        history = History(
+            [
+                trial_of(1, {"waf": 4.0}, purpose=Purpose.BASELINE),
+                trial_of(2, {"waf": 5.0}, purpose=Purpose.SELECT, subject=1),
+                trial_of(3, {"waf": 6.0}, purpose=Purpose.PROVE, subject=1),
+                trial_of(4, {"waf": 9.0}, purpose=Purpose.PROVE, subject=2),
+            ]
+        )
+        assert baseline_of(history).metrics == {"waf": 5.0}
+
+    def test_without_a_baseline_nothing_is_compared(self):
+        with pytest.raises(ValueError, match="baseline"):
+            baseline_of(History([trial_of(1, BASELINE)]))
+
+
+class TestWhatTheModelsAreTaught:
+    def test_all_parameters_with_values_in_effect(self, taught: dict[str, Any]):
+        trials = draws(12)
+        clipped = replace(trials[3], effective=dict(trials[3].configuration) | {"x": 0.125})
+        trials[3] = clipped
+        ranking_of(problem_of(), History(trials))
+        features = taught["features"]
+        assert features.names == small_space().names
+        x = features.values[:, list(features.owner).index(0)]
+        assert x[2] == 0.125
+        assert x.tolist() == [trial.features["x"] for trial in trials[1:]]
+
+    def test_clocks_on_a_logarithmic_scale_and_ratios_as_they_are(self, taught: dict[str, Any]):
+        trials = draws(12)
+        ranking_of(problem_of(), History(trials))
+        for name in ("time", "rate"):
+            logs = [math.log(trial.metrics[name]) for trial in trials[1:]]
+            assert taught["targets"][name] == pytest.approx(logs)
+        for name in ("waf", "sa"):
+            plain = [trial.metrics[name] for trial in trials[1:]]
+            assert taught["targets"][name] == pytest.approx(plain)
+
+    def test_cut_off_trials_teach_their_bounds_and_nothing_else(self, taught: dict[str, Any]):
+        trials = draws(12)
+        trials[5] = replace(
+            trials[5],
+            state=TrialState.CENSORED,
+            metrics={"time": 60.0, "rate": 500.0, "waf_partial": 0.1},
+        )
+        ranking = ranking_of(problem_of(), History(trials))
+        assert taught["targets"]["time"][4] == pytest.approx(math.log(60))
+        assert taught["targets"]["rate"][4] == pytest.approx(math.log(500))
+        assert np.isnan(taught["targets"]["waf"][4]) and np.isnan(taught["targets"]["sa"][4])
+        assert {name: m.forest.n_trials for name, m in ranking.metrics.items()} == {
+            "waf": 11,
+            "sa": 11,
+            "time": 12,
+            "rate": 12,
+        }
+
+    def test_failed_searched_and_running_trials_teach_nothing(self, taught: dict[str, Any]):
+        trials = draws(14)
+        trials[2] = replace(trials[2], state=TrialState.FAILED, metrics={})
+        trials[3] = replace(trials[3], state=TrialState.RUNNING, metrics={})
+        trials[4] = replace(trials[4], phase=Phase.SEARCH)
+        ranking_of(problem_of(), History(trials))
+        assert len(taught["features"].values) == 11
+
+    def test_a_metric_that_is_not_above_zero_stays_as_it_is(self, taught: dict[str, Any]):
+        trials = draws(12)
+        trials[1] = replace(trials[1], metrics={**trials[1].metrics, "rate": 0.0})
+        ranking_of(problem_of(), History(trials))
+        assert taught["targets"]["rate"][0] == 0.0
+
+    def test_the_jobs_seed_and_how_many_are_searched(self, taught: dict[str, Any]):
+        ranking_of(problem_of(seed=31, top=3), History(draws(12)))
+        assert (taught["seed"], taught["top_k"]) == (31, 3)
+
+    def test_only_the_objectives_metrics(self, taught: dict[str, Any]):
+        ranking_of(problem_of(objective="sa"), History(draws(12)))
+        assert taught["targets"].keys() == {"sa"}
+
+    def test_facts_of_the_load_are_among_the_parameters(self, taught: dict[str, Any]):
+        problem = problem_of("random", space=load_space("paper"), objective="waf")
+        conclusion = job_of(problem, 24, PretendBench(flat)).run()
+        ranking = ranking_of(problem, conclusion.history)
+        assert {"threads", "compression_ratio"} <= set(ranking.order)
+        assert set(taught["groups"]["threads"]) <= {"1", "2", "4"}
+
+
+class TestRanking:
+    def test_is_learned_once_from_the_same_trials(self, taught: dict[str, Any]):
+        problem, history = problem_of(), History(draws(12))
+        first = ranking_of(problem, history)
+        taught.clear()
+        assert ranking_of(problem, history) is first
+        assert taught == {}
+
+    def test_is_learned_anew_when_another_draw_has_ended(self, taught: dict[str, Any]):
+        problem, trials = problem_of(), draws(14)
+        history = History(trials[:13])
+        ranking_of(problem, history)
+        history.put(trials[13])
+        ranking_of(problem, history)
+        assert len(taught["features"].values) == 13
+
+    def test_is_learned_anew_when_a_lost_draw_was_run_again(self, taught: dict[str, Any]):
+        problem, trials = problem_of(), draws(12)
+        history = History(trials)
+        history.put(replace(trials[4], state=TrialState.LOST, metrics={}))
+        ranking_of(problem, history)
+        history.put(trials[4])
+        ranking_of(problem, history)
+        assert len(taught["features"].values) == 12
+
+    @pytest.mark.usefixtures("taught")
+    def test_is_not_mistaken_for_another_jobs(self):
+        history = History(draws(12))
+        assert ranking_of(problem_of(objective="waf"), history).metrics.keys() == {"waf"}
+        assert ranking_of(problem_of(objective="sa"), history).metrics.keys() == {"sa"}
+
+    @pytest.mark.usefixtures("taught")
+    def test_finds_what_the_function_depends_on(self):
+        ranking = ranking_of(problem_of(objective="waf"), History(draws(60)))
+        assert set(ranking.order[:2]) == {"x", "y"}
+
+    @pytest.mark.usefixtures("taught")
+    def test_of_no_draws_keeps_the_spaces_order(self):
+        ranking = ranking_of(problem_of(), History(draws(12)[:1]))
+        assert ranking.order == small_space().names
+        assert ranking.importance.tolist() == [0] * 6
