@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from sampler.bench_plan import BenchPlan, effective_values
@@ -92,7 +93,7 @@ class DbBench:
         lines = {line.name for line in parse_output(_read(folder / "stdout")).lines}
         if not lines.issuperset(self.plan.workload.benchmarks):
             return False  # still loading: leave the LOG alone
-        log = parse_log(_read(folder / "db" / "LOG"))
+        log = _log_of_size(folder / "db" / "LOG", _size(folder / "db" / "LOG"))
         if log.load_ended is None or log.flushed is None or log.dumped is None or log.working > 0:
             return False
         at_rest = max(log.flushed, log.work_ended or 0.0)
@@ -190,6 +191,20 @@ def ending_problem(
             name = f"signal {-ended.status}"
         return TrialState.FAILED, f"killed by {name}: {words}".rstrip(": ")
     return TrialState.FAILED, words or f"exit status {ended.status} without a word"
+
+
+@lru_cache(maxsize=2)
+def _log_of_size(path: Path, size: int) -> RocksdbLog:
+    """The LOG, read again only when it has grown: beside compactions every look costs them."""
+    del size
+    return parse_log(_read(path))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _text(value: Value) -> str:

@@ -20,6 +20,7 @@ _FIELDS = {
     "name", "type", "low", "high", "log", "choices", "default", "special", "quantum",
     "searched", "help", "active_if",
 }  # fmt: skip
+_MOST_MULTIPLES = 10_000
 _KINDS = ("int", "float", "bool", "cat")
 
 
@@ -162,6 +163,10 @@ def _check_range(parameter: Parameter, where: str) -> None:
         return
     if low > high:
         raise InputError(f"{where}.low", f"{low:g} is above high, {high:g}; swap them")
+    if parameter.multiple_of and high > _MOST_MULTIPLES:
+        raise InputError(
+            f"{where}.high", f"{high:g} is counted in multiples of {parameter.multiple_of}"
+        )
     if parameter.kind == "int":
         quantum = parameter.quantum
         if math.ceil(low / quantum) > math.floor(high / quantum):

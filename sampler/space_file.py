@@ -50,6 +50,8 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     )
     _refuse_repeats(parameters)
     baseline = document.get("baseline", "library")
+    if baseline not in ("library", "db_bench"):
+        raise InputError("space.baseline", f"{baseline!r} is neither library nor db_bench")
     context = default_values(cast(str, baseline))
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
     fixed = _fixed(document.get("fixed", {}), parameters)

@@ -1,8 +1,10 @@
-"""What the tests of several rooms share: the real db_bench, and a bench folder of one's own."""
+"""What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
 from pathlib import Path
 
 import pytest
+from databases import *  # noqa: F403
+from databases import _server_url, _sqlite_template  # noqa: F401
 
 from sampler.installed import InstalledDbBench, find_db_bench, probe
 from sampler.settings import Settings

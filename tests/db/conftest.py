@@ -1,14 +1,5 @@
-import sys
-from pathlib import Path
-
 import pytest
 from sqlalchemy import Engine
-
-# The fixtures that other rooms' tests use too are beside the rooms' folders.
-sys.path.append(str(Path(__file__).parents[1]))
-
-from databases import *  # noqa: F403
-from databases import _server_url, _sqlite_template  # noqa: F401
 
 from db.job_store import Store
 from db.lease import Lease, acquire

@@ -21,5 +21,7 @@ runner = LocalRunner(
     DbBench(installed, plan), Settings(bench_dir=bench_dir, lock=lock, free_bytes=0)
 )
 runner.start({})
+while not list(bench_dir.glob("trial-*/db/LOG")) and runner.wait(0.05) is None:
+    pass  # not yet db_bench itself
 print("started", flush=True)  # noqa: T201
 signal.pause()

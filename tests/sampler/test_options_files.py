@@ -78,8 +78,8 @@ def test_comments_and_blank_lines_are_passed_over():
 
 def test_comments_stand_at_the_top():
     options = OptionsFile({DB: {"a": "1"}})
-    text = format_options(options, rocksdb_version="7.8.3", comments=["made by hand", ""])
-    assert text.startswith("# made by hand\n#\n[Version]\n")
+    text = format_options(options, rocksdb_version="7.8.3", comments=["made by hand"])
+    assert text.startswith("# made by hand\n[Version]\n")
 
 
 def test_a_comment_of_two_lines_stays_a_comment():
