@@ -66,6 +66,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (Abort, KeyboardInterrupt):
         complain("interrupted")
         return Exit.INTERRUPTED
+    except SystemExit as leaving:
+        # Typer leaves with 1 by itself when whoever read our output has gone, and only then.
+        return Exit.DONE if leaving.code == 1 else int(leaving.code or 0)
     except BrokenPipeError:
         # Whoever read our output has gone; say nothing, and let no flush say it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,12 +30,14 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         console.print(
             f"[bold]Nothing was proven better than the baseline[/bold]: {verdict['why']}.",
             highlight=False,
+            soft_wrap=True,
         )
     else:
         console.print(
             f"[bold]Trial {best['trial']} is better[/bold], fitness {best['fitness']:.0f}: "
             f"{verdict['why']}.",
             highlight=False,
+            soft_wrap=True,
         )
         console.print(_changes(result))
     console.print(_noise(result), highlight=False)

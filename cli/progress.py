@@ -35,6 +35,7 @@ class TuningProgress:
             "starting", total=total or 1, failed="", best="", left=""
         )
         self._told = -1
+        self._holder = ""
 
     def __enter__(self) -> TuningProgress:
         """Begins to show."""
@@ -85,6 +86,9 @@ class TuningProgress:
     def waiting(self, holder: str) -> None:
         """The host is busy."""
         self._bar.update(self._task, left=f"waiting: {holder} uses this host")
+        if not self._live and holder != self._holder:
+            self._holder = holder
+            self._console.print(f"waiting: {holder} uses this host", markup=False, highlight=False)
 
 
 def _best(standing: Standing) -> str:

@@ -139,13 +139,15 @@ def _run(
     settings = load_settings()
     assembly = assemble(specification, settings)
     for warning in assembly.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False)
+        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
     job_id = (
         earlier.id
         if earlier
         else store.create_job(specification.document(), specification.digest())
     )
-    console.print(f"job {job_id}, files go to {out}", markup=False, highlight=False)
+    console.print(
+        f"job {job_id}, files go to {out}", markup=False, highlight=False, soft_wrap=True
+    )
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with TuningProgress(console, specification.trials) as progress:

@@ -10,7 +10,7 @@ from optimizer.problem import Problem, SearchSettings
 from sampler.bench_plan import BenchPlan
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
-from sampler.command_bench import CommandBench
+from sampler.command_bench import CommandBench, require_program
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench, find_db_bench, probe
@@ -22,6 +22,9 @@ from sampler.space import Configuration, Space, default_values, memory_bytes
 from sampler.space_file import space_from_document
 from sampler.workload import Workload, least_user_bytes
 from sampler.workload_file import workload_from_document
+
+# column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
+_LEAST_WRITE_BUFFER = 64 * 2**10
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
     if installed:
         return Assembly(problem, plan, DbBench(installed, plan), installed, tuple(warnings))
     assert workload.command is not None
+    require_program(workload.command.argv[0])
     return Assembly(problem, plan, CommandBench(workload.command, plan), None, tuple(warnings))
 
 
@@ -118,12 +122,12 @@ def _at_baseline(
 
 
 def _memory(asked: int | None, space: Space) -> int | None:
-    """The budget in bytes; None where the space has none."""
-    if not space.memory_budget:
-        return asked
+    """The budget in bytes; None where the space has none and none is asked for."""
+    if asked is None and not space.memory_budget:
+        return None
     least = memory_bytes(
         {
-            name: space.by_name[name].low or 0 if name in space.by_name else space.context[name]
+            name: space.by_name[name].low or 0 if name in space.by_name else space.start[name]
             for name in ("write_buffer_size", "max_write_buffer_number", "cache_size")
         }
     )
@@ -140,6 +144,7 @@ def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[
     """Refuses a load that stays in the write buffers; the paper's own space is only warned."""
     if workload.command:
         return []
+    _require_scale(workload, space)
     cache = int(space.context["cache_size"])
     memtables = (memory_bytes(space.context) if memory is None else memory) - cache
     needed = least_user_bytes(memtables, workload.scale)
@@ -154,6 +159,22 @@ def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[
     if space.memory_budget:
         raise InputError(f"workload ({workload.name})", f"{text}; raise num or lower the budget")
     return [f"the workload {workload.name} {text}"]
+
+
+def _require_scale(workload: Workload, space: Space) -> None:
+    """Refuses a scale at which RocksDB would not use the write buffers that it is told to."""
+    moved = space.by_name.get("write_buffer_size")
+    smallest = min(
+        int(space.context["write_buffer_size"]),
+        int(moved.low if moved and moved.low is not None else space.start["write_buffer_size"]),
+    )
+    if smallest // workload.scale < _LEAST_WRITE_BUFFER:
+        raise InputError(
+            f"workload ({workload.name})",
+            f"at scale {workload.scale} a write buffer of {format_bytes(smallest)} falls below "
+            f"RocksDB's least, {format_bytes(_LEAST_WRITE_BUFFER)}; "
+            f"a scale of at most {smallest // _LEAST_WRITE_BUFFER} measures what is asked",
+        )
 
 
 def _factor_warnings(space: Space) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.assembly import Assembly
-from sampler.bench_plan import differences
+from sampler.bench_plan import differences, effective_values
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.installed import try_options
@@ -46,7 +46,9 @@ def export_options(assembly: Assembly, configuration: Configuration, comments: l
         tried = try_options(installed.program, text, Path(folder))
     if tried.options is None:
         raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}")
-    changed = differences(options, tried.options, catalogue())
+    # A value that equals the default is not in the file, and can be changed all the same.
+    _, repaired = effective_values(tried.options, configuration, assembly.plan.space, scale=1)
+    changed = dict.fromkeys([*differences(options, tried.options, catalogue()), *repaired])
     if changed:
         raise ExportRefusedError(f"RocksDB {version} changes the file: {'; '.join(changed)}")
     return text

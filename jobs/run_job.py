@@ -62,13 +62,17 @@ class _LeaseKeeper:
         self._progress.trial_started(trial)
 
     def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        self._renew()  # trials may be too short for a tick
         self._progress.trial_ended(trial, standing)
 
     def tick(self) -> None:
+        self._renew()
+        self._progress.tick()
+
+    def _renew(self) -> None:
         if time.monotonic() - self._renewed >= _RENEW_SECONDS:
             renew(self._engine, self._lease)
             self._renewed = time.monotonic()
-        self._progress.tick()
 
 
 def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def change(pairs: Sequence[tuple[float, float]]) -> Change:
     """
     values = np.array(pairs, dtype=np.float64)
     if (values > 0).all():
-        mean, half, p = _t(np.log(values[:, 1] / values[:, 0]))
+        mean, half, p = _t(np.log(values[:, 1]) - np.log(values[:, 0]))
 
         def percent(log: float) -> float:
             return 100 * math.expm1(min(log, 700.0))

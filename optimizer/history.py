@@ -20,7 +20,9 @@ class History:
         """Begins with the trials of an earlier run, if any."""
         self._trials: dict[int, Trial] = {}
         self._digests: set[str] = set()
+        self._unfinished: set[int] = set()
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
+        self._changes: defaultdict[Purpose, int] = defaultdict(int)
         self._finished = 0
         self._last = 0
         for trial in trials:
@@ -29,6 +31,7 @@ class History:
     def put(self, trial: Trial) -> None:
         """Adds a trial, or replaces the one of the same number (its purpose and phase stay)."""
         before = self._trials.get(trial.number)
+        self._changes[trial.purpose] += 1
         if before is None:
             self._numbers[trial.purpose, None].append(trial.number)
             self._numbers[trial.purpose, trial.phase].append(trial.number)
@@ -38,6 +41,10 @@ class History:
             self._finished -= 1
         self._finished += trial.state not in (TrialState.RUNNING, TrialState.LOST)
         self._trials[trial.number] = trial
+        if trial.state in (TrialState.RUNNING, TrialState.LOST):
+            self._unfinished.add(trial.number)
+        else:
+            self._unfinished.discard(trial.number)
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self._trials.values())
@@ -70,6 +77,10 @@ class History:
         """The trials of a purpose, and of a phase if one is given, in the order of proposal."""
         return [self._trials[number] for number in self.numbers(purpose, phase)]
 
+    def changes(self, purpose: Purpose) -> int:
+        """Grows whenever a trial of the purpose is put; for caches."""
+        return self._changes[purpose]
+
     def unfinished(self) -> list[Trial]:
         """Trials that were begun and have no outcome: in flight, or of a dead controller."""
-        return [t for t in self if t.state in (TrialState.RUNNING, TrialState.LOST)]
+        return [self._trials[number] for number in sorted(self._unfinished)]

@@ -18,7 +18,6 @@ from optimizer.trial import Phase, Purpose, Trial
 from sampler.encoding import encode_columns
 from sampler.outcome import TrialState
 
-FIRST = 1  # the number of the first trial, which measures the baseline
 _COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 
 
@@ -71,8 +70,11 @@ class _Key:
 
     def __init__(self, problem: Problem, history: History, numbers: tuple[int, ...]) -> None:
         self.problem, self.history, self.numbers = problem, history, numbers
+        ended = [t.number for t in history.of(Purpose.BASELINE) if t.done]
+        earlier = tuple(number for number in ended if number <= max(numbers, default=0))
+        self.baselines = earlier or tuple(ended)
         attempts = tuple((history[n].digest, history[n].attempt) for n in numbers)
-        self._identity = (id(problem), id(history), numbers, attempts)
+        self._identity = (id(problem), id(history), numbers, attempts, self.baselines)
 
     def __hash__(self) -> int:
         return hash(self._identity)
@@ -87,8 +89,7 @@ def _ranking(key: _Key) -> Ranking:
     trials = [history[n] for n in key.numbers]
     # The baseline as it was known when the last draw was made: what is learned must not depend on
     # when it is learned, or a resumed job would search elsewhere.
-    last = max(key.numbers, default=0)
-    baseline = summarise([t for t in history.of(Purpose.BASELINE) if t.number <= max(last, FIRST)])
+    baseline = summarise([history[number] for number in key.baselines])
     configurations = [trial.features for trial in trials]
     values, owner = encode_columns(problem.space, configurations)
     features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 Direction = Literal["min", "max"]
 _SCALE = 1000.0
 # Far below any fitness that can be measured.
@@ -97,17 +99,18 @@ def pareto_front(points: Mapping[int, Mapping[str, float]], terms: tuple[Term, .
             metrics[t.metric] if t.direction == "max" else -metrics[t.metric] for t in terms
         )
 
-    whole = {
-        key: vector(metrics)
-        for key, metrics in points.items()
-        if all(term.metric in metrics for term in terms)
-    }
-
-    def beaten(key: int) -> bool:
-        mine = whole[key]
-        return any(
-            other != mine and all(a >= b for a, b in zip(other, mine, strict=True))
-            for other in whole.values()
-        )
-
-    return [key for key in whole if not beaten(key)]
+    keys = [k for k, metrics in points.items() if all(t.metric in metrics for t in terms)]
+    if not keys:
+        return []
+    values = np.array([vector(points[key]) for key in keys])
+    # Best first in the first term: whatever beats a point stands before it, or is on the front.
+    order = np.lexsort(tuple(-values.T[::-1]))
+    front = values[:0]
+    kept: list[int] = []
+    for place in order:
+        mine = values[place]
+        beaten = ((front >= mine).all(axis=1) & (front > mine).any(axis=1)).any()
+        if not beaten:
+            kept.append(int(place))
+            front = values[kept]
+    return [keys[place] for place in sorted(kept)]

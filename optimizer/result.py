@@ -8,7 +8,7 @@ from typing import Any
 
 from models.ranking import MetricRanking, Ranking
 from optimizer.baseline import Baseline
-from optimizer.knowledge import baseline_of, comparable, ranking_of
+from optimizer.knowledge import baseline_of, ranking_of
 from optimizer.objective import pareto_front
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
@@ -204,6 +204,12 @@ def _time(trials: list[Trial]) -> dict[str, float]:
 
 
 def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, float]:
-    """The fitness of each finished trial, clocks corrected for drift, as the search saw it."""
-    history = conclusion.history
-    return {trial.number: value for value, trial in comparable(problem, history, history)}
+    """The fitness of each whole measurement, clocks corrected for drift, as the search saw it."""
+    baseline = baseline_of(conclusion.history)
+    found: dict[int, float] = {}
+    for trial in conclusion.history:
+        metrics = baseline.corrected(trial.metrics, trial.started_at)
+        fitness = problem.objective.fitness(metrics, baseline.metrics)
+        if trial.done and fitness is not None:
+            found[trial.number] = fitness
+    return found

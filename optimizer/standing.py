@@ -52,6 +52,11 @@ class Scoreboard:
         elif trial.purpose is Purpose.CANDIDATE:
             self._consider(trial)
 
+    @property
+    def baseline(self) -> Baseline | None:
+        """The baseline over its runs so far, those of the confirmation left out."""
+        return self._baseline
+
     def standing(self, total: int) -> Standing:
         """The standing of a job that makes ``total`` trials."""
         ended = self._done + self._failed

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections.abc import Mapping
+from functools import lru_cache
 
+from optimizer.baseline import summarise
 from optimizer.budget import Plan
 from optimizer.history import History
-from optimizer.knowledge import baseline_of, best_first
+from optimizer.knowledge import best_first
 from optimizer.problem import Problem
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
@@ -128,10 +130,31 @@ def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
     Judged by the baseline as it was known when exploration ended, so that the choice does not
     change while it is confirmed.
     """
-    known = History(t for t in history if t.purpose in (Purpose.BASELINE, Purpose.CANDIDATE))
-    ranked = best_first(problem, known, known.of(Purpose.CANDIDATE))
+    ranked = _ranked(_Explored(problem, history))
     done = [trial.number for _, trial in ranked if trial.state is TrialState.DONE]
     return done[: plan.candidates]
+
+
+class _Explored:
+    """Names what was explored, so that it is sorted once, not at every step of the proof."""
+
+    def __init__(self, problem: Problem, history: History) -> None:
+        self.problem, self.history = problem, history
+        changes = [history.changes(p) for p in (Purpose.BASELINE, Purpose.CANDIDATE)]
+        self._identity = (id(problem), id(history), *changes)
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Explored) and self._identity == other._identity
+
+
+@lru_cache(maxsize=2)
+def _ranked(explored: _Explored) -> list[tuple[float, Trial]]:
+    problem, history = explored.problem, explored.history
+    known = [*history.of(Purpose.BASELINE), *history.of(Purpose.CANDIDATE)]
+    return best_first(problem, History(known), history.of(Purpose.CANDIDATE))
 
 
 def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
@@ -140,7 +163,7 @@ def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
     select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
     if not candidates or not history.of(Purpose.SELECT):
         return candidates[0] if candidates else None
-    baseline = baseline_of(History(t for t in history if t.purpose is not Purpose.PROVE))
+    baseline = summarise([*history.of(Purpose.BASELINE), *_baselines(history.of(Purpose.SELECT))])
     best: tuple[float, int] | None = None
     for number in candidates:
         runs = [trial.metrics for trial in select if trial.subject == number]
@@ -150,6 +173,10 @@ def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
         if best is None or mean > best[0]:
             best = (mean, number)
     return best[1] if best else None
+
+
+def _baselines(trials: list[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.is_baseline]
 
 
 def _in_turn(problem: Problem, subjects: list[int], made: int) -> int:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from optimizer.budget import Plan, divide, trials_in
+from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
 from optimizer.confirmation import Pair, Verdict, declared_test, judge
 from optimizer.history import History
-from optimizer.knowledge import baseline_of, ranking_of
+from optimizer.knowledge import ranking_of
 from optimizer.ports import Bench, Progress, TrialLog
 from optimizer.problem import Problem
 from optimizer.standing import Scoreboard
@@ -128,7 +128,8 @@ class Tuning:
 
     def _hurried(self) -> bool:
         """Whether the minutes that are left are just enough to confirm."""
-        if self._budget.minutes is None or not self._history.finished:
+        candidates = len(self._history.numbers(Purpose.CANDIDATE))
+        if self._budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
             return False
         spent = sum(trial.bench_seconds for trial in self._history)
         each = spent / self._history.finished
@@ -172,9 +173,9 @@ class Tuning:
 
     def _cutoff(self, trial: Trial) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""
-        if trial.purpose is not Purpose.CANDIDATE:
+        if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None:
             return None
-        level = baseline_of(self._history).metrics
+        level = self._scores.baseline.metrics
         wall = level.get("wall_seconds")
         if wall is None or "time" not in level:
             return None

@@ -58,8 +58,7 @@ class CommandBench:
         places["options"].write_text(text, encoding="utf-8")
         places["directory"].mkdir()
         argv = [_filled(argument, places) for argument in self.command.argv]
-        if shutil.which(argv[0], path=None if "/" not in argv[0] else "") is None:
-            raise InputError("command.argv", f"{argv[0]!r} is not a program that may be run")
+        require_program(argv[0])
         return argv
 
     def environment(self) -> Mapping[str, str]:
@@ -96,6 +95,16 @@ class CommandBench:
             failure=failure,
             bench_seconds=ended.wall_seconds,
         )
+
+
+def require_program(name: str) -> None:
+    """Refuses a command that cannot be run.
+
+    Raises:
+        InputError: It is not there, or is no program.
+    """
+    if shutil.which(name) is None:
+        raise InputError("command.argv", f"{name!r} is not a program that may be run")
 
 
 def last_line_metrics(printed: str) -> dict[str, float]:

@@ -32,11 +32,10 @@ def decode(space: Space, point: Point, *, memory: int | None = None) -> dict[str
     """
     moving = [name for name in space.decided_order if name in point]
     values = dict(space.start)
-    budget = memory if space.memory_budget else None
     for name in moving:
         if space.is_active(name, values):
             parameter = space.by_name[name]
-            values[name] = _value(parameter, point[name], values, moving, space, budget)
+            values[name] = _value(parameter, point[name], values, moving, space, memory)
     shown = [*space.fixed, *(name for name in space.names if name not in space.fixed)]
     return {name: values[name] for name in shown if space.is_active(name, values)}
 
@@ -48,9 +47,8 @@ def encode(space: Space, configuration: Configuration, *, memory: int | None = N
     """
     values = {**space.start, **configuration}
     moving = space.decided_order
-    budget = memory if space.memory_budget else None
     return {
-        name: _coordinate(space.by_name[name], values, moving, space, budget)
+        name: _coordinate(space.by_name[name], values, moving, space, memory)
         if space.is_active(name, values)
         else 0.5
         for name in moving

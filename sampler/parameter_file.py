@@ -47,7 +47,7 @@ def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
     if kind is None:
         raise InputError(
             f"{where}.name",
-            f"{name!r} is not in the catalogue (see `rocktune space --catalogue`); "
+            f"{name!r} is not in the catalogue (see `rocktune space all`); "
             "for a benchmark of your own describe it with type, low and high, or choices",
         )
     if kind not in _KINDS:

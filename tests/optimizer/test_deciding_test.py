@@ -191,8 +191,7 @@ class TestBySimulation:
         )
         assert confirmed <= stats.binom.ppf(0.99, 500, ALPHA)
 
-    @pytest.mark.parametrize("pairs", [3, 5, 8])
-    @pytest.mark.parametrize("true", [0.0, -30.0, 50.0])
+    @pytest.mark.parametrize(("pairs", "true"), [(3, 0.0), (5, -30.0), (8, 50.0)])
     def test_intervals_hold_the_truth_in_95_percent(self, pairs: int, true: float):
         rng = np.random.default_rng([23, pairs])
         held = 0

@@ -19,7 +19,7 @@ from pretend_bench import (
 
 from optimizer.objective import Objective, Term
 from optimizer.result import fitness_by_trial, result_document
-from optimizer.trial import Purpose
+from optimizer.trial import Purpose, Trial
 from optimizer.tuning import Conclusion
 from sampler.space_file import load_space
 
@@ -254,6 +254,17 @@ class TestMore:
         best = min(candidates(conclusion.history), key=lambda t: t.metrics["waf"])
         assert document["pareto"] == [best.number]
 
+    def test_the_front_leaves_out_the_bounds_of_what_was_cut_off(self):
+        def slow(configuration):
+            found = bowl(configuration)
+            if configuration["sync"]:
+                found |= {"time": 300.0, "rate": 1e9}
+            return found
+
+        document, conclusion = document_of(24, objective="rate", function=slow)
+        assert document["trials"]["censored"] > 0
+        assert all(conclusion.history[number].done for number in document["pareto"])
+
     def test_noise_tells_of_drift(self):
         document, _ = document_of(
             150, "lhs", objective="waf", noise=0.01, drift=lambda seconds: 1 + seconds / 1000
@@ -290,3 +301,13 @@ class TestMore:
         job.bench = PretendBench()
         again = result_document(problem, job.run(), job={}, environment={})
         assert again == first
+
+
+def test_a_failed_first_baseline_and_no_draw_that_ends_well_still_have_a_result():
+    def fails(trial: Trial) -> str | None:
+        return "no" if trial.number == 1 or trial.purpose is Purpose.CANDIDATE else None
+
+    for strategy in ("random", "genetic"):
+        document, _ = document_of(24, strategy, fails=fails)
+        assert document["best"] is None
+        assert document["baseline"]["runs"] == 2

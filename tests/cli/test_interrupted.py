@@ -1,0 +1,119 @@
+"""Ctrl-C, SIGTERM, and a second process for the same job."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
+from terminal import Desk
+
+from db.engine import make_engine
+from db.job_store import JobState, Store
+
+# The fifth run, and every one after it, stays until it is ended or `free` is there.
+SCRIPT = """\
+read -r given < "$1"
+echo x >> {folder}/runs
+while read -r _; do n=$((n + 1)); done < {folder}/runs
+if test $n -ge 5 && ! test -e {folder}/free; then
+  echo holds > {folder}/measured
+  exec sleep 60
+fi
+printf '{{"waf": 2.0}}\\n'
+"""
+
+
+@pytest.fixture
+def arguments(desk: Desk) -> list[object]:
+    workload = write_workload(desk.folder, script=SCRIPT.format(folder=desk.folder))
+    return ["tune", "--workload", workload, "--space", write_space(desk.folder), "--objective",
+            "waf", "--strategy", "random", "--trials", 12, "--db", desk.database,
+            "--out", desk.out, "--resume"]  # fmt: skip
+
+
+@pytest.fixture
+def pipe(desk: Desk) -> Iterator[int]:
+    os.mkfifo(desk.folder / "measured")
+    descriptor = os.open(desk.folder / "measured", os.O_RDWR)
+    yield descriptor
+    os.close(descriptor)
+
+
+def in_its_fifth_trial(process: "subprocess.Popen[str]", pipe: int) -> None:
+    assert read_from(pipe, process.pid) == b"holds\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+def test_a_signal_ends_it_and_it_goes_on_later(
+    desk: Desk, arguments: list[object], pipe: int, number: signal.Signals
+):
+    with desk.start(*arguments) as process:
+        in_its_fifth_trial(process, pipe)
+        process.send_signal(number)
+        printed, said = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (130, "")
+    assert said.splitlines()[-1] == (
+        "rocktune: interrupted; 5 trials of job 1 are kept. The same command with --resume goes on"
+    )
+    assert "Traceback" not in said
+    assert left_running(desk.mark) == []
+    assert list(desk.bench.iterdir()) == []
+    engine = make_engine(desk.database)
+    assert Store(engine).job(1).lease_owner is None
+    (desk.folder / "free").touch()
+    assert desk.run(*arguments).returncode == 3
+    trials = Store(engine).trials(1)
+    assert [trial.attempt for trial in trials] == [1] * 4 + [2] + [1] * 7
+    assert Store(engine).job(1).state is JobState.DONE
+    engine.dispose()
+    assert (desk.folder / "runs").read_text().count("x") == 13
+
+
+def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe: int):
+    with desk.start(*arguments) as process:
+        in_its_fifth_trial(process, pipe)
+        process.kill()
+        process.communicate(timeout=60)
+    # It would have slept for a minute.
+    assert left_running(desk.mark) == []
+
+
+def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object], pipe: int):
+    with desk.start(*arguments) as process:
+        in_its_fifth_trial(process, pipe)
+        second = desk.run(*arguments)
+        assert (second.returncode, second.stdout) == (2, "")
+        last = second.stderr.splitlines()[-1]
+        assert last.startswith(f"rocktune: --resume: job 1 is being run by process {process.pid} ")
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def test_one_that_waits_for_the_host_can_be_interrupted(
+    desk: Desk, arguments: list[object], pipe: int
+):
+    with desk.start(*arguments) as first:
+        in_its_fifth_trial(first, pipe)
+        with desk.start(*arguments, "--seed", 5) as second:
+            waits_for_its_first_trial(desk, second.pid)
+            second.send_signal(signal.SIGINT)
+            said = second.communicate(timeout=60)[1]
+        assert second.returncode == 130
+        assert "rocktune: interrupted; 1 trials of job 2 are kept" in said
+        assert first.poll() is None
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=60)
+    assert first.returncode == 130
+
+
+def waits_for_its_first_trial(desk: Desk, pid: int) -> None:
+    engine = make_engine(desk.database)
+    with pidfd(pid) as process:
+        assert process is not None
+        while not (len(Store(engine).jobs()) == 2 and Store(engine).trials(2)):
+            assert not ended_within(process, 0.01)
+    engine.dispose()

@@ -1,0 +1,162 @@
+"""A whole job from the terminal, with a benchmark that ends at once."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+from instant import write_space, write_workload
+from terminal import Desk
+
+Here = Callable[..., int]
+
+
+def asked(desk: Desk, *more: object, wins: str = "fast") -> list[object]:
+    workload, space = write_workload(desk.folder, wins=wins), write_space(desk.folder)
+    return ["tune", "--workload", workload, "--space", space, "--objective", "waf",
+            "--strategy", "random", "--trials", 14, "--db", desk.database, "--out", desk.out,
+            *more]  # fmt: skip
+
+
+def test_a_better_one_is_found(desk: Desk):
+    ended = desk.run(*asked(desk))
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(path.name for path in desk.out.iterdir()) == [
+        "OPTIONS.ini", "report.html", "result.json", "trials.csv"]  # fmt: skip
+    assert "is better" in ended.stdout
+    assert "Written to" in ended.stdout
+    said = ended.stderr.splitlines()
+    assert said[0] == f"job 1, files go to {desk.out}"[: len(said[0])]
+    for phase in ("baseline: measure", "sample: draw", "confirm: measure"):
+        assert any(line.startswith(phase) for line in said), ended.stderr
+    assert any(line.startswith("14/14 trials, 0 failed, best +") for line in said)
+    assert list(desk.bench.iterdir()) == []
+    # Nothing for a terminal where there is none.
+    assert "\x1b" not in ended.stderr + ended.stdout
+
+
+def test_result_json_is_as_agreed(desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]):
+    assert here(*asked(desk, "--json")) == 0
+    printed = capfd.readouterr()
+    result = json.loads((desk.out / "result.json").read_text())
+    assert json.loads(printed.out) == result
+    assert printed.out.count("\n") == 1
+    assert "is better" in printed.err
+    assert result["schema"] == 1
+    assert {"job", "environment", "baseline", "best", "parameters", "forest", "trials",
+            "time"} <= result.keys()  # fmt: skip
+    assert (result["job"]["trials"], result["job"]["strategy"]) == (14, "random")
+    assert result["baseline"]["runs"] == 3
+    assert {"waf", "sa", "time", "rate"} <= result["baseline"]["metrics"].keys()
+    best = result["best"]
+    assert best["confirmed"] is True
+    assert best["configuration"]["codec"] == "fast"
+    assert best["runs"] == 3
+    change = best["change"]["waf"]
+    assert change.keys() == {"percent", "low", "high", "p"}
+    assert -60 < change["low"] <= change["percent"] <= change["high"] < -40
+    # The fitness is computed from the medians of the fresh runs.
+    baseline, mine = result["baseline"]["metrics"]["waf"], best["metrics"]["waf"]
+    assert best["fitness"] == pytest.approx(1000 * (baseline - mine) / baseline)
+    assert [row["rank"] for row in result["parameters"]] == [1, 2]
+    assert {row["name"] for row in result["parameters"]} == {"codec", "level"}
+    assert result["forest"].keys() == {"waf"}
+    assert result["trials"] == {"done": 14, "failed": 0, "timed_out": 0, "censored": 0,
+                                "infeasible": 0, "lost": 0, "total": 14}  # fmt: skip
+    assert result["time"]["wall_seconds"] >= result["time"]["bench_seconds"] > 0
+    rows = list(csv.DictReader(io.StringIO((desk.out / "trials.csv").read_text())))
+    assert len(rows) == 14
+
+
+def test_nothing_better_is_found(desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]):
+    desk.out.mkdir()
+    (desk.out / "OPTIONS.ini").write_text("of an earlier job")
+    assert here(*asked(desk, "--json", wins="none")) == 3
+    assert json.loads(capfd.readouterr().out)["best"] is None
+    assert sorted(path.name for path in desk.out.iterdir()) == [
+        "report.html", "result.json", "trials.csv"]  # fmt: skip
+
+
+def test_every_strategy_uses_the_budget(desk: Desk, here: Here):
+    for strategy in ("random", "lhs", "sobol", "genetic"):
+        status = here(*asked(desk, "--strategy", strategy, "--json", "--trials", 16))
+        assert status in (0, 3)
+        result = json.loads((desk.out / "result.json").read_text())
+        assert result["trials"]["total"] == 16, strategy
+
+
+def test_the_same_seed_draws_the_same(desk: Desk, here: Here):
+    def drawn(*more: object) -> list[str]:
+        here(*asked(desk, *more))
+        rows = csv.DictReader(io.StringIO((desk.out / "trials.csv").read_text()))
+        return [row["level"] for row in rows if row["purpose"] == "candidate"]
+
+    assert drawn() == drawn()
+    assert drawn() != drawn("--seed", 2)
+
+
+def test_however_few_minutes_there_are_candidates_are_measured(desk: Desk, here: Here):
+    arguments = asked(desk)
+    place = arguments.index("--trials")
+    assert here(*arguments[:place], "--minutes", 0.0001, *arguments[place + 2 :]) in (0, 3)
+    result = json.loads((desk.out / "result.json").read_text())
+    assert result["job"]["trials"] is None
+    assert result["trials"]["total"] >= 12
+
+
+class TestResume:
+    def test_of_a_done_job_prints_it_again(
+        self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ):  # fmt: skip
+        arguments = asked(desk, "--json")
+        assert here(*arguments) == 0
+        first = capfd.readouterr().out
+        files = {path.name: path.read_bytes() for path in desk.out.iterdir()}
+        # Nothing is needed for it but the database.
+        (desk.folder / "bench.sh").unlink()
+        monkeypatch.setenv("PATH", "/nowhere")
+        assert here(*arguments, "--resume") == 0
+        again = capfd.readouterr()
+        assert json.loads(again.out) == json.loads(first)
+        assert "job 1 is done" in again.err
+        assert {path.name: path.read_bytes() for path in desk.out.iterdir()} == files
+
+    def test_of_one_without_a_better_exits_the_same(self, desk: Desk, here: Here):
+        assert here(*asked(desk, wins="none")) == 3
+        assert here(*asked(desk, "--resume", wins="none")) == 3
+
+    def test_with_another_specification_starts_a_new_one(
+        self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
+    ):
+        assert here(*asked(desk)) == 0
+        capfd.readouterr()
+        assert here(*asked(desk, "--resume", "--seed", 2)) in (0, 3)
+        assert "job 2, files go to" in capfd.readouterr().err
+
+    def test_without_it_the_same_specification_is_a_new_one(
+        self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
+    ):
+        here(*asked(desk))
+        here(*asked(desk))
+        assert "job 2, files go to" in capfd.readouterr().err
+
+
+def test_two_jobs_at_once_end_right(desk: Desk, database_url: str):
+    arguments = asked(desk, "--json")
+    place = arguments.index("--db")
+    arguments[place + 1] = database_url
+    with (
+        desk.start(*arguments, "--seed", 1, "--out", desk.folder / "one") as one,
+        desk.start(*arguments, "--seed", 2, "--out", desk.folder / "two") as two,
+    ):
+        results = [json.loads(process.communicate(timeout=120)[0]) for process in (one, two)]
+    assert [one.returncode, two.returncode] == [0, 0]
+    spans = []
+    for result, name in zip(results, ("one", "two"), strict=True):
+        assert result["trials"]["total"] == result["trials"]["done"] == 14
+        rows = csv.DictReader(io.StringIO((desk.folder / name / "trials.csv").read_text()))
+        spans += [(row["finished_at"], float(row["rate"])) for row in rows]
+    assert len(spans) == 28
+    assert list(desk.bench.iterdir()) == []

@@ -1,0 +1,66 @@
+"""A whole job with the real db_bench."""
+
+import json
+
+import pytest
+from terminal import Desk
+
+from sampler.installed import InstalledDbBench, try_options
+from sampler.option_values import read_values
+from sampler.options_file import parse_options
+from sampler.space_file import load_space
+
+# Sequential writes and codecs alone: what is written is the same to the byte in every run.
+WORKLOAD = """\
+name = "tiny"
+benchmarks = ["fillseq"]
+num = 40000
+settle = "flush"
+"""
+SPACE = """\
+name = "codecs"
+[[parameter]]
+name = "compression_type"
+choices = ["none", "zstd", "zlib"]
+[[parameter]]
+name = "block_size"
+low = 16384
+high = 65536
+"""
+
+
+@pytest.mark.db_bench
+def test_the_file_that_it_hands_over_is_the_one_it_measured(
+    desk: Desk, installed: InstalledDbBench
+):
+    (desk.folder / "tiny.toml").write_text(WORKLOAD)
+    (desk.folder / "codecs.toml").write_text(SPACE)
+    ended = desk.run(
+        "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
+        "--strategy", "lhs", "--trials", 12, "--db", desk.database, "--json",
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    out = desk.folder / "rocktune-out"
+    result = json.loads(ended.stdout)
+    assert result == json.loads((out / "result.json").read_text())
+    assert result["trials"]["total"] == result["trials"]["done"] == 12
+    assert result["environment"]["rocksdb"] == installed.version
+    best = result["best"]
+    assert best["configuration"]["compression_type"] in ("zstd", "zlib")
+    assert best["change"]["sa"]["high"] < 0
+    assert best["metrics"]["memory"] == result["baseline"]["metrics"]["memory"] == 142606336
+    text = (out / "OPTIONS.ini").read_text()
+    assert text.startswith("# Tuned by Rocktune for the workload tiny (settle = flush")
+    folder = desk.folder / "tried"
+    folder.mkdir()
+    tried = try_options(installed.program, text, folder)
+    assert tried.options is not None, tried.complaint
+    parameters = load_space(str(desk.folder / "codecs.toml")).parameters
+    assert read_values(tried.options, parameters, scale=1) == best["configuration"]
+    # Full scale: the memtable is not the measured one, 64 times smaller.
+    assert tried.options.get('CFOptions "default"', "write_buffer_size") == "67108864"
+    assert "write_buffer_size" not in parse_options(text).sections['CFOptions "default"']
+    page = (out / "report.html").read_text()
+    assert "compression_type" in page
+    assert "live bytes per byte of distinct user data" in page
+    assert list(desk.bench.iterdir()) == []

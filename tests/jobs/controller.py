@@ -1,0 +1,52 @@
+"""A controller in a process of its own, for the tests to stop and to go on with.
+
+``URL JOB FOLDER``: runs the stored job with the bench in ``FOLDER``; says ``lost`` when another
+has taken the job over, ``done`` otherwise.
+"""
+
+import sys
+from pathlib import Path
+
+from db.engine import make_engine
+from db.job_store import Store
+from jobs import run_job as room
+from jobs.assembly import assemble
+from jobs.specification import specification_from_document
+from optimizer.ports import LeaseLost
+from optimizer.standing import Standing
+from optimizer.trial import Phase, Trial
+from sampler.settings import Settings
+
+
+class Silent:
+    def phase(self, phase: Phase, why: str) -> None:
+        pass
+
+    def trial_started(self, trial: Trial) -> None:
+        pass
+
+    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        pass
+
+    def tick(self) -> None:
+        pass
+
+
+def main(url: str, job: str, folder: str) -> None:
+    engine = make_engine(url)
+    store = Store(engine)
+    specification = specification_from_document(store.job(int(job)).specification)
+    settings = Settings(
+        bench_dir=Path(folder) / "bench", lock=Path(folder) / "lock", free_bytes=2**20
+    )
+    assembly = assemble(specification, settings)
+    try:
+        room.run_job(engine, int(job), specification, assembly, settings, progress=Silent())
+        print("done")  # noqa: T201
+    except LeaseLost as lost:
+        print(f"lost: {lost}")  # noqa: T201
+    engine.dispose()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

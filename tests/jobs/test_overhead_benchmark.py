@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import pytest
+
+from benchmarks.overhead import instant, main, measure
+from optimizer.budget import LEAST_TRIALS
+
+
+def test_a_hundred_trials_on_each_database(empty_database_url: str, tmp_path: Path):
+    figures = measure(empty_database_url, instant(100, tmp_path), tmp_path)
+    assert figures.trials == 100
+    assert figures.whole > figures.bare > 0
+    assert figures.net == figures.whole - figures.bare
+    assert list((tmp_path / "bench").iterdir()) == []
+    assert len(figures.row("SQLite")) == 10
+
+
+def test_it_prints_a_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PGHOST", raising=False)
+    main([LEAST_TRIALS])
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.startswith("database | trials | ms/trial | bare | net | first 10% | last 10%")
+    assert line.startswith(f"SQLite | {LEAST_TRIALS} | ")
+    assert len(line.split(" | ")) == len(head.split(" | ")) == 10
