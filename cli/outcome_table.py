@@ -13,6 +13,7 @@ from sampler.catalogue import catalogue
 
 _MORE = ("memory", "write_p99", "read_p99")
 _BYTES = ("memory",)
+_RELIABLE_R2 = 0.3
 
 
 def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
@@ -41,9 +42,19 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         )
         console.print(_changes(result))
     console.print(_noise(result), highlight=False)
+    console.print(_ranking(result), highlight=False, soft_wrap=True)
+
+
+def _ranking(result: Mapping[str, Any]) -> str:
+    """One line: what matters most, and whether that can be relied on."""
+    r2 = {metric: forest["r2"] for metric, forest in result["forest"].items()}
+    known = {metric: value for metric, value in r2.items() if value is not None}
+    if not known:
+        return "What matters most: too few draws to learn it from (at least 10 must end well)."
     top = ", ".join(row["name"] for row in result["parameters"][:5])
-    if any(forest["r2"] is not None for forest in result["forest"].values()):
-        console.print(f"What matters most: {top}.", highlight=False)
+    shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
+    doubt = "" if min(known.values()) >= _RELIABLE_R2 else "; do not rely on it, draw more"
+    return f"What matters most: {top} (R2 {shown}{doubt})."
 
 
 def _table(result: Mapping[str, Any]) -> Table:
