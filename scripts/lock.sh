@@ -11,7 +11,7 @@ compile() {
     shift
     # shellcheck disable=SC2086
     "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-        --no-emit-index-url --no-emit-find-links $options --output-file "$output" "$@" >/dev/null
+        $options --output-file "$output" "$@" >/dev/null
 }
 
 compile requirements.txt pyproject.toml
