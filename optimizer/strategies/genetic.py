@@ -90,7 +90,9 @@ def _reached(problem: Problem, history: History, searched: list[Trial]) -> bool:
         return True
     if settings.fitness is None and not settings.stop_early:
         return False
-    values = [value for value, _ in comparable(problem, history, searched)]
+    # Whole measurements only: the bounds of a trial that was cut off reach nothing.
+    whole = [trial for trial in searched if trial.done]
+    values = [value for value, _ in comparable(problem, history, whole)]
     if settings.fitness is not None and max(values, default=-math.inf) >= settings.fitness:
         return True
     lately = _STALE_GENERATIONS * (POPULATION - SURVIVORS)
