@@ -28,20 +28,17 @@ _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would defi
 
 def space(name: _Name = None, toml: _Toml = False) -> int:
     """Shows parameter spaces."""
-    from sampler.documents import find_document, read_document
+    from sampler.documents import read_document
     from sampler.parameter import Parameter
-    from sampler.space_file import SHIPPED, load_space
-
-    def text_of(given: str) -> str:
-        return find_document(given, kind="space", shipped=SHIPPED, package="sampler")
+    from sampler.space_file import SHIPPED, load_space, space_text
 
     if name is None:
         for shipped in SHIPPED:
-            typer.echo(f"{shipped:10} {read_document(text_of(shipped), field=shipped)['help']}")
+            typer.echo(f"{shipped:10} {read_document(space_text(shipped), field=shipped)['help']}")
         return Exit.DONE
     chosen = load_space(name)
     if toml:
-        typer.echo(text_of(name), nl=False)
+        typer.echo(space_text(name), nl=False)
         return Exit.DONE
 
     def span(parameter: Parameter) -> str:
@@ -64,19 +61,15 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
 
 def workloads(name: _Name = None, toml: _Toml = False) -> int:
     """Shows workloads."""
-    from sampler.documents import find_document, read_document
-    from sampler.workload_file import SHIPPED, load_workload, workload_document
-
-    def text_of(given: str) -> str:
-        return find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
+    from sampler.workload_file import SHIPPED, load_workload, workload_document, workload_text
 
     if name is None:
         for shipped in SHIPPED:
-            typer.echo(f"{shipped:12} {read_document(text_of(shipped), field=shipped)['help']}")
+            typer.echo(f"{shipped:12} {load_workload(shipped).help}")
         return Exit.DONE
     document = workload_document(load_workload(name))
     if toml:
-        typer.echo(text_of(name), nl=False)
+        typer.echo(workload_text(name), nl=False)
         return Exit.DONE
     for field, value in document.items():
         typer.echo(f"{field}: {value}")
@@ -85,8 +78,7 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
 
 def objectives(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
-    from optimizer.objective_file import SHIPPED, load_objective
-    from sampler.documents import find_document
+    from optimizer.objective_file import SHIPPED, load_objective, objective_text
 
     if name is None:
         for shipped in SHIPPED:
@@ -94,8 +86,7 @@ def objectives(name: _Name = None, toml: _Toml = False) -> int:
         return Exit.DONE
     objective = load_objective(name)
     if toml:
-        text = find_document(name, kind="objective", shipped=SHIPPED, package="optimizer")
-        typer.echo(text, nl=False)
+        typer.echo(objective_text(name), nl=False)
         return Exit.DONE
     typer.echo(objective.help)
     for term in objective.terms:

@@ -13,10 +13,10 @@ from optimizer.budget import LEAST_TRIALS
 from optimizer.objective_file import load_objective, objective_document, objective_from_document
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
-from sampler.documents import find_document, read_document
+from sampler.documents import read_document
 from sampler.errors import InputError
 from sampler.options_file import parse_options
-from sampler.space_file import SHIPPED, space_from_document
+from sampler.space_file import SHIPPED, space_from_document, space_text
 from sampler.workload import Workload
 from sampler.workload_file import load_workload, workload_document, workload_from_document
 
@@ -108,8 +108,7 @@ def specify(
     if not 0 <= seed < 2**31:
         raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
     find_strategy(strategy)
-    space_text = find_document(space, kind="space", shipped=SHIPPED, package="sampler")
-    space_document = read_document(space_text, field=f"--space {space}")
+    space_document = read_document(space_text(space), field=f"--space {space}")
     space_from_document(space_document)
     name, options = _baseline(baseline)
     return Specification(

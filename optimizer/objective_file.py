@@ -14,13 +14,22 @@ SHIPPED = ("paper", "waf", "sa", "rate", "pareto")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
 
 
+def objective_text(given: str) -> str:
+    """The TOML text of a shipped objective, or of the user's own file.
+
+    Raises:
+        InputError: There is none.
+    """
+    return find_document(given, kind="objective", shipped=SHIPPED, package="optimizer")
+
+
 def load_objective(given: str) -> Objective:
     """A shipped objective by name, or the user's own from a TOML file.
 
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    text = find_document(given, kind="objective", shipped=SHIPPED, package="optimizer")
+    text = objective_text(given)
     return objective_from_document(read_document(text, field=f"--objective {given}"))
 
 

@@ -115,7 +115,8 @@ def _coordinate(
     if parameter.multiple_of:
         number /= float(values[parameter.multiple_of])
     u = _shrink(parameter, min(max(number, low), high), low, high)
-    return SPECIAL_SHARE + u * (1 - SPECIAL_SHARE) if parameter.special else u
+    u = SPECIAL_SHARE + u * (1 - SPECIAL_SHARE) if parameter.special else u
+    return min(u, math.nextafter(1.0, 0.0))  # a share of 1 is outside the cube
 
 
 def _shrink(parameter: Parameter, number: float, low: float, high: float) -> float:
@@ -128,7 +129,7 @@ def _shrink(parameter: Parameter, number: float, low: float, high: float) -> flo
             if parameter.log
             else (number - low) / (high - low)
         )
-        return min(share, math.nextafter(1.0, 0.0))
+        return share
     first, last = _cells(parameter, low, high)
     cell = min(max(round(number / parameter.quantum), first), last)
     if parameter.log:

@@ -15,8 +15,6 @@ from sampler.rocksdb_log import RocksdbLog
 from sampler.space import memory_bytes
 from sampler.workload import Workload
 
-MAIN = ("waf", "sa", "time", "rate")
-
 
 class MissingMeasurement(ValueError):
     """The benchmark ended well, but what it printed does not hold what is needed."""

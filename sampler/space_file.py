@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, cast
 
 from sampler.catalogue import catalogue
@@ -17,9 +16,13 @@ SHIPPED = ("default", "paper", "universal", "blob", "all")
 _SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
 
 
-def shipped_text(name: str) -> str:
-    """The TOML text of a shipped space."""
-    return files("sampler").joinpath("spaces", f"{name}.toml").read_text(encoding="utf-8")
+def space_text(given: str) -> str:
+    """The TOML text of a shipped space, or of the user's own file.
+
+    Raises:
+        InputError: There is none.
+    """
+    return find_document(given, kind="space", shipped=SHIPPED, package="sampler")
 
 
 def load_space(given: str) -> Space:
@@ -28,8 +31,7 @@ def load_space(given: str) -> Space:
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    text = find_document(given, kind="space", shipped=SHIPPED, package="sampler")
-    return space_from_document(read_document(text, field=f"--space {given}"))
+    return space_from_document(read_document(space_text(given), field=f"--space {given}"))
 
 
 def space_from_document(document: Mapping[str, Any]) -> Space:

@@ -25,13 +25,22 @@ _OWN_FLAGS = {
 }  # fmt: skip
 
 
+def workload_text(given: str) -> str:
+    """The TOML text of a shipped workload, or of the user's own file.
+
+    Raises:
+        InputError: There is none.
+    """
+    return find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
+
+
 def load_workload(given: str) -> Workload:
     """A shipped workload by name, or the user's own from a TOML file.
 
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    text = find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
+    text = workload_text(given)
     return workload_from_document(read_document(text, field=f"--workload {given}"))
 
 

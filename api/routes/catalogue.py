@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from api.schemas import CatalogueEntry
 from sampler.documents import read_document
 from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import shipped_text
+from sampler.space_file import space_text
 from sampler.workload_file import SHIPPED as WORKLOADS
 from sampler.workload_file import load_workload, workload_document
 
@@ -24,5 +24,5 @@ def list_workloads() -> list[CatalogueEntry]:
 @router.get("/spaces", operation_id="list_spaces")
 def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
-    documents = [read_document(shipped_text(name), field=name) for name in SPACES]
+    documents = [read_document(space_text(name), field=name) for name in SPACES]
     return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]

@@ -1,17 +1,14 @@
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_runs import Keeping, Kept, tiny_plan
+from real_runs import Keeping, Kept, Measure, tiny_plan
 
 from sampler.installed import InstalledDbBench
 from sampler.outcome import Outcome
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
 from sampler.space import Configuration
-
-Measure = Callable[..., Kept]
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Tiny real trials, and draws of every shipped space, for the tests beside this file."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -45,6 +45,10 @@ class Kept:
     log: str
     live_files: dict[str, int]
     outcome: Outcome = field(default_factory=lambda: Outcome(state=TrialState.RUNNING))
+
+
+# What the fixture `measure` is: it runs a configuration and keeps all that was left.
+Measure = Callable[..., Kept]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from conftest import Measure
-from real_runs import OUTPUTS, TINY, Kept
+from real_runs import OUTPUTS, TINY, Kept, Measure
 
 from sampler.catalogue import catalogue
 from sampler.db_bench_output import DbBenchOutput, parse_output

@@ -7,7 +7,7 @@ from sampler.documents import read_document
 from sampler.errors import InputError
 from sampler.latent import decode
 from sampler.space import Space
-from sampler.space_file import SHIPPED, load_space, shipped_text
+from sampler.space_file import SHIPPED, load_space, space_text
 
 DATA = Path(__file__).parents[1] / "data"
 BAD = sorted((DATA / "bad_spaces").glob("*.toml"))
@@ -17,7 +17,7 @@ WORKLOAD_FACTORS = {"threads", "compression_ratio"}
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_space_loads_under_its_own_name_and_says_what_it_is(name: str):
-    document = read_document(shipped_text(name), field=name)
+    document = read_document(space_text(name), field=name)
     assert load_space(name).name == document["name"] == name
     assert len(document["help"]) > 20
 

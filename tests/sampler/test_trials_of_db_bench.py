@@ -1,6 +1,5 @@
 import pytest
-from conftest import Measure
-from real_runs import Keeping, tiny_plan
+from real_runs import Keeping, Measure, tiny_plan
 
 from sampler.db_bench_output import parse_output
 from sampler.installed import InstalledDbBench
