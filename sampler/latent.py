@@ -124,12 +124,9 @@ def _shrink(parameter: Parameter, number: float, low: float, high: float) -> flo
     if parameter.kind == "float":
         if high <= low:
             return 0.5
-        share = (
-            math.log(number / low) / math.log(high / low)
-            if parameter.log
-            else (number - low) / (high - low)
-        )
-        return share
+        if parameter.log:
+            return math.log(number / low) / math.log(high / low)
+        return (number - low) / (high - low)
     first, last = _cells(parameter, low, high)
     cell = min(max(round(number / parameter.quantum), first), last)
     if parameter.log:
