@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from cli.database_option import Db
 from cli.exits import Exit
 
 
 def upgrade(
-    db: Annotated[
-        str | None, typer.Option(help="A file or postgresql:// URL; else in your data folder.")
-    ] = None,
+    db: Db = None,
 ) -> int:
     """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
     from db.engine import make_engine
     from db.migrate import current
     from db.migrate import upgrade as upgrade_tables
+    from jobs.durable_queue import migrate_queue
 
     engine = make_engine(db)
     try:
         before = current(engine)
         upgrade_tables(engine)
+        migrate_queue(engine)
         after = current(engine)
         typer.echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
     finally:

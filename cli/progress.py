@@ -83,6 +83,10 @@ class TuningProgress:
     def tick(self) -> None:
         """A moment passed: the bar redraws itself."""
 
+    def away(self, what: str) -> None:
+        """The database does not answer, or is back."""
+        self._console.print(what, markup=False, highlight=False)
+
     def waiting(self, holder: str) -> None:
         """The host is busy."""
         self._bar.update(self._task, left=f"waiting: {holder} uses this host")

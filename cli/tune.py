@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.database_option import Db
 from cli.exits import Exit, complain
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from jobs.run_job import Finished
+    from jobs.finished import Finished
     from jobs.specification import Specification
 
 EXAMPLES = """
@@ -64,9 +65,7 @@ def tune(
     fitness: Annotated[
         float | None, typer.Option(help="Stop the genetic search once this is reached.")
     ] = None,
-    db: Annotated[
-        str | None, typer.Option(help="A file or postgresql:// URL; else in your data folder.")
-    ] = None,
+    db: Db = None,
     out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
     ),
@@ -123,10 +122,13 @@ def _run(
     from rich.console import Console
 
     from cli.progress import TuningProgress
-    from db.job_store import JobState, Store
+    from db.job_row import JobState
+    from db.job_store import Store
     from db.lease import LeaseHeld
     from jobs.assembly import assemble
-    from jobs.run_job import finished_job, run_job
+    from jobs.finished import finished_job
+    from jobs.lease_keeper import JobCancelled
+    from jobs.run_job import run_job
     from sampler.errors import InputError
     from sampler.settings import load_settings
 
@@ -159,9 +161,13 @@ def _run(
                 settings,
                 progress=progress,
                 waiting=progress.waiting,
+                away=progress.away,
             )
     except LeaseHeld as held:
         raise InputError("--resume", f"{held}") from None
+    except JobCancelled as cancelled:
+        complain(f"{cancelled}. The same command with --resume goes on")
+        return None
     except KeyboardInterrupt:
         kept = sum(store.count_trials(job_id).values())
         complain(

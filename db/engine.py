@@ -6,15 +6,24 @@ import sqlite3
 from pathlib import Path
 from typing import NoReturn
 
+from pydantic_core import from_json  # three times as fast as json.loads, and as exact
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.address import FIELD, address, place, without_secrets
+from db.idle_connections import replace_dropped_connections
 from db.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.errors import InputError
 
 CONNECT_SECONDS = 5
+_POOL = 10  # connections of a process: as many as a small server can work for at once
+# No page may make others wait for long, and a killed client's transaction must not hold locks.
+_TIMEOUTS = {
+    "statement_timeout": 30_000,
+    "lock_timeout": 20_000,
+    "idle_in_transaction_session_timeout": 60_000,
+}
 
 
 def make_engine(given: str | Path | None = None) -> Engine:
@@ -46,19 +55,32 @@ def _open_file(url: URL) -> Engine:
     except OSError as error:
         problem = f"the folder {path.parent} cannot be made ({error.strerror}); name another file"
         raise InputError(FIELD, problem) from None
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    connect = {"timeout": BUSY_SECONDS}
+    engine = create_engine(url, connect_args=connect, json_deserializer=from_json)
     arrange_sqlite(engine)
     return engine
 
 
 def _open_server(url: URL) -> Engine:
     settings: dict[str, str | int] = {"client_encoding": "utf8"}
+    # A network that drops everything in silence is noticed within half a minute.
+    settings |= {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
     if "connect_timeout" not in url.query:
         settings["connect_timeout"] = CONNECT_SECONDS
     if "application_name" not in url.query:
         settings["application_name"] = "rocktune"
-    # A controller lives for days: connections that a restarted server has dropped are replaced.
-    return create_engine(url, connect_args=settings, pool_pre_ping=True)
+    if "options" not in url.query:
+        settings["options"] = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
+    engine = create_engine(
+        url,
+        connect_args=settings,
+        json_deserializer=from_json,
+        pool_size=_POOL,
+        max_overflow=_POOL,
+        pool_timeout=10,
+    )
+    replace_dropped_connections(engine)
+    return engine
 
 
 def _prove(engine: Engine) -> None:

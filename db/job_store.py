@@ -3,64 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Engine, Row, Select, delete, insert, select, update
+from sqlalchemy import Engine, Select, delete, insert, select, update
 
+from db.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row
 from db.lease import Lease, fence, held
 from db.tables import job
 from db.transactions import reading, writing
 from db.trial_log import read_document
-from db.trial_rows import count_trials, read_trials
+from db.trial_rows import (
+    count_trials,
+    read_outlines,
+    read_trials,
+    read_trials_ended,
+    read_trials_numbered,
+)
 from db.types import plain
-from optimizer.trial import Phase, Trial
+from optimizer.trial import Trial
 from sampler.outcome import TrialState
-
-
-class JobState(StrEnum):
-    """How a job stands."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobRow:
-    """A job without its trials and its result.
-
-    Attributes:
-        phase, why: What it is doing and for what reason.
-        error: What ended it, when it failed.
-        specification: What was asked for.
-        specification_digest: Equal for equal specifications.
-        environment: What it was measured on, once known.
-        lease_owner, lease_expires_at: Which process runs it, and until when it has said so.
-    """
-
-    id: int
-    created_at: datetime
-    updated_at: datetime
-    state: JobState
-    phase: Phase | None
-    why: str
-    error: str | None
-    specification: Mapping[str, Any]
-    specification_digest: str
-    environment: Mapping[str, Any] | None
-    lease_owner: str | None
-    lease_expires_at: datetime | None
-
-
-_columns = [job.c[name] for name in JobRow.__dataclass_fields__]
 
 
 class Store:
@@ -98,14 +60,14 @@ class Store:
         Raises:
             KeyError: There is none of this number.
         """
-        found = self._first(select(*_columns).where(job.c.id == job_id))
+        found = self._first(select(*JOB_COLUMNS).where(job.c.id == job_id))
         if found is None:
             raise KeyError(f"there is no job {job_id}")
         return found
 
     def newest_job_with(self, digest: str) -> JobRow | None:
         """The newest job of the same specification, in whatever state, or None."""
-        same = select(*_columns).where(job.c.specification_digest == digest)
+        same = select(*JOB_COLUMNS).where(job.c.specification_digest == digest)
         return self._first(same.order_by(job.c.id.desc()).limit(1))
 
     def jobs(
@@ -118,13 +80,13 @@ class Store:
             after: The last job of the page before; the page goes on with older ones.
             state: Only those in this state.
         """
-        page = select(*_columns).order_by(job.c.id.desc()).limit(limit)
+        page = select(*JOB_COLUMNS).order_by(job.c.id.desc()).limit(limit)
         if after is not None:
             page = page.where(job.c.id < after)
         if state is not None:
             page = page.where(job.c.state == state)
         with reading(self.engine) as connection:
-            return [_row(row) for row in connection.execute(page)]
+            return [job_from_row(row) for row in connection.execute(page)]
 
     def set_state(
         self,
@@ -192,6 +154,23 @@ class Store:
         with reading(self.engine) as connection:
             return read_trials(connection, job_id, after=after, limit=limit)
 
+    def outlines(self, job_id: int) -> list[Trial]:
+        """A job's trials without their documents; see ``read_outlines``."""
+        with reading(self.engine) as connection:
+            return read_outlines(connection, job_id)
+
+    def trials_numbered(self, job_id: int, numbers: Collection[int]) -> list[Trial]:
+        """Some of a job's trials, by number."""
+        with reading(self.engine) as connection:
+            return read_trials_numbered(connection, job_id, numbers)
+
+    def trials_ended(
+        self, job_id: int, *, after: datetime | None, number: int, limit: int
+    ) -> list[Trial]:
+        """A job's ended trials in the order in which they ended; see ``read_trials_ended``."""
+        with reading(self.engine) as connection:
+            return read_trials_ended(connection, job_id, after=after, number=number, limit=limit)
+
     def count_trials(self, job_id: int) -> dict[TrialState, int]:
         """How many of a job's trials are in each state that occurs."""
         with reading(self.engine) as connection:
@@ -214,7 +193,7 @@ class Store:
     def _first(self, rows: Select[Any]) -> JobRow | None:
         with reading(self.engine) as connection:
             found = connection.execute(rows).first()
-        return None if found is None else _row(found)
+        return None if found is None else job_from_row(found)
 
     def _change(
         self,
@@ -237,10 +216,3 @@ class Store:
             if connection.execute(select(job.c.id).where(job.c.id == job_id)).first() is None:
                 raise KeyError(f"there is no job {job_id}")
             return False
-
-
-def _row(row: Row[Any]) -> JobRow:
-    values = dict(row._mapping)
-    values["state"] = JobState(row.state)
-    values["phase"] = None if row.phase is None else Phase(row.phase)
-    return JobRow(**values)

@@ -9,7 +9,7 @@ is no longer its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import (
     ColumnElement,
@@ -17,11 +17,11 @@ from sqlalchemy import (
     Engine,
     and_,
     bindparam,
-    func,
     select,
     update,
 )
 
+from db.clock import now
 from db.process import is_dead, spoken
 from db.tables import job
 from db.transactions import writing
@@ -89,9 +89,9 @@ def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_S
         found = connection.execute(_state.with_for_update(), {"job_id": job_id}).one_or_none()
         if found is None:
             raise KeyError(f"there is no job {job_id}")
-        now = _now(connection)
+        moment = now(connection)
         holder, until = found.lease_owner, found.lease_expires_at
-        if holder is not None and until > now and not is_dead(holder):
+        if holder is not None and until > moment and not is_dead(holder):
             raise LeaseHeld(job_id, holder, until)
         lease = Lease(job_id, found.lease_epoch + 1, owner)
         connection.execute(
@@ -100,7 +100,7 @@ def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_S
             .values(
                 lease_owner=owner,
                 lease_epoch=lease.epoch,
-                lease_expires_at=now + timedelta(seconds=seconds),
+                lease_expires_at=moment + timedelta(seconds=seconds),
             )
         )
     return lease
@@ -113,7 +113,7 @@ def renew(engine: Engine, lease: Lease, *, seconds: float = LEASE_SECONDS) -> No
         LeaseLost: Another controller has taken the job over.
     """
     with writing(engine) as connection:
-        until = _now(connection) + timedelta(seconds=seconds)
+        until = now(connection) + timedelta(seconds=seconds)
         change = update(job).where(held(lease)).values(lease_expires_at=until)
         if not connection.execute(change).rowcount:
             fence(connection, lease)
@@ -154,11 +154,3 @@ def fence(connection: Connection, lease: Lease) -> None:
     if found.lease_owner is None:
         raise LeaseLost(f"job {lease.job_id} was given back; nothing more is written for it")
     raise LeaseLost(f"job {lease.job_id} was taken over by {spoken(found.lease_owner)}")
-
-
-def _now(connection: Connection) -> datetime:
-    """The database's clock: controllers on several machines need not agree on the time."""
-    if connection.dialect.name == "postgresql":
-        moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
-        return moment.astimezone(UTC)
-    return datetime.now(UTC)

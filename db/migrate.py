@@ -18,7 +18,7 @@ from sampler.errors import InputError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0001"  # a test compares it with the last file in db/migrations/versions
+HEAD = "0002"  # a test compares it with the last file in db/migrations/versions
 REVISION_TABLE = "rocktune_revision"  # not Alembic's own name: a server may be shared
 _LOCK = 0x726F636B74756E65  # "rocktune": PostgreSQL's advisory locks are known by number
 
@@ -69,6 +69,21 @@ def upgrade(engine: Engine) -> None:
         command.upgrade(config, "head")
 
 
+def require_current(engine: Engine) -> None:
+    """Refuses a database whose tables are not of this version.
+
+    Raises:
+        InputError: They are missing, older or newer; the message tells the mend.
+    """
+    found = current(engine)
+    if found != HEAD:
+        problem = f"{place(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
+        if found is None:
+            problem = f"{place(engine.url)} has no tables of Rocktune"
+        mend = "run `rocktune db upgrade`, or start with --migrate"
+        raise InputError(FIELD, f"{problem}; {mend}")
+
+
 def draft(engine: Engine, message: str, folder: Path | None = None) -> None:
     """Writes the step from an up-to-date database to ``db.tables``, to be read and finished.
 
@@ -113,6 +128,8 @@ def _alone(engine: Engine) -> Iterator[Connection]:
     with engine.connect() as connection:
         if engine.dialect.name == "postgresql":
             with connection.begin():
+                # Changing a table of a million trials takes longer than any page may.
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
                 yield connection
             return

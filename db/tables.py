@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     Float,
     ForeignKey,
@@ -10,6 +11,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     UniqueConstraint,
+    false,
 )
 
 from db.types import Document, SafeText, UtcDateTime
@@ -45,6 +47,15 @@ job = Table(
     Column("lease_owner", SafeText),
     Column("lease_epoch", BigInteger, nullable=False),
     Column("lease_expires_at", UtcDateTime),
+    Column("priority", Integer, nullable=False, server_default="0"),
+    Column("run", Integer, nullable=False, server_default="1"),  # grows when it is queued again
+    Column("by_service", Boolean, nullable=False, server_default=false()),
+    Column("submitter", SafeText),  # the name of the token that asked for it
+    Column("idempotency_key", SafeText),
+    Column("request_digest", SafeText),
+    Column("standing", Document),  # done, failed, total, best: as of the last trial
+    Index(None, "state", "id"),
+    Index("ix_job_idempotency_key", "idempotency_key", unique=True),
     # A deleted job's number is never given again: links and logs name jobs by it.
     sqlite_autoincrement=True,
 )
@@ -84,9 +95,11 @@ trial = Table(
     Column("started_at", UtcDateTime),
     Column("finished_at", UtcDateTime),
     Column("lease_epoch", BigInteger, nullable=False),  # which controller wrote it
+    Column("given", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("job_id", "number"),
     Index(None, "job_id", "state"),
     Index(None, "job_id", "digest"),
+    Index(None, "job_id", "finished_at"),
 )
 
 document = Table(
@@ -96,4 +109,33 @@ document = Table(
     Column("name", SafeText, primary_key=True),
     Column("body", Document, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+)
+
+token = Table(
+    "token",
+    metadata,
+    Column("id", SafeText, primary_key=True),  # the open part of the secret
+    Column("name", SafeText, nullable=False),
+    Column("role", SafeText, nullable=False),
+    Column("secret_hash", SafeText, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("revoked_at", UtcDateTime),
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("name", SafeText, primary_key=True),
+    Column("owner", SafeText, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+)
+
+host = Table(
+    "host",
+    metadata,
+    Column("name", SafeText, primary_key=True),
+    Column("seen_at", UtcDateTime, nullable=False),
+    Column("job_id", BigInteger),  # what it measures for, if anything
+    Column("environment", Document, nullable=False),
 )

@@ -23,18 +23,23 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A transaction that only reads and makes no writer wait."""
+    """A connection that only reads, one statement at a time, and makes no writer wait."""
     with engine.connect() as connection:
-        yield connection.execution_options(**{_READING: True})
+        options: dict[str, Any] = {_READING: True}
+        if engine.dialect.name == "postgresql":
+            # A transaction around one SELECT would double the trips to the server.
+            options["isolation_level"] = "AUTOCOMMIT"
+        yield connection.execution_options(**options)
 
 
 def arrange_sqlite(engine: Engine) -> None:
     """Makes every connection of a SQLite engine safe to share between processes."""
-    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "connect", prepare_sqlite)
     event.listen(engine, "begin", _begin)
 
 
-def _prepare(connection: Any, _record: object) -> None:
+def prepare_sqlite(connection: Any, _record: object) -> None:
+    """Makes one connection wait for others and survive kill -9; transactions are begun by hand."""
     # The driver must not begin transactions by itself: it would do so with a plain BEGIN, and
     # only before the first write.
     connection.isolation_level = None

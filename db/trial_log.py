@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, Table, bindparam, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
 
+from db.inserts import insert_into
 from db.lease import Lease, fence, held
 from db.tables import document, job, trial
 from db.transactions import reading, writing
 from db.trial_rows import outcome, proposal, read_trials
 from db.types import plain
+from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
 from sampler.outcome import TrialState
 
@@ -43,8 +44,8 @@ class StoredTrialLog:
     def __init__(self, engine: Engine, lease: Lease) -> None:
         self._engine = engine
         self._lease = lease
-        self._propose = _upsert_trial(engine.dialect.name)
-        self._remember = _upsert_document(engine.dialect.name)
+        self._propose = _upsert_trial(engine)
+        self._remember = _upsert_document(engine)
 
     def trials(self) -> Sequence[Trial]:
         """All trials of the job by number, those in flight included."""
@@ -69,8 +70,8 @@ class StoredTrialLog:
             if connection.execute(self._propose, values | proposal(trial)).first() is None:
                 raise ValueError(f"trial {trial.number} has ended: it is not run again")
 
-    def finish(self, trial: Trial) -> None:
-        """Keeps a trial's outcome.
+    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+        """Keeps a trial's outcome, and with it how the job stands: two statements.
 
         Raises:
             LeaseLost: Another controller has taken the job over.
@@ -78,18 +79,57 @@ class StoredTrialLog:
             ValueError: It has ended already, or another attempt of it is in flight, or ``trial``
                 is still running.
         """
+        self._require_ended(trial)
+        with writing(self._engine) as connection:
+            self._stand(connection, standing)
+            self._end(connection, trial)
+
+    def take_in(self, trials: Sequence[Trial], standing: Standing) -> None:
+        """Keeps trials that were measured elsewhere, all or none of them.
+
+        Args:
+            trials: Of each that is given there must be no row yet; the others are finished.
+            standing: How the job stands after them.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            KeyError, ValueError: As ``finish`` does.
+        """
+        for each in trials:
+            self._require_ended(each)
+        values = {"job_id": self._lease.job_id, "lease_epoch": self._lease.epoch}
+        given = [values | proposal(each) for each in trials if each.given]
+        with writing(self._engine) as connection:
+            self._stand(connection, standing)
+            if given:
+                connection.execute(insert(trial), given)
+            for each in trials:
+                if not each.given:
+                    self._end(connection, each)
+
+    def _require_ended(self, trial: Trial) -> None:
         if trial.state is TrialState.RUNNING:
             raise ValueError(f"trial {trial.number} has no outcome yet")
+
+    def _end(self, connection: Connection, trial: Trial) -> None:
         which = {
             "in_job": self._lease.job_id,
             "of_number": trial.number,
             "of_attempt": trial.attempt,
             "lease_epoch": self._lease.epoch,
         }
-        with writing(self._engine) as connection:
+        if not connection.execute(_finish, which | outcome(trial)).rowcount:
+            self._explain(connection, trial)
+
+    def _stand(self, connection: Connection, standing: Standing | None) -> None:
+        """Proves the lease; by changing the job's row where there is something to change."""
+        if standing is None:
             fence(connection, self._lease)
-            if not connection.execute(_finish, which | outcome(trial)).rowcount:
-                self._explain(connection, trial)
+            return
+        values = {"standing": plain(standing.document()), "updated_at": datetime.now(UTC)}
+        change = update(job).where(held(self._lease)).values(values)
+        if not connection.execute(change).rowcount:
+            fence(connection, self._lease)
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why.
@@ -147,24 +187,20 @@ def read_document(connection: Connection, job_id: int, name: str) -> Mapping[str
     return found
 
 
-def _insert(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-
-
-def _upsert_trial(dialect: str) -> Executable:
-    insert = _insert(dialect, trial)
-    new = insert.excluded
-    return insert.on_conflict_do_update(
+def _upsert_trial(engine: Engine) -> Executable:
+    upsert = insert_into(engine, trial)
+    new = upsert.excluded
+    return upsert.on_conflict_do_update(
         index_elements=[trial.c.job_id, trial.c.number],
         set_={column.name: new[column.name] for column in trial.c if column.name != "id"},
         where=trial.c.state.in_([TrialState.LOST, TrialState.RUNNING]),
     ).returning(trial.c.number)  # an upsert's row count means nothing on PostgreSQL
 
 
-def _upsert_document(dialect: str) -> Executable:
-    insert = _insert(dialect, document)
-    new = insert.excluded
-    return insert.on_conflict_do_update(
+def _upsert_document(engine: Engine) -> Executable:
+    upsert = insert_into(engine, document)
+    new = upsert.excluded
+    return upsert.on_conflict_do_update(
         index_elements=[document.c.job_id, document.c.name],
         set_={"body": new.body, "updated_at": new.updated_at},
     )

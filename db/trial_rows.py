@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
@@ -35,12 +36,22 @@ _columns = (
     trial.c.host,
     trial.c.started_at,
     trial.c.finished_at,
+    trial.c.given,
 )
 _page = (
     select(*_columns)
     .where(trial.c.job_id == bindparam("job_id"), trial.c.number > bindparam("after"))
     .order_by(trial.c.number)
 )
+_outlines = (
+    select(
+        trial.c.number, trial.c.phase, trial.c.purpose, trial.c.digest, trial.c.subject,
+        trial.c.attempt, trial.c.given, trial.c.state, trial.c.failure, trial.c.bench_seconds,
+        trial.c.host,
+    )
+    .where(trial.c.job_id == bindparam("job_id"))
+    .order_by(trial.c.number)
+)  # fmt: skip
 _counts = (
     select(trial.c.state, func.count())
     .where(trial.c.job_id == bindparam("job_id"))
@@ -55,6 +66,69 @@ def read_trials(
     page = _page if limit is None else _page.limit(limit)
     rows = connection.execute(page, {"job_id": job_id, "after": after})
     return [_trial(row) for row in rows]
+
+
+def read_trials_numbered(
+    connection: Connection, job_id: int, numbers: Collection[int]
+) -> list[Trial]:
+    """Some of a job's trials, by number."""
+    which = (
+        select(*_columns)
+        .where(trial.c.job_id == job_id, trial.c.number.in_(numbers))
+        .order_by(trial.c.number)
+    )
+    return [_trial(row) for row in connection.execute(which)]
+
+
+def read_outlines(connection: Connection, job_id: int) -> list[Trial]:
+    """A job's trials by number, without what takes most of the time to read: their documents.
+
+    Configurations, points, metrics, counters and values in effect are left empty.
+    """
+    rows = connection.execute(_outlines, {"job_id": job_id})
+    return [
+        Trial(
+            number=row.number,
+            phase=Phase(row.phase),
+            purpose=Purpose(row.purpose),
+            seed=0,
+            configuration={},
+            digest=row.digest,
+            subject=row.subject,
+            attempt=row.attempt,
+            given=row.given,
+            state=TrialState(row.state),
+            failure=row.failure,
+            bench_seconds=row.bench_seconds,
+            host=row.host,
+        )
+        for row in rows
+    ]
+
+
+def read_trials_ended(
+    connection: Connection, job_id: int, *, after: datetime | None, number: int, limit: int
+) -> list[Trial]:
+    """A job's ended trials in the order in which they ended, for those who watch.
+
+    Args:
+        connection: The database.
+        job_id: The job.
+        after: When the last one seen ended; None from the beginning.
+        number: Its number: of several that ended at once the lower goes first.
+        limit: How many at most.
+    """
+    page = (
+        select(*_columns)
+        .where(trial.c.job_id == job_id, trial.c.finished_at.is_not(None))
+        .order_by(trial.c.finished_at, trial.c.number)
+        .limit(limit)
+    )
+    if after is not None:
+        later = trial.c.finished_at > after
+        same = (trial.c.finished_at == after) & (trial.c.number > number)
+        page = page.where(trial.c.finished_at >= after, later | same)
+    return [_trial(row) for row in connection.execute(page)]
 
 
 def count_trials(connection: Connection, job_id: int) -> dict[TrialState, int]:
@@ -81,6 +155,7 @@ def proposal(proposed: Trial) -> dict[str, Any]:
         "why": proposed.why,
         "based_on": proposed.based_on,
         "attempt": proposed.attempt,
+        "given": proposed.given,
         **outcome(proposed),
     }
 
@@ -107,7 +182,7 @@ def _trial(row: Sequence[Any]) -> Trial:
     # By position: looking ten thousand rows' columns up by name takes longer than reading them.
     (number, phase, purpose, seed, configuration, digest, point, subject, why, based_on) = row[:10]
     (attempt, state, waf, sa, time, rate, memory, other_metrics, counters, effective) = row[10:20]
-    (failure, warnings, bench_seconds, host, started_at, finished_at) = row[20:]
+    (failure, warnings, bench_seconds, host, started_at, finished_at, given) = row[20:]
     main = {"waf": waf, "sa": sa, "time": time, "rate": rate, "memory": memory}
     metrics: Mapping[str, float] = {
         **{name: value for name, value in main.items() if value is not None},
@@ -135,4 +210,5 @@ def _trial(row: Sequence[Any]) -> Trial:
         host=host,
         started_at=started_at,
         finished_at=finished_at,
+        given=given,
     )

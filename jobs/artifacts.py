@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from jobs.finished import Finished
 from jobs.report import report_html
-from jobs.run_job import Finished
 from sampler.errors import InputError
 
 OPTIONS, RESULT, TRIALS, REPORT = "OPTIONS.ini", "result.json", "trials.csv", "report.html"

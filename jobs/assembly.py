@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from jobs.frame import frame
 from jobs.specification import Specification
-from optimizer.objective_file import objective_from_document
-from optimizer.problem import Problem, SearchSettings
+from optimizer.problem import Problem
 from sampler.bench_plan import BenchPlan
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
 from sampler.command_bench import CommandBench, require_program
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench, find_db_bench, probe
-from sampler.option_values import read_values
-from sampler.options_file import OptionsFile, parse_options
-from sampler.parameter import Value
 from sampler.settings import Settings
-from sampler.space import Configuration, Space, default_values, memory_bytes
-from sampler.space_file import space_from_document
-from sampler.workload import Workload, least_user_bytes
 from sampler.workload_file import workload_from_document
-
-# column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
-_LEAST_WRITE_BUFFER = 64 * 2**10
 
 
 @dataclass(frozen=True)
@@ -48,139 +37,22 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
 
     Raises:
         InputError: There is no db_bench, it does not know an option that the user asked for, the
-            load is too small to measure anything, or the memory budget cannot be kept.
+            load is too small to measure anything, the memory budget cannot be kept, or nothing
+            here measures this workload.
     """
     workload = workload_from_document(specification.workload)
-    if specification.scale is not None:
-        workload = replace(workload, scale=specification.scale)
-    installed = None if workload.command else probe(find_db_bench(settings.db_bench))
-    library = installed.library_defaults() if installed else default_values("library")
-    given = space_from_document(specification.space)
-    space, unknown = _known_to(installed, given, specification.shipped_space)
-    space, baseline_file = _at_baseline(space, specification, library, workload)
-    memory = _memory(specification.memory, space)
-    too_small = _load_warning(workload, space, memory)
-    problem = Problem(
-        space=space,
-        workload=workload,
-        objective=objective_from_document(specification.objective),
-        strategy=specification.strategy,
-        memory=memory,
-        seed=specification.seed,
-        search=SearchSettings(**specification.search),
-    )
-    plan = BenchPlan(workload, space, library, baseline_file)
-    warnings = [*unknown, *too_small, *_factor_warnings(space)]
-    if installed:
-        return Assembly(problem, plan, DbBench(installed, plan), installed, tuple(warnings))
-    assert workload.command is not None
-    require_program(workload.command.argv[0])
-    return Assembly(problem, plan, CommandBench(workload.command, plan), None, tuple(warnings))
-
-
-def _known_to(
-    installed: InstalledDbBench | None, space: Space, shipped: bool
-) -> tuple[Space, list[str]]:
-    """The space without the options that the installed RocksDB does not know."""
-    if installed is None:
-        return space, []
-    own = [p.name for p in space.parameters if p.section == "command"]
-    if own:
-        raise InputError(
-            f"parameter ({own[0]})", "is no option of RocksDB; a [command] workload can use it"
-        )
-    fixed = [catalogue()[name] for name in space.fixed]
-    unknown = [p.name for p in (*space.parameters, *fixed) if not installed.knows(p)]
-    if not unknown:
-        return space, []
-    names = ", ".join(unknown)
-    if not shipped or any(name in space.fixed for name in unknown):
-        raise InputError(
-            f"parameter ({unknown[0]})",
-            f"RocksDB {installed.version} does not know {names}; take it out of the space",
-        )
-    return space.without(unknown), [
-        f"RocksDB {installed.version} does not know {names}: left out of the space"
-    ]
-
-
-def _at_baseline(
-    space: Space, specification: Specification, library: Configuration, workload: Workload
-) -> tuple[Space, OptionsFile]:
-    """The space around the baseline that was asked for, and the user's own file if it is one."""
-    facts: dict[str, Value] = {
-        "threads": workload.threads,
-        "compression_ratio": workload.compression_ratio,
-    }
-    if specification.baseline_options is not None:
-        options = parse_options(specification.baseline_options, name="--baseline")
-        found = read_values(options, catalogue().values(), scale=1)
-        return space.at_baseline({**library, **found, **facts}), options
-    which = specification.baseline or space.baseline
-    values = library if which == "library" else default_values(which)
-    return space.at_baseline({**values, **facts}), OptionsFile()
-
-
-def _memory(asked: int | None, space: Space) -> int | None:
-    """The budget in bytes; None where the space has none and none is asked for."""
-    if asked is None and not space.memory_budget:
-        return None
-    least = memory_bytes(
-        {
-            name: space.by_name[name].low or 0 if name in space.by_name else space.start[name]
-            for name in ("write_buffer_size", "max_write_buffer_number", "cache_size")
-        }
-    )
-    budget = memory_bytes(space.context) if asked is None else asked
-    if budget < least:
-        raise InputError(
-            "--memory",
-            f"{format_bytes(budget)} is less than the space needs at least, {format_bytes(least)}",
-        )
-    return budget
-
-
-def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[str]:
-    """Refuses a load that stays in the write buffers; the paper's own space is only warned."""
-    if workload.command:
-        return []
-    _require_scale(workload, space)
-    cache = int(space.context["cache_size"])
-    memtables = (memory_bytes(space.context) if memory is None else memory) - cache
-    needed = least_user_bytes(memtables, workload.scale)
-    given = workload.user_bytes() * workload.threads
-    if given >= needed:
-        return []
-    text = (
-        f"writes {format_bytes(given)}, less than 16 times the write buffers of "
-        f"{format_bytes(memtables)} at scale {workload.scale}, {format_bytes(needed)}: "
-        "it would measure memory, not the tree"
-    )
-    if space.memory_budget:
-        raise InputError(f"workload ({workload.name})", f"{text}; raise num or lower the budget")
-    return [f"the workload {workload.name} {text}"]
-
-
-def _require_scale(workload: Workload, space: Space) -> None:
-    """Refuses a scale at which RocksDB would not use the write buffers that it is told to."""
-    moved = space.by_name.get("write_buffer_size")
-    smallest = min(
-        int(space.context["write_buffer_size"]),
-        int(moved.low if moved and moved.low is not None else space.start["write_buffer_size"]),
-    )
-    if smallest // workload.scale < _LEAST_WRITE_BUFFER:
+    if workload.external:
         raise InputError(
             f"workload ({workload.name})",
-            f"at scale {workload.scale} a write buffer of {format_bytes(smallest)} falls below "
-            f"RocksDB's least, {format_bytes(_LEAST_WRITE_BUFFER)}; "
-            f"a scale of at most {smallest // _LEAST_WRITE_BUFFER} measures what is asked",
+            "is measured by a runner of your own: submit it to `rocktune serve`, then ask for "
+            "suggestions and tell trials",
         )
-
-
-def _factor_warnings(space: Space) -> list[str]:
-    factors = [p.name for p in space.parameters if p.section == "workload"]
-    if not factors:
-        return []
-    return [
-        f"{', '.join(factors)} describe the workload, not RocksDB: no OPTIONS file can carry them"
-    ]
+    installed = probe(find_db_bench(settings.db_bench)) if workload.by_db_bench else None
+    framed = frame(specification, installed)
+    problem, plan = framed.problem, framed.plan
+    if installed:
+        return Assembly(problem, plan, DbBench(installed, plan), installed, framed.warnings)
+    assert workload.command is not None
+    require_program(workload.command.argv[0])
+    command = CommandBench(workload.command, plan)
+    return Assembly(problem, plan, command, None, framed.warnings)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.assembly import Assembly
-from sampler.bench_plan import differences, effective_values
+from optimizer.problem import Problem
+from sampler.bench_plan import BenchPlan, differences, effective_values
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
-from sampler.installed import try_options
+from sampler.installed import InstalledDbBench, try_options
 from sampler.options_file import format_options
 from sampler.space import Configuration, memory_bytes
 
@@ -22,11 +22,17 @@ class ExportRefusedError(RuntimeError):
     """RocksDB does not take the file, or not as it was meant."""
 
 
-def export_options(assembly: Assembly, configuration: Configuration, comments: list[str]) -> str:
+def export_options(
+    plan: BenchPlan,
+    installed: InstalledDbBench | None,
+    configuration: Configuration,
+    comments: list[str],
+) -> str:
     """Writes the OPTIONS file and lets the real db_bench load it.
 
     Args:
-        assembly: The job.
+        plan: The job's.
+        installed: What tries the file; None with a benchmark of the user's own.
         configuration: The winner, full scale.
         comments: Lines for the top of the file.
 
@@ -36,8 +42,7 @@ def export_options(assembly: Assembly, configuration: Configuration, comments: l
     Raises:
         ExportRefusedError: RocksDB refuses it, or a value in effect is not the intended one.
     """
-    options = assembly.plan.export(configuration)
-    installed = assembly.installed
+    options = plan.export(configuration)
     version = installed.version if installed else _UNTRIED_VERSION
     text = format_options(options, rocksdb_version=version, comments=comments)
     if installed is None:
@@ -47,17 +52,17 @@ def export_options(assembly: Assembly, configuration: Configuration, comments: l
     if tried.options is None:
         raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}")
     # A value that equals the default is not in the file, and can be changed all the same.
-    _, repaired = effective_values(tried.options, configuration, assembly.plan.space, scale=1)
+    _, repaired = effective_values(tried.options, configuration, plan.space, scale=1)
     changed = dict.fromkeys([*differences(options, tried.options, catalogue()), *repaired])
     if changed:
         raise ExportRefusedError(f"RocksDB {version} changes the file: {'; '.join(changed)}")
     return text
 
 
-def describe(assembly: Assembly, result: Mapping[str, Any]) -> list[str]:
+def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
     """What the file was tuned for and how sure that is: its comment lines."""
     best = result["best"]
-    problem, workload = assembly.problem, assembly.problem.workload
+    workload = problem.workload
     values = problem.space.complete(best["configuration"])
     changes = ", ".join(
         f"{term.metric} {best['change'][term.metric]['percent']:+.1f}% "
@@ -67,12 +72,14 @@ def describe(assembly: Assembly, result: Mapping[str, Any]) -> list[str]:
     lines = [
         f"Tuned by Rocktune for the workload {workload.name}"
         + (f" (settle = {workload.settle}, measured at scale 1/{workload.scale})"
-           if workload.command is None else ""),
+           if workload.by_db_bench else ""),
         f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
         f"{best['runs']} fresh runs of each",
         f"Changes with 95% intervals: {changes}",
         f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
     ]  # fmt: skip
+    if not tried:
+        lines.append("Measured elsewhere: this file was not tried with RocksDB")
     carried = {
         parameter.name: values[parameter.name]
         for parameter in catalogue().values()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from jobs.convergence import HEIGHT, MARGIN, WIDTH, convergence
-from jobs.run_job import Finished
+from jobs.finished import Finished
 from optimizer.trial import Phase
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
@@ -27,6 +30,12 @@ _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
 
 def report_html(finished: Finished) -> str:
     """The page."""
+    return _environment().get_template("report.html").render(_content(finished))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    """Compiling the page takes longer than filling it in."""
     environment = Environment(
         loader=PackageLoader("jobs"),
         autoescape=True,
@@ -39,8 +48,9 @@ def report_html(finished: Finished) -> str:
         "figure": figure,
         "amount": amount,
         "p": p_value,
+        "circles": circles,
     }
-    return environment.get_template("report.html").render(_content(finished))
+    return environment
 
 
 def figure(value: float | None) -> str:
@@ -48,6 +58,17 @@ def figure(value: float | None) -> str:
     if value is None:
         return "n/a"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def circles(dots: Sequence[tuple[float, float, int, float]]) -> Markup:
+    """The dots as SVG. There may be thousands, and these are numbers: nothing is to be escaped."""
+    return Markup(
+        "\n".join(
+            f'<circle cx="{x}" cy="{y}" r="3">'
+            f"<title>trial {number}: {figure(value)}</title></circle>"
+            for x, y, number, value in dots
+        )
+    )
 
 
 def amount(value: float, metric: str) -> str:

@@ -3,76 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_store import JobState, Store
-from db.lease import Lease, acquire, release, renew
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import Lease, acquire, release
 from db.process import this_process
 from db.trial_log import StoredTrialLog
 from jobs.assembly import Assembly
-from jobs.export import describe, export_options
+from jobs.finished import Finished, conclude_job, keep_finished
+from jobs.lease_keeper import JobCancelled, LeaseKeeper
 from jobs.local_host import LocalHost
+from jobs.patience import Patience, PatientLog, is_away
 from jobs.specification import Specification
-from optimizer.ports import LeaseLost, Progress
-from optimizer.result import fitness_by_trial, result_document
-from optimizer.standing import Standing
+from optimizer.ports import LeaseLost, Progress, TrialLog
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase, Trial
-from optimizer.tuning import Budget, Conclusion, Tuning
+from optimizer.tuning import Budget, Tuning
 from sampler.machine import fingerprint
+from sampler.outcome import TrialState
 from sampler.settings import Settings
 
-_RENEW_SECONDS = 10.0
-_OUTPUT = "output"
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A job's outcome.
-
-    Attributes:
-        result: The document of result.json.
-        options: The text of the OPTIONS file; None when nothing was proven better.
-        fitness: Of each finished trial by number, as the search saw it.
-        trials: By number.
-    """
-
-    result: Mapping[str, Any]
-    options: str | None
-    fitness: Mapping[int, float]
-    trials: Sequence[Trial]
-
-
-class _LeaseKeeper:
-    """Passes progress on, and renews the lease on the way."""
-
-    def __init__(self, engine: Engine, lease: Lease, progress: Progress) -> None:
-        self._engine, self._lease, self._progress = engine, lease, progress
-        self._renewed = time.monotonic()
-
-    def phase(self, phase: Phase, why: str) -> None:
-        self._progress.phase(phase, why)
-
-    def trial_started(self, trial: Trial) -> None:
-        self._progress.trial_started(trial)
-
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
-        self._renew()  # trials may be too short for a tick
-        self._progress.trial_ended(trial, standing)
-
-    def tick(self) -> None:
-        self._renew()
-        self._progress.tick()
-
-    def _renew(self) -> None:
-        if time.monotonic() - self._renewed >= _RENEW_SECONDS:
-            renew(self._engine, self._lease)
-            self._renewed = time.monotonic()
+_RESUMABLE = tuple(JobState)
+_CANCELLED = "the job was cancelled; it is measured again if the job goes on"
 
 
 def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:
@@ -94,7 +52,10 @@ def run_job(
     *,
     progress: Progress,
     waiting: Callable[[str], None] = lambda _: None,
+    away: Callable[[str], None] = lambda _: None,
     pause: Callable[[float], None] = time.sleep,
+    check: Callable[[], None] = lambda: None,
+    expected: tuple[JobState, ...] = _RESUMABLE,
 ) -> Finished:
     """Runs what is left of a stored job.
 
@@ -106,28 +67,33 @@ def run_job(
         settings: Where things are on this machine.
         progress: Who watches.
         waiting: Told who holds the host while a trial must wait for it.
+        away: Told that the database does not answer, and when it is back.
         pause: How to wait.
+        check: Called at every tick; what it raises ends the trial in flight and is passed on.
+        expected: The states that the job may be in now.
 
     Raises:
         LeaseHeld: Another process is running the job.
         LeaseLost: Another process has taken it over.
+        JobCancelled: It was cancelled; what was measured is kept.
         InputError: The baseline cannot be measured, or the machine cannot run a trial.
         KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
     """
     store = Store(engine)
     lease = acquire(engine, job_id, this_process())
+    patience = Patience(engine, pause=_checked(pause, check), told=away)
+    log = PatientLog(StoredTrialLog(engine, lease), patience)
+    keeper = LeaseKeeper(engine, lease, progress, check=check)
+
+    def pause_and_renew(seconds: float) -> None:
+        pause(seconds)
+        keeper.tick()
+
     try:
         environment = environment_of(assembly, settings)
-        store.save_environment(job_id, environment, lease=lease)
-        store.set_state(job_id, JobState.RUNNING, lease=lease)
-        keeper = _LeaseKeeper(engine, lease, progress)
-
-        def pause_and_renew(seconds: float) -> None:
-            pause(seconds)
-            keeper.tick()
-
+        if not patience(lambda: _begin(store, lease, environment, expected)):
+            raise JobCancelled(job_id)
         host = LocalHost(assembly.benchmark, settings, waiting=waiting, pause=pause_and_renew)
-        log = StoredTrialLog(engine, lease)
         tuning = Tuning(
             assembly.problem,
             Budget(specification.trials, specification.minutes),
@@ -136,52 +102,77 @@ def run_job(
             bench=host,
             progress=keeper,
         )
-        finished = _conclude(specification, assembly, tuning.run(), environment)
-        fitness = {str(number): value for number, value in finished.fitness.items()}
-        log.remember(_OUTPUT, {"options": finished.options, "fitness": fitness})
-        store.save_result(job_id, finished.result, lease=lease)
-        store.set_state(job_id, JobState.DONE, why="all trials are in", lease=lease)
+        finished = conclude_job(
+            specification,
+            assembly.problem,
+            assembly.plan,
+            assembly.installed,
+            tuning.run(),
+            environment,
+        )
+        if not patience(lambda: keep_finished(store, log, lease, finished)):
+            patience(lambda: _require_done(store, job_id))
         return finished
+    except JobCancelled:
+        lose_in_flight(log, _CANCELLED)
+        raise
     except (LeaseLost, KeyboardInterrupt):
         raise  # the job is another's now, or goes on later
     except Exception as error:
+        failure = str(error)
         with suppress(LeaseLost):
-            store.set_state(job_id, JobState.FAILED, error=str(error), lease=lease)
+            patience(
+                lambda: store.set_state(
+                    job_id,
+                    JobState.FAILED,
+                    error=failure,
+                    expected=[JobState.RUNNING],
+                    lease=lease,
+                )
+            )
         raise
     finally:
-        with suppress(LeaseLost):
-            release(engine, lease)
+        _give_back(engine, lease)
 
 
-def finished_job(engine: Engine, job_id: int) -> Finished:
-    """A finished job's outcome as it was stored; nothing is measured."""
-    store = Store(engine)
-    result = store.result(job_id)
-    if result is None:
-        raise KeyError(f"job {job_id} has no result yet")
-    kept = store.recall(job_id, _OUTPUT) or {}
-    fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
-    return Finished(result, kept.get("options"), fitness, store.trials(job_id))
+def _begin(
+    store: Store, lease: Lease, environment: dict[str, Any], expected: tuple[JobState, ...]
+) -> bool:
+    if not store.set_state(lease.job_id, JobState.RUNNING, expected=expected, lease=lease):
+        return False
+    store.save_environment(lease.job_id, environment, lease=lease)
+    return True
 
 
-def _conclude(
-    specification: Specification,
-    assembly: Assembly,
-    conclusion: Conclusion,
-    environment: Mapping[str, Any],
-) -> Finished:
-    """The result and the OPTIONS file.
+def _give_back(engine: Engine, lease: Lease) -> None:
+    """Lets the next controller begin at once; without a database the lease runs out by itself."""
+    try:
+        release(engine, lease)
+    except Exception as error:
+        # To raise this here would hide why the job ends, and make a failure of it.
+        if not is_away(error, engine):
+            raise
 
-    Raises:
-        ExportRefusedError: RocksDB does not take the file, or not as intended.
-    """
-    problem = assembly.problem
-    result = result_document(
-        problem, conclusion, job=specification.document(), environment=environment
-    )
-    options = None
-    if result["best"] is not None:
-        comments = describe(assembly, result)
-        options = export_options(assembly, result["best"]["configuration"], comments)
-    fitness = fitness_by_trial(problem, conclusion)
-    return Finished(result, options, fitness, tuple(conclusion.history))
+
+def _checked(pause: Callable[[float], None], check: Callable[[], None]) -> Callable[[float], None]:
+    def pause_and_check(seconds: float) -> None:
+        check()
+        pause(seconds)
+
+    return pause_and_check
+
+
+def _require_done(store: Store, job_id: int) -> None:
+    """A commit whose answer was lost has ended the job all the same."""
+    if store.job(job_id).state is not JobState.DONE:
+        raise JobCancelled(job_id)
+
+
+def lose_in_flight(log: TrialLog, failure: str) -> None:
+    """Marks what was begun and has no outcome as lost, so that it is run again one day."""
+    for trial in log.trials():
+        if trial.state is TrialState.RUNNING:
+            lost = replace(
+                trial, state=TrialState.LOST, failure=failure, finished_at=datetime.now(UTC)
+            )
+            log.finish(lost)

@@ -14,13 +14,14 @@ from optimizer.objective_file import load_objective, objective_document, objecti
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
 from sampler.documents import read_document
-from sampler.errors import InputError
+from sampler.errors import InputError, noting, refuse_noted
 from sampler.options_file import parse_options
 from sampler.space_file import SHIPPED, space_from_document, space_text
 from sampler.workload import Workload
 from sampler.workload_file import load_workload, workload_document, workload_from_document
 
 DEFAULT_TRIALS = 96
+MOST_TRIALS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,30 +96,112 @@ def specify(
     Raises:
         InputError: Something is wrong; the message names it and the mend.
     """
-    if trials is not None and minutes is not None:
-        raise InputError("--minutes", "give --trials or --minutes, not both")
-    if trials is None and minutes is None:
-        trials = DEFAULT_TRIALS
-    if trials is not None and trials < LEAST_TRIALS:
-        raise InputError("--trials", f"{trials} are too few; a job needs at least {LEAST_TRIALS}")
-    if minutes is not None and not 0 < minutes < 1e6:
-        raise InputError("--minutes", f"{minutes:g} is not a time; write for example 10")
-    if scale is not None and scale < 1:
-        raise InputError("--scale", f"{scale} is below 1; 1 measures at full scale")
-    if not 0 <= seed < 2**31:
-        raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
-    find_strategy(strategy)
-    space_document = read_document(space_text(space), field=f"--space {space}")
-    space_from_document(space_document)
-    name, options = _baseline(baseline)
-    return Specification(
-        workload=workload_document(_findable(load_workload(workload), Path(workload).parent)),
-        space=space_document,
-        objective=objective_document(load_objective(objective)),
+    found: list[InputError] = []
+    documents: dict[str, Mapping[str, Any]] = {"workload": {}, "space": {}, "objective": {}}
+    with noting(found):
+        read = findable(load_workload(workload), Path(workload).parent)
+        documents["workload"] = workload_document(read)
+    with noting(found):
+        documents["space"] = read_document(space_text(space), field=f"--space {space}")
+    with noting(found):
+        documents["objective"] = objective_document(load_objective(objective))
+    name: str | None = None
+    options: str | None = None
+    with noting(found):
+        name, options = _baseline(baseline)
+    refuse_noted(found)
+    return specification_of(
+        workload=documents["workload"],
+        space=documents["space"],
+        objective=documents["objective"],
         shipped_space=space in SHIPPED,
         strategy=strategy,
         baseline=name,
         baseline_options=options,
+        trials=trials,
+        minutes=minutes,
+        memory=memory,
+        scale=scale,
+        seed=seed,
+        search=search,
+    )
+
+
+def specification_of(
+    *,
+    workload: Mapping[str, Any],
+    space: Mapping[str, Any],
+    objective: Mapping[str, Any],
+    shipped_space: bool,
+    strategy: str = "genetic",
+    baseline: str | None = None,
+    baseline_options: str | None = None,
+    trials: int | None = None,
+    minutes: float | None = None,
+    memory: int | None = None,
+    scale: int | None = None,
+    seed: int = 1,
+    search: SearchSettings | None = None,
+) -> Specification:
+    """Checks all that is asked for, wherever the documents come from; no file is read.
+
+    Args:
+        workload: A document as its TOML file would hold it.
+        space: The same.
+        objective: The same.
+        shipped_space: Whether the space came with Rocktune.
+        strategy: A strategy's name.
+        baseline: ``library`` or ``db_bench``; None for the space's own.
+        baseline_options: The text of an OPTIONS file instead.
+        trials: Runs of the benchmark in all, at least 12; None with ``minutes``, or for
+            the default.
+        minutes: Time instead of trials.
+        memory: Budget in bytes; None for the baseline's.
+        scale: Overrides the workload's scale.
+        seed: Everything random comes from it.
+        search: How the search behaves; None for the defaults.
+
+    Raises:
+        InputError: Something is wrong; the message names it and the mend.
+        InputErrors: Several things are.
+    """
+    found: list[InputError] = []
+    if trials is not None and minutes is not None:
+        found.append(InputError("--minutes", "give --trials or --minutes, not both"))
+    if trials is None and minutes is None:
+        trials = DEFAULT_TRIALS
+    if trials is not None and trials < LEAST_TRIALS:
+        problem = f"{trials} are too few; a job needs at least {LEAST_TRIALS}"
+        found.append(InputError("--trials", problem))
+    if trials is not None and trials > MOST_TRIALS:
+        found.append(InputError("--trials", f"{trials} are too many; {MOST_TRIALS} are the most"))
+    if minutes is not None and not 0 < minutes < 1e6:
+        found.append(InputError("--minutes", f"{minutes:g} is not a time; write for example 10"))
+    if scale is not None and not 1 <= scale < 2**31:
+        problem = f"{scale} is not from 1 to 2147483647; 1 measures at full scale"
+        found.append(InputError("--scale", problem))
+    if not 0 <= seed < 2**31:
+        found.append(InputError("--seed", f"{seed} is not between 0 and 2147483647"))
+    with noting(found):
+        find_strategy(strategy)
+    with noting(found):
+        workload_from_document(workload)
+    with noting(found):
+        space_from_document(space)
+    with noting(found):
+        objective_from_document(objective)
+    if baseline_options is not None:
+        with noting(found):
+            parse_options(baseline_options, name="--baseline")
+    refuse_noted(found)
+    return Specification(
+        workload=workload,
+        space=space,
+        objective=objective,
+        shipped_space=shipped_space,
+        strategy=strategy,
+        baseline=baseline,
+        baseline_options=baseline_options,
         trials=trials,
         minutes=minutes,
         memory=memory,
@@ -157,7 +240,7 @@ def _baseline(given: str | None) -> tuple[str | None, str | None]:
     return None, text
 
 
-def _findable(workload: Workload, beside: Path) -> Workload:
+def findable(workload: Workload, beside: Path) -> Workload:
     """A workload whose own program is named so that it is found from anywhere.
 
     A relative path is meant from where the user stands, or else from beside the workload's file.

@@ -120,7 +120,8 @@ def compare_rankings(
     low, high = np.percentile(ranks, [2.5, 97.5], axis=0)
     in_top = ranks <= top_k
     reference_top = rankdata(-reference) <= top_k
-    taus = [kendalltau(resample, reference).statistic for resample in importances]
+    several = len(reference) > 1  # one parameter has no order
+    taus = [kendalltau(each, reference).statistic if several else 0.0 for each in importances]
     return Stability(
         rank_low=low,
         rank_high=high,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ CLOCKS = ("time", "rate", "load_time")
 _LEAST_RUNS = 5  # below, a trend cannot be told from noise
 _ALPHA = 0.05
 _PERMUTATIONS = 999
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -80,19 +81,22 @@ class Baseline:
 def summarise(trials: Sequence[Trial]) -> Baseline:
     """Sums up the baseline's finished runs.
 
+    Nobody knows when a given one was measured, so it says nothing about drift.
+
     Raises:
         ValueError: There is none.
     """
-    ended = [trial for trial in trials if trial.done and trial.started_at]
-    if not ended:
+    done = sorted((t for t in trials if t.done), key=lambda t: (t.started_at or _EVER, t.number))
+    if not done:
         raise ValueError("no run of the baseline has ended well")
-    done = sorted(ended, key=lambda trial: (trial.started_at, trial.number))
     names = [name for name in done[0].metrics if all(name in trial.metrics for trial in done)]
-    seconds = np.array([t.started_at.timestamp() for t in done if t.started_at])
     table = {name: np.array([trial.metrics[name] for trial in done]) for name in names}
-    drift = {name: _drift_p(table[name]) if name in CLOCKS else None for name in names}
+    timed = [trial for trial in done if trial.started_at]
+    seconds = np.array([t.started_at.timestamp() for t in timed if t.started_at])
+    series = {name: np.array([trial.metrics[name] for trial in timed]) for name in names}
+    drift = {name: _drift_p(series[name]) if name in CLOCKS else None for name in names}
     drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
-    levels = {name: _smooth(seconds, table[name]) for name in drifting}
+    levels = {name: _smooth(seconds, series[name]) for name in drifting}
     return Baseline(
         metrics={name: float(np.median(values)) for name, values in table.items()},
         noise={

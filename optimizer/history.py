@@ -19,10 +19,13 @@ class History:
     def __init__(self, trials: Iterable[Trial] = ()) -> None:
         """Begins with the trials of an earlier run, if any."""
         self._trials: dict[int, Trial] = {}
-        self._digests: set[str] = set()
+        self._with: defaultdict[str, list[int]] = defaultdict(list)
         self._unfinished: set[int] = set()
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[Purpose, int] = defaultdict(int)
+        self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
+        self._lessons: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
+        self._given = 0
         self._finished = 0
         self._last = 0
         for trial in trials:
@@ -33,9 +36,12 @@ class History:
         before = self._trials.get(trial.number)
         self._changes[trial.purpose] += 1
         if before is None:
-            self._numbers[trial.purpose, None].append(trial.number)
-            self._numbers[trial.purpose, trial.phase].append(trial.number)
-            self._digests.add(trial.digest)
+            for numbers in (self._numbers,) if trial.given else (self._numbers, self._own):
+                numbers[trial.purpose, None].append(trial.number)
+                numbers[trial.purpose, trial.phase].append(trial.number)
+            self._given += trial.given
+            self._lessons[trial.purpose, trial.phase] += trial.given and trial.done
+            self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
         elif before.state not in (TrialState.RUNNING, TrialState.LOST):
             self._finished -= 1
@@ -57,7 +63,7 @@ class History:
 
     def __contains__(self, digest: object) -> bool:
         """Whether a configuration of this digest was ever proposed."""
-        return digest in self._digests
+        return digest in self._with
 
     @property
     def next_number(self) -> int:
@@ -72,6 +78,23 @@ class History:
     def numbers(self, purpose: Purpose, phase: Phase | None = None) -> Sequence[int]:
         """The numbers of the trials of a purpose, and of a phase if one is given; not a copy."""
         return self._numbers[purpose, phase]
+
+    def own(self, purpose: Purpose, phase: Phase | None = None) -> Sequence[int]:
+        """Those of them that the job made itself: all but the given ones."""
+        return self._own[purpose, phase]
+
+    def lessons(self, purpose: Purpose, phase: Phase) -> int:
+        """How many given trials of a purpose and phase ended with a whole measurement."""
+        return self._lessons[purpose, phase]
+
+    @property
+    def given(self) -> int:
+        """How many trials were measured before the job and told to it."""
+        return self._given
+
+    def of_configuration(self, digest: str) -> list[Trial]:
+        """The trials of a configuration, by its digest, in the order of proposal."""
+        return [self._trials[number] for number in self._with.get(digest, ())]
 
     def of(self, purpose: Purpose, phase: Phase | None = None) -> list[Trial]:
         """The trials of a purpose, and of a phase if one is given, in the order of proposal."""

@@ -54,14 +54,20 @@ def best_first(
     return sorted(comparable(problem, history, trials), key=lambda p: (-p[0], p[1].number))
 
 
-def ranking_of(problem: Problem, history: History) -> Ranking:
+def ranking_of(problem: Problem, history: History, *, before: int | None = None) -> Ranking:
     """Which parameters matter, learned from the drawn trials (the paper's sections 3.2 to 3.4).
 
     Searched trials are left out: they crowd around good places, which the analysis of variance
     would mistake for effects.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        before: Only from trials before this number; None for all.
     """
     drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
-    learned = tuple(trial.number for trial in drawn if trial.state in _COMPARABLE)
+    known = drawn if before is None else [trial for trial in drawn if trial.number < before]
+    learned = tuple(trial.number for trial in known if trial.state in _COMPARABLE)
     return _ranking(_Key(problem, history, learned))
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 Direction = Literal["min", "max"]
 _SCALE = 1000.0
+_MOST_GAIN = 1e4
 # Far below any fitness that can be measured.
-_PARTIAL, _BROKEN = 1e9, 1e12
+_PARTIAL, _BROKEN = 1e13, 1e15
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Term:
     def gain(self, value: float, baseline: float) -> float:
         """The relative change against the baseline, positive when better."""
         change = (value - baseline) / abs(baseline) if baseline else value - baseline
+        change = max(-_MOST_GAIN, min(change, _MOST_GAIN))  # a baseline near 0 gives infinity
         return change if self.direction == "max" else -change
 
 

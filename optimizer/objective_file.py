@@ -11,6 +11,7 @@ from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto")
+_MOST_WEIGHT = 1e6
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
 
 
@@ -87,8 +88,8 @@ def _term(row: Mapping[str, Any], where: str) -> Term:
     if direction not in ("min", "max"):
         raise InputError(f"{where}.direction", f"{direction!r} is neither min nor max")
     weight = _number(row.get("weight", 1.0), f"{where}.weight")
-    if weight <= 0:
-        raise InputError(f"{where}.weight", f"{weight:g} is not above 0")
+    if not 0 < weight <= _MOST_WEIGHT:
+        raise InputError(f"{where}.weight", f"{weight:g} is not above 0 and at most 1000000")
     return Term(name, direction, weight)
 
 

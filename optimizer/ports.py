@@ -34,8 +34,8 @@ class TrialLog(Protocol):
         """
         ...
 
-    def finish(self, trial: Trial) -> None:
-        """Keeps a trial's outcome, in one transaction.
+    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+        """Keeps a trial's outcome, and how the job then stands, in one transaction.
 
         Raises:
             KeyError: The trial was never proposed.

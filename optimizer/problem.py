@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optimizer.objective import Objective
 from sampler.latent import Point, decode
 from sampler.parameter import Value
-from sampler.space import Space
+from sampler.space import Configuration, Space, memory_bytes
 from sampler.workload import Workload
 
 
@@ -49,6 +49,12 @@ class Problem:
     def configuration(self, point: Point) -> dict[str, Value]:
         """The configuration at a point, within the memory budget."""
         return decode(self.space, point, memory=self.memory)
+
+    def affords(self, configuration: Configuration) -> bool:
+        """Whether a configuration keeps within the memory budget."""
+        if self.memory is None:
+            return True
+        return memory_bytes(self.space.complete(configuration)) <= self.memory
 
     def seed_of(self, number: int) -> int:
         """The seed of a trial's proposal: the same whatever ran before or beside it."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from optimizer.baseline import Baseline, summarise
 from optimizer.history import History
@@ -21,6 +25,10 @@ class Standing:
         total: Trials that the job makes in all.
         best: The number of the fittest new configuration so far, and its fitness.
         seconds_left: An estimate from the mean trial so far.
+        counts: How many trials ended in each state that occurs.
+        bench_seconds: What the benchmark has run in all.
+        between_seconds: Mean time from the end of a trial to the beginning of the next, as far
+            as this controller has seen them: what the tuner costs.
     """
 
     done: int
@@ -28,6 +36,22 @@ class Standing:
     total: int
     best: tuple[int, float] | None
     seconds_left: float
+    counts: Mapping[TrialState, int]
+    bench_seconds: float
+    between_seconds: float | None = field(compare=False)
+
+    def document(self) -> dict[str, Any]:
+        """The standing as JSON holds it."""
+        return {
+            "done": self.done,
+            "failed": self.failed,
+            "total": self.total,
+            "best": {"trial": self.best[0], "fitness": self.best[1]} if self.best else None,
+            "seconds_left": self.seconds_left,
+            "counts": {state.value: count for state, count in self.counts.items()},
+            "bench_seconds": self.bench_seconds,
+            "between_seconds": self.between_seconds,
+        }
 
 
 class Scoreboard:
@@ -38,15 +62,24 @@ class Scoreboard:
         self._problem, self._history = problem, history
         self._baseline: Baseline | None = None
         self._best: tuple[int, float] | None = None
-        self._done = self._failed = 0
+        self._counts: Counter[TrialState] = Counter()
         self._seconds = 0.0
+        self._between = self._gaps = 0.0
         for trial in history:
             self._count(trial)
         self._rescore()
 
-    def put(self, trial: Trial) -> None:
-        """Takes in a trial that has ended and is in the history."""
+    def put(self, trial: Trial, *, since: datetime | None = None) -> None:
+        """Takes in a trial that has ended and is in the history.
+
+        Args:
+            trial: The trial.
+            since: When the one before it ended, if this controller saw it.
+        """
         self._count(trial)
+        if since is not None and trial.started_at is not None:
+            self._gaps += 1
+            self._between += (trial.started_at - since).total_seconds()
         if trial.purpose is Purpose.BASELINE:
             self._rescore()  # what it is compared with has moved
         elif trial.purpose is Purpose.CANDIDATE:
@@ -59,16 +92,24 @@ class Scoreboard:
 
     def standing(self, total: int) -> Standing:
         """The standing of a job that makes ``total`` trials."""
-        ended = self._done + self._failed
+        ended = self._counts.total()
+        done = self._counts[TrialState.DONE]
         each = self._seconds / ended if ended else 0.0
-        left = max(total - ended, 0) * each
-        return Standing(self._done, self._failed, total, self._best, left)
+        return Standing(
+            done=done,
+            failed=ended - done,
+            total=total,
+            best=self._best,
+            seconds_left=max(total - ended, 0) * each,
+            counts=dict(self._counts),
+            bench_seconds=self._seconds,
+            between_seconds=self._between / self._gaps if self._gaps else None,
+        )
 
     def _count(self, trial: Trial) -> None:
         if trial.state in (TrialState.RUNNING, TrialState.LOST):
             return
-        self._done += trial.done
-        self._failed += not trial.done
+        self._counts[trial.state] += 1
         self._seconds += trial.bench_seconds
 
     def _rescore(self) -> None:
@@ -83,6 +124,8 @@ class Scoreboard:
         if self._baseline is None or not trial.done:
             return
         if not self._problem.objective.admissible(trial.metrics):
+            return
+        if trial.given and not self._problem.affords(trial.configuration):
             return
         metrics = self._baseline.corrected(trial.metrics, trial.started_at)
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)

@@ -49,8 +49,10 @@ def next_trial(
 
 
 def _first_baselines(problem: Problem, plan: Plan, history: History) -> Trial | None:
-    runs = history.of(Purpose.BASELINE, Phase.BASELINE)
-    if runs and not any(run.done for run in runs) and len(runs) >= min(plan.first, 2):
+    # Given ones do not count: it is on this bench that the baseline must be measurable.
+    runs = [history[number] for number in history.own(Purpose.BASELINE, Phase.BASELINE)]
+    out = any(run.state in (TrialState.RUNNING, TrialState.LOST) for run in runs)
+    if len(runs) >= min(plan.first, 2) and not out and not any(run.done for run in runs):
         said = (runs[-1].failure or "no reason was given").splitlines()[-1]
         raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
     for run in runs:
@@ -75,9 +77,9 @@ def _require_metrics(problem: Problem, run: Trial) -> None:
 
 
 def _exploring(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> Trial | None:
-    explored = history.numbers(Purpose.CANDIDATE)
-    baselines = history.numbers(Purpose.BASELINE)
-    repeats = len(baselines) - len(history.numbers(Purpose.BASELINE, Phase.BASELINE))
+    explored = history.own(Purpose.CANDIDATE)
+    baselines = history.own(Purpose.BASELINE)
+    repeats = len(baselines) - len(history.own(Purpose.BASELINE, Phase.BASELINE))
     left = plan.exploring - len(explored) - repeats
     if left <= 0:
         return None
@@ -131,8 +133,13 @@ def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
     change while it is confirmed.
     """
     ranked = _ranked(_Explored(problem, history))
-    done = [trial.number for _, trial in ranked if trial.state is TrialState.DONE]
+    done = [trial.number for _, trial in ranked if trial.done and _may_win(problem, trial)]
     return done[: plan.candidates]
+
+
+def _may_win(problem: Problem, trial: Trial) -> bool:
+    """What is proposed keeps the memory budget; what is given need not, and then only teaches."""
+    return not trial.given or problem.affords(trial.configuration)
 
 
 class _Explored:
@@ -153,8 +160,16 @@ class _Explored:
 @lru_cache(maxsize=2)
 def _ranked(explored: _Explored) -> list[tuple[float, Trial]]:
     problem, history = explored.problem, explored.history
-    known = [*history.of(Purpose.BASELINE), *history.of(Purpose.CANDIDATE)]
-    return best_first(problem, History(known), history.of(Purpose.CANDIDATE))
+    candidates = _before_confirmation(history, Purpose.CANDIDATE)
+    known = [*_before_confirmation(history, Purpose.BASELINE), *candidates]
+    return best_first(problem, History(known), candidates)
+
+
+def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
+    """Without trials that were given later: the choice does not change while it is confirmed."""
+    confirming = [*history.numbers(Purpose.SELECT)[:1], *history.numbers(Purpose.PROVE)[:1]]
+    until = min(confirming, default=history.next_number)
+    return [trial for trial in history.of(purpose) if trial.number < until]
 
 
 def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
@@ -163,7 +178,8 @@ def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
     select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
     if not candidates or not history.of(Purpose.SELECT):
         return candidates[0] if candidates else None
-    baseline = summarise([*history.of(Purpose.BASELINE), *_baselines(history.of(Purpose.SELECT))])
+    before = _before_confirmation(history, Purpose.BASELINE)
+    baseline = summarise([*before, *_baselines(history.of(Purpose.SELECT))])
     best: tuple[float, int] | None = None
     for number in candidates:
         runs = [trial.metrics for trial in select if trial.subject == number]

@@ -46,8 +46,9 @@ class Trial:
             the same configuration (a baseline's first trial is its own subject); else None.
         why: One line: what proposed it and from what.
         based_on: How many finished trials the proposal was made from.
-        started_at, finished_at: UTC.
+        started_at, finished_at: UTC; of a given trial, None and when it was told.
         attempt: 1, or more when a lost trial was run again.
+        given: Measured before the job and told to it: it teaches, and costs no budget.
     """
 
     number: int
@@ -61,6 +62,7 @@ class Trial:
     why: str = ""
     based_on: int = 0
     attempt: int = 1
+    given: bool = False
     state: TrialState = TrialState.RUNNING
     metrics: Mapping[str, float] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
@@ -88,6 +90,23 @@ class Trial:
         if self.effective is None:
             return self.configuration
         return {name: self.effective.get(name, v) for name, v in self.configuration.items()}
+
+    def again(self) -> Trial:
+        """The same trial at the beginning of its next attempt, without what came of the last."""
+        return replace(
+            self,
+            attempt=self.attempt + 1,
+            state=TrialState.RUNNING,
+            metrics={},
+            counters={},
+            effective=None,
+            failure=None,
+            warnings=(),
+            bench_seconds=0.0,
+            host=None,
+            started_at=None,
+            finished_at=None,
+        )
 
     def ended(self, outcome: Outcome, *, host: str, finished_at: datetime) -> Trial:
         """The same trial with its outcome."""

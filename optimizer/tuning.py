@@ -13,11 +13,11 @@ from optimizer.history import History
 from optimizer.knowledge import ranking_of
 from optimizer.ports import Bench, Progress, TrialLog
 from optimizer.problem import Problem
+from optimizer.ranking_document import ranking_document
 from optimizer.standing import Scoreboard
 from optimizer.steps import BASELINE_TRIAL, next_trial, winner_of
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
 
 # A trial is cut off when it takes this many times the baseline's time: such a one cannot win,
 # since its TIME term alone is then below -3000.
@@ -82,6 +82,7 @@ class Tuning:
         self._history = History(log.trials())
         self._phase: Phase | None = None
         self._scores = Scoreboard(problem, self._history)
+        self._ended_at: datetime | None = None
 
     def run(self) -> Conclusion:
         """Runs what is left of the job and judges it.
@@ -107,12 +108,13 @@ class Tuning:
                     f"trial {trial.number} was lost {trial.attempt} times: {trial.failure}"
                 )
             self._enter(trial.phase)
-            self._measure(replace(trial, attempt=trial.attempt + 1, state=TrialState.RUNNING))
+            self._measure(trial.again())
 
     def _next(self) -> Trial | None:
         if self._ready_to_rank():
             self._enter(Phase.RANK)
-            ranking_of(self._problem, self._history)
+            ranking = ranking_of(self._problem, self._history)
+            self._log.remember("ranking", ranking_document(self._problem, ranking))
         return next_trial(
             self._problem, self._plan(), self._strategy, self._history, hurry=self._hurried()
         )
@@ -166,10 +168,12 @@ class Tuning:
             self._bench.cancel()
             raise
         ended = trial.ended(outcome, host=self._bench.name, finished_at=self._now())
-        self._log.finish(ended)
         self._history.put(ended)
-        self._scores.put(ended)
-        self._progress.trial_ended(ended, self._scores.standing(self._plan().trials))
+        self._scores.put(ended, since=self._ended_at)
+        self._ended_at = ended.finished_at
+        standing = self._scores.standing(self._plan().trials)
+        self._log.finish(ended, standing)
+        self._progress.trial_ended(ended, standing)
 
     def _cutoff(self, trial: Trial) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""

@@ -41,6 +41,7 @@ class Workload:
         flags: Further db_bench flags, by name.
         timeout_seconds: After it a trial is ``timed_out``.
         command: The user's own benchmark; then the other fields are unused.
+        external: The user's own runner measures, anywhere, and tells the service.
     """
 
     name: str
@@ -58,6 +59,12 @@ class Workload:
     flags: tuple[tuple[str, Value], ...] = ()
     timeout_seconds: float = 600.0
     command: Command | None = None
+    external: bool = False
+
+    @property
+    def by_db_bench(self) -> bool:
+        """Whether db_bench runs it, and not something of the user's own."""
+        return self.command is None and not self.external
 
     def threads_of(self, configuration: Mapping[str, Value]) -> int:
         """Client threads; the ``paper`` space draws them."""

@@ -11,11 +11,11 @@ from sampler.errors import InputError
 from sampler.parameter import Value
 from sampler.workload import Command, Settle, Workload
 
-SHIPPED = ("load-quick", "load", "overwrite", "mixed-50-50")
+SHIPPED = ("load-quick", "load", "overwrite", "mixed-50-50", "external")
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _FIELDS = {
     "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
-    "flags", "timeout_seconds", "command",
+    "flags", "timeout_seconds", "command", "external",
 }  # fmt: skip
 # Set by Rocktune itself for every trial.
 _OWN_FLAGS = {
@@ -55,6 +55,8 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
     if not isinstance(name, str) or not name:
         raise InputError("workload.name", "give the workload a name")
     help_text = str(document.get("help", ""))
+    if "external" in document:
+        return _external(document, name, help_text)
     if "command" in document:
         for key in document:
             if key not in ("name", "help", "scale", "command"):
@@ -100,6 +102,8 @@ def workload_document(workload: Workload) -> dict[str, Any]:
             "timeout_seconds": workload.command.timeout_seconds,
         }
         return {**document, "scale": workload.scale, "command": command}
+    if workload.external:
+        return {**document, "external": True}
     document |= {key: getattr(workload, key) for key in _INTEGERS}
     return document | {
         "benchmarks": list(workload.benchmarks),
@@ -109,6 +113,15 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "flags": dict(workload.flags),
         "timeout_seconds": workload.timeout_seconds,
     }
+
+
+def _external(document: Mapping[str, Any], name: str, help_text: str) -> Workload:
+    for key in document:
+        if key not in ("name", "help", "external"):
+            raise InputError(f"workload.{key}", "means nothing beside external; leave it out")
+    if document["external"] is not True:
+        raise InputError("workload.external", "write true, or leave it out")
+    return Workload(name=name, help=help_text, external=True, settle="none", scale=1)
 
 
 def _integer(given: object, field: str) -> int:

@@ -28,15 +28,16 @@ class Drawn:
         self, problem: Problem, history: History, *, number: int, explore: int
     ) -> Proposal | None:
         """The design's next point; see ``Strategy.propose``."""
-        index = sampled(history)
+        index = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
         if index >= explore:
             return None
         return propose_draw(problem, history, self.design, index, number=number, n=explore)
 
 
 def sampled(history: History) -> int:
-    """How many configurations were drawn so far, those in flight included."""
-    return len(history.numbers(Purpose.CANDIDATE, Phase.SAMPLE))
+    """How many configurations there are to learn from: drawn, in flight included, or given."""
+    drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
+    return len(drawn) + history.lessons(Purpose.CANDIDATE, Phase.SAMPLE)
 
 
 def propose_draw(

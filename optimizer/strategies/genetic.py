@@ -63,7 +63,8 @@ class Genetic:
             index = sampled(history)
             return propose_draw(problem, history, "random", index, number=number, n=samples)
         searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
-        if samples + len(searched) >= explore or _reached(problem, history, searched):
+        drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
+        if len(drawn) + len(searched) >= explore or _reached(problem, history, searched):
             return None
         genes = searched_parameters(problem, history)
         if not genes:
@@ -72,8 +73,13 @@ class Genetic:
 
 
 def searched_parameters(problem: Problem, history: History) -> tuple[str, ...]:
-    """The k most important parameters, less those that are never searched (the paper's thread)."""
-    ranking = ranking_of(problem, history)
+    """The k most important parameters, less those that are never searched (the paper's thread).
+
+    As they were known when the search began: trials that are given while it goes on do not move
+    the search to other parameters, of which its survivors know nothing.
+    """
+    searched = history.numbers(Purpose.CANDIDATE, Phase.SEARCH)
+    ranking = ranking_of(problem, history, before=searched[0] if searched else None)
     top = ranking.order[: problem.search.top]
     return tuple(name for name in top if name not in problem.space.unsearched)
 

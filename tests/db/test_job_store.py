@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import Engine
 from writing_process import ended_trial, proposed_trial
 
-from db.job_store import JobState, Store
+from db.job_row import JobState
+from db.job_store import Store
 from db.lease import Lease
 from db.trial_log import StoredTrialLog
 from optimizer.ports import LeaseLost

@@ -10,7 +10,8 @@ from sqlalchemy.exc import OperationalError
 from writing_process import ended_trial, proposed_trial, started
 
 from db.engine import make_engine
-from db.job_store import JobState, Store
+from db.job_row import JobState
+from db.job_store import Store
 from db.lease import Lease, LeaseHeld, acquire, fence, release, renew
 from db.process import this_process
 from db.tables import metadata

@@ -24,7 +24,7 @@ def test_what_rocksdb_keeps_is_exported(assembly: Assembly):
         "bloom_bits": 12,
         "max_background_jobs": 8,
     }
-    text = export_options(assembly, tuned, ["first", "second"])
+    text = export_options(assembly.plan, assembly.installed, tuned, ["first", "second"])
     assert text.startswith("# first\n# second\n[Version]\n")
     options = parse_options(text)
     assert options.get(CF, "write_buffer_size") == "33554432"
@@ -38,7 +38,7 @@ def test_what_rocksdb_keeps_is_exported(assembly: Assembly):
 def test_whatever_the_search_draws_is_exported(space: str, share: float, settings: Settings):
     assembly = assemble(specify(space=space, workload="load"), settings)
     tuned = assembly.problem.configuration(dict.fromkeys(assembly.problem.space.names, share))
-    assert export_options(assembly, tuned, [])
+    assert export_options(assembly.plan, assembly.installed, tuned, [])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_rocksdb_would_change_is_refused(
     assembly: Assembly, name: str, tuned: dict[str, int]
 ):
     with pytest.raises(ExportRefusedError, match=rf"changes the file: .*{name}: intended"):
-        export_options(assembly, tuned, [])
+        export_options(assembly.plan, assembly.installed, tuned, [])
 
 
 def test_a_default_that_rocksdb_would_change_is_refused(assembly: Assembly):
@@ -75,7 +75,7 @@ def test_a_default_that_rocksdb_would_change_is_refused(assembly: Assembly):
         "hard_pending_compaction_bytes_limit": 32 * GIB,
     }
     with pytest.raises(ExportRefusedError, match="soft_pending_compaction_bytes_limit"):
-        export_options(assembly, tuned, [])
+        export_options(assembly.plan, assembly.installed, tuned, [])
 
 
 def test_what_rocksdb_does_not_take_is_refused(tmp_path: Path, settings: Settings):
@@ -83,13 +83,15 @@ def test_what_rocksdb_does_not_take_is_refused(tmp_path: Path, settings: Setting
     file.write_text('[DBOptions]\n  no_such_option=1\n[CFOptions "default"]\n')
     assembly = assemble(specify(baseline=str(file)), settings)
     with pytest.raises(ExportRefusedError, match=r"refuses the file: .*no_such_option"):
-        export_options(assembly, {}, [])
+        export_options(assembly.plan, assembly.installed, {}, [])
 
 
 def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Settings):
     workload, space = write_workload(tmp_path), write_space(tmp_path)
     assembly = assemble(specify(workload=str(workload), space=str(space)), settings)
-    text = export_options(assembly, {"codec": "fast", "level": 2}, ["mine"])
+    text = export_options(
+        assembly.plan, assembly.installed, {"codec": "fast", "level": 2}, ["mine"]
+    )
     assert text.startswith("# mine\n")
     assert "codec" not in parse_options(text).sections[CF]
 
@@ -102,7 +104,7 @@ def test_its_comments_say_what_it_rests_on(settings: Settings):
         "fitness": 123.4,
         "runs": 8,
     }
-    lines = describe(assembly, {"best": best})
+    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
     assert lines[0].endswith("the workload load (settle = wait, measured at scale 1/64)")
     assert "fitness 123 against the baseline, 8 fresh runs of each" in lines[1]
     assert "waf -12.3% [-15.0, -9.9]" in lines[2]
@@ -120,5 +122,5 @@ def test_its_comments_name_workload_factors(settings: Settings):
         "fitness": 10.0,
         "runs": 3,
     }
-    lines = describe(assembly, {"best": best})
+    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
     assert "Measured with threads = 4, a fact of the workload, not an option" in lines

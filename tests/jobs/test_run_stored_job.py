@@ -10,12 +10,15 @@ import pytest
 from instant import Watcher, left_running, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.job_store import JobState, Store
+from db.job_row import JobState
+from db.job_store import Store
 from db.lease import LeaseHeld, acquire, release
-from jobs import run_job as room
+from jobs import finished as finished_room
+from jobs import lease_keeper
 from jobs.artifacts import write_artifacts
 from jobs.assembly import Assembly, assemble
-from jobs.run_job import Finished, finished_job, run_job
+from jobs.finished import Finished, finished_job
+from jobs.run_job import run_job
 from jobs.specification import Specification, specify
 from optimizer.ports import LeaseLost
 from optimizer.standing import Standing
@@ -188,8 +191,10 @@ class TestTheLease:
     ):
         """Otherwise another process may take over a job of many short trials that still runs."""
         renewed = []
-        monkeypatch.setattr(room, "_RENEW_SECONDS", 0.0)
-        monkeypatch.setattr(room, "renew", lambda *_: renewed.append(len(job.watcher.ended)))
+        monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)
+        monkeypatch.setattr(
+            lease_keeper, "renew", lambda *_: renewed.append(len(job.watcher.ended))
+        )
         job.run()
         assert len(set(renewed)) > 6
 
@@ -197,14 +202,14 @@ class TestTheLease:
         from sampler.host_lock import host_lock
 
         renewed: list[float] = []
-        monkeypatch.setattr(room, "_RENEW_SECONDS", 0.0)
-        real = room.renew
+        monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)
+        real = lease_keeper.renew
 
         def renew(*arguments: object) -> None:
             real(*arguments)  # type: ignore[arg-type]
             renewed.append(1)
 
-        monkeypatch.setattr(room, "renew", renew)
+        monkeypatch.setattr(lease_keeper, "renew", renew)
         told: list[str] = []
         enough = threading.Event()
 
@@ -244,15 +249,15 @@ class TestTheLease:
     def test_lost_while_a_trial_runs_ends_the_trial(self, job: Job, tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch):  # fmt: skip
         (tmp_path / "bench.sh").write_text("exec sleep 60\n")
-        monkeypatch.setattr(room, "_RENEW_SECONDS", 0.0)
-        real = room.renew
+        monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)
+        real = lease_keeper.renew
 
         def stolen(engine: Engine, lease: object) -> None:
             expire(job.engine, job.id)
             acquire(job.engine, job.id, "elsewhere:boot:1:4711:99")
             real(engine, lease)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(room, "renew", stolen)
+        monkeypatch.setattr(lease_keeper, "renew", stolen)
         with pytest.raises(LeaseLost):
             job.run()
         assert left_running(str(tmp_path / "bench.sh")) == []
@@ -344,7 +349,7 @@ class TestWhatGoesWrong:
 
         from jobs.export import ExportRefusedError as room_error
 
-        monkeypatch.setattr(room, "export_options", refuse)
+        monkeypatch.setattr(finished_room, "export_options", refuse)
         with pytest.raises(room_error):
             job.run()
         row = job.store.job(job.id)

@@ -12,7 +12,8 @@ import pytest
 from instant import Watcher, left_running, read_from, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.job_store import JobState, Store
+from db.job_row import JobState
+from db.job_store import Store
 from db.lease import LeaseHeld
 from jobs.assembly import assemble
 from jobs.run_job import run_job

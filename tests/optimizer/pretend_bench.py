@@ -201,7 +201,8 @@ class ListLog:
             raise ValueError(f"trial {trial.number} has ended")
         self.kept[trial.number] = trial
 
-    def finish(self, trial: Trial) -> None:
+    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+        assert standing is None or standing.done + standing.failed >= 1
         self._write(f"finish {trial.number}")
         before = self.kept[trial.number]
         if before.state is not TrialState.RUNNING or before.attempt != trial.attempt:

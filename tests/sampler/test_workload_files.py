@@ -17,7 +17,7 @@ BAD = sorted((DATA / "bad_workloads").glob("*.toml"))
 GOOD = sorted((DATA / "good_workloads").glob("*.toml"))
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "external"])
 def test_a_shipped_workload_settles_fully_at_scale_64_and_says_what_it_is(name: str):
     workload = load_workload(name)
     assert (workload.name, workload.settle, workload.scale) == (name, "wait", 64)
@@ -127,3 +127,11 @@ def test_a_load_of_one_key_leaves_one_key():
 
 def test_the_least_load_is_16_times_the_write_buffers_at_their_scale():
     assert least_user_bytes(128 * 2**20, 64) == 16 * 2 * 2**20
+
+
+def test_a_runner_of_ones_own_takes_the_place_of_db_bench_and_of_a_command():
+    workload = load_workload(str(DATA / "good_workloads" / "external.toml"))
+    assert (workload.name, workload.help) == ("our cluster", "Measured on the staging cluster.")
+    assert workload.external and not workload.by_db_bench and workload.command is None
+    assert (workload.scale, workload.settle) == (1, "none")
+    assert load_workload("external").external

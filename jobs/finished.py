@@ -1,0 +1,111 @@
+"""What came of a job: made once, kept, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import Lease
+from jobs.export import describe, export_options
+from jobs.specification import Specification
+from optimizer.ports import TrialLog
+from optimizer.problem import Problem
+from optimizer.result import fitness_by_trial, result_document
+from optimizer.trial import Trial
+from optimizer.tuning import Conclusion
+from sampler.bench_plan import BenchPlan
+from sampler.installed import InstalledDbBench
+
+_OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A job's outcome.
+
+    Attributes:
+        result: The document of result.json.
+        options: The text of the OPTIONS file; None when nothing was proven better.
+        fitness: Of each finished trial by number, as the search saw it.
+        trials: By number.
+    """
+
+    result: Mapping[str, Any]
+    options: str | None
+    fitness: Mapping[int, float]
+    trials: Sequence[Trial]
+
+
+def conclude_job(
+    specification: Specification,
+    problem: Problem,
+    plan: BenchPlan,
+    installed: InstalledDbBench | None,
+    conclusion: Conclusion,
+    environment: Mapping[str, Any],
+) -> Finished:
+    """The result and the OPTIONS file.
+
+    Raises:
+        ExportRefusedError: RocksDB does not take the file, or not as intended.
+    """
+    result = result_document(
+        problem, conclusion, job=specification.document(), environment=environment
+    )
+    options = None
+    if result["best"] is not None:
+        comments = describe(problem, result, tried=installed is not None)
+        options = export_options(plan, installed, result["best"]["configuration"], comments)
+    fitness = fitness_by_trial(problem, conclusion)
+    return Finished(result, options, fitness, tuple(conclusion.history))
+
+
+def keep_finished(store: Store, log: TrialLog, lease: Lease, finished: Finished) -> bool:
+    """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
+
+    Raises:
+        LeaseLost: Another controller has taken the job over.
+    """
+    fitness = {str(number): value for number, value in finished.fitness.items()}
+    log.remember(_OUTPUT, {"options": finished.options, "fitness": fitness})
+    store.save_result(lease.job_id, finished.result, lease=lease)
+    return store.set_state(
+        lease.job_id,
+        JobState.DONE,
+        why="all trials are in",
+        expected=[JobState.RUNNING],
+        lease=lease,
+    )
+
+
+def finished_job(engine: Engine, job_id: int, *, outlines: bool = False) -> Finished:
+    """A finished job's outcome as it was stored; nothing is measured.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        outlines: Read the trials without their documents: all that the report needs.
+
+    Raises:
+        KeyError: There is no such job, or it has no result.
+    """
+    store = Store(engine)
+    result = store.result(job_id)
+    if result is None:
+        raise KeyError(f"job {job_id} has no result yet")
+    kept = store.recall(job_id, _OUTPUT) or {}
+    fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
+    trials = store.outlines(job_id) if outlines else store.trials(job_id)
+    return Finished(result, kept.get("options"), fitness, trials)
+
+
+def options_of(engine: Engine, job_id: int) -> str | None:
+    """The OPTIONS file of a finished job; None when nothing was proven better."""
+    kept = Store(engine).recall(job_id, _OUTPUT) or {}
+    text: str | None = kept.get("options")
+    return text

@@ -1,0 +1,126 @@
+"""One job of the queue, from where it stands to its end; its row says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+from sqlalchemy import Engine
+
+from db.hosts import see_host
+from db.job_queue import state_of
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import LeaseHeld
+from db.process import spoken
+from jobs.assembly import Assembly, assemble
+from jobs.lease_keeper import JobCancelled
+from jobs.logged_progress import LoggedProgress
+from jobs.patience import is_away
+from jobs.run_job import environment_of, run_job
+from jobs.specification import Specification, specification_from_document
+from optimizer.ports import LeaseLost
+from sampler.machine import host_name
+from sampler.settings import Settings
+
+LIVE = (JobState.QUEUED, JobState.RUNNING)
+_HELD_SECONDS = 1.0
+_log = structlog.get_logger("worker")
+
+
+def is_to_run(engine: Engine, job_id: int, run: int) -> bool:
+    """Whether a job was not cancelled, deleted or queued again meanwhile."""
+    found = state_of(engine, job_id)
+    return found is not None and found[0] in LIVE and found[1] == run
+
+
+def run_queued(
+    engine: Engine,
+    settings: Settings,
+    job_id: int,
+    run: int,
+    *,
+    pause: Callable[[float], None],
+    check: Callable[[], None],
+) -> None:
+    """Runs what is left of a job.
+
+    Args:
+        engine: The database.
+        settings: Where things are on this machine.
+        job_id: The job.
+        run: Only as long as this is its run.
+        pause: How to wait.
+        check: Called often; what it raises ends the trial in flight and is passed on.
+
+    Raises:
+        OperationalError: Or another that says that the database is away: no fault of the job.
+    """
+    try:
+        specification = specification_from_document(Store(engine).job(job_id).specification)
+        assembly = assemble(specification, settings)
+    except Exception as error:
+        _fail(engine, job_id, error, expected=LIVE)
+        return
+    see_host(engine, host_name(), environment_of(assembly, settings), job_id)
+    _log.info("job begins", workload=specification.workload["name"])
+    told_held = _told_once("another controller has the job; waiting")
+    try:
+        while is_to_run(engine, job_id, run):
+            try:
+                _run(engine, settings, job_id, specification, assembly, pause, check)
+                return
+            except LeaseHeld as held:  # by a worker that is paused: it runs out
+                told_held(spoken(held.owner))
+                pause(_HELD_SECONDS)
+                check()
+    except (JobCancelled, LeaseLost) as reason:
+        _log.info("job stopped", why=str(reason))
+    except Exception as error:
+        # What fails on the way was said by `run_job`, if the job was still its own.
+        _fail(engine, job_id, error, expected=(JobState.QUEUED,))
+
+
+def _run(
+    engine: Engine,
+    settings: Settings,
+    job_id: int,
+    specification: Specification,
+    assembly: Assembly,
+    pause: Callable[[float], None],
+    check: Callable[[], None],
+) -> None:
+    run_job(
+        engine,
+        job_id,
+        specification,
+        assembly,
+        settings,
+        progress=LoggedProgress(),
+        waiting=_told_once("the bench host is busy; waiting"),
+        away=lambda what: _log.warning(what),
+        pause=pause,
+        check=check,
+        expected=LIVE,
+    )
+    _log.info("job is done")
+
+
+def _fail(
+    engine: Engine, job_id: int, error: Exception, *, expected: tuple[JobState, ...]
+) -> None:
+    if is_away(error, engine):
+        raise error
+    _log.error("job failed", error=str(error), kind=type(error).__name__)
+    Store(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
+
+
+def _told_once(event: str) -> Callable[[str], None]:
+    last: list[str] = []
+
+    def tell(holder: str) -> None:
+        if holder not in last[-1:]:
+            last.append(holder)
+            _log.info(event, holder=holder)
+
+    return tell

@@ -1,0 +1,46 @@
+"""How the service behaves, from the environment (``ROCKTUNE_...``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sampler.errors import InputError
+
+
+class ServiceSettings(BaseSettings):
+    """How the service behaves.
+
+    Attributes:
+        workloads_dir: Workload files that jobs over HTTP may name, beside the shipped ones.
+        most_queued: With so many jobs queued no more are taken.
+        keep_days: Ended jobs are deleted after so many days; None: never.
+        rate_limit: Requests of one client, as ``200/second`` or ``6000/minute``.
+        most_body_bytes: A larger request is refused.
+        log_level: ``debug``, ``info``, ``warning`` or ``error``.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="ROCKTUNE_")
+
+    workloads_dir: Path | None = None
+    most_queued: int = Field(default=1000, ge=1)
+    keep_days: float | None = Field(default=None, gt=0)
+    rate_limit: str = "200/second"
+    most_body_bytes: int = Field(default=4 * 2**20, ge=2**10)
+    log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
+
+
+def load_service_settings() -> ServiceSettings:
+    """The settings of this environment.
+
+    Raises:
+        InputError: A variable does not hold what it should.
+    """
+    try:
+        return ServiceSettings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"ROCKTUNE_{first['loc'][0]}".upper()
+        raise InputError(name, f"{first['msg']}, not {first['input']!r}") from None

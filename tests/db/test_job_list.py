@@ -1,0 +1,92 @@
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from db.job_list import count_by_state, list_jobs, standings
+from db.job_queue import submit
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import acquire
+from db.process import this_process
+from db.trial_log import StoredTrialLog
+from optimizer.standing import Standing
+from optimizer.trial import Phase
+
+
+def specification(**more: Any) -> dict[str, Any]:
+    names = {"workload": "load", "space": "default", "objective": "paper"}
+    parts = {part: {"name": name, "help": "x" * 1000} for part, name in names.items()}
+    return {**parts, "strategy": "genetic", "trials": 96, "minutes": None, **more}
+
+
+def put(engine: Engine, **more: Any) -> int:
+    return submit(engine, specification(**more), "d", why="waits", priority=3, submitter="ci")[0]
+
+
+def test_a_job_is_listed_with_what_it_is_about(database: Engine, store: Store):
+    job_id = put(database)
+    (listed,) = list_jobs(database, limit=10)
+    row = store.job(job_id)
+    assert (listed.id, listed.created_at, listed.updated_at) == (
+        job_id, row.created_at, row.updated_at)  # fmt: skip
+    assert (listed.state, listed.phase, listed.why, listed.error) == (
+        JobState.QUEUED, None, "waits", None)  # fmt: skip
+    assert (listed.priority, listed.submitter, listed.standing) == (3, "ci", None)
+    assert (listed.workload, listed.space, listed.objective) == ("load", "default", "paper")
+    assert (listed.strategy, listed.trials) == ("genetic", 96)
+
+
+@pytest.mark.parametrize("name", ["7", "1.0", "true", "null", 'a "b" \\c', "Größe", "", "[1]"])
+def test_a_name_is_text_whatever_it_looks_like(database: Engine, name: str):
+    put(database, workload={"name": name})
+    (listed,) = list_jobs(database, limit=1)
+    assert listed.workload == name
+
+
+@pytest.mark.parametrize("trials", [None, 12, 1_000_000])
+def test_trials_are_a_number_or_nothing(database: Engine, trials: int | None):
+    put(database, trials=trials)
+    (listed,) = list_jobs(database, limit=1)
+    assert listed.trials == trials
+    assert type(listed.trials) is type(trials)
+
+
+def test_pages_go_from_new_to_old(database: Engine):
+    ids = [put(database) for _ in range(5)]
+    first = [job.id for job in list_jobs(database, limit=2)]
+    put(database)  # a new one does not shift the next page
+    second = [job.id for job in list_jobs(database, limit=2, after=first[-1])]
+    third = [job.id for job in list_jobs(database, limit=2, after=second[-1])]
+    assert [first, second, third] == [ids[:2:-1], ids[2:0:-1], ids[:1]]
+    assert list_jobs(database, limit=2, after=ids[0]) == []
+
+
+def test_of_one_state_alone(database: Engine, store: Store):
+    ids = [put(database) for _ in range(6)]
+    for job_id in ids[::2]:
+        store.set_state(job_id, JobState.FAILED, error="no\0disk")
+    failed = list_jobs(database, limit=2, state=JobState.FAILED)
+    assert [(job.id, job.error) for job in failed] == [
+        (ids[4], "no\\x00disk"), (ids[2], "no\\x00disk")]  # fmt: skip
+    rest = list_jobs(database, limit=2, state=JobState.FAILED, after=ids[2])
+    assert [job.id for job in rest] == [ids[0]]
+    assert list_jobs(database, limit=2, state=JobState.DONE) == []
+    assert count_by_state(database) == {JobState.FAILED: 3, JobState.QUEUED: 3}
+
+
+def test_how_far_it_is_comes_with_it(database: Engine):
+    first, second = put(database), put(database)
+    lease = acquire(database, first, this_process())
+    log = StoredTrialLog(database, lease)
+    log.enter(Phase.SEARCH, "search")
+    standing = Standing(1, 0, 96, (2, 7.5), 9.5, {}, 0.5, None)
+    log.take_in([], standing)
+    newest, oldest = list_jobs(database, limit=2)
+    assert (newest.id, newest.standing) == (second, None)
+    assert oldest.phase is Phase.SEARCH
+    assert oldest.standing == standing.document()
+    kept = standings(database)
+    assert sorted(kept, key=str) == sorted(
+        [(JobState.QUEUED, standing.document()), (JobState.QUEUED, None)], key=str
+    )

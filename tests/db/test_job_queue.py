@@ -1,0 +1,143 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from db.job_queue import (
+    KeyReusedError,
+    QueueFullError,
+    Waiting,
+    ended_before,
+    queue_again,
+    state_of,
+    submit,
+    waiting,
+)
+from db.job_row import JobState
+from db.job_store import Store
+
+
+def put(engine: Engine, **more: Any) -> tuple[int, bool]:
+    return submit(engine, {"workload": {"name": "load"}}, "d", why="waits", **more)
+
+
+class TestSubmit:
+    def test_keeps_what_was_asked_for(self, database: Engine, store: Store):
+        job_id, new = put(database, priority=7, submitter="ci", key="k", request_digest="r")
+        assert new
+        row = store.job(job_id)
+        assert (row.state, row.why, row.run, row.priority) == (JobState.QUEUED, "waits", 1, 7)
+        assert (row.by_service, row.submitter, row.standing) == (True, "ci", None)
+        assert row.specification == {"workload": {"name": "load"}}
+
+    def test_that_is_not_finite_is_refused(self, database: Engine, store: Store):
+        with pytest.raises(ValueError, match="nan"):
+            submit(database, {"minutes": float("nan")}, "d", why="")
+        assert store.jobs() == []
+
+    def test_the_same_key_makes_one_job(self, database: Engine, store: Store):
+        first = put(database, key="k", request_digest="r")
+        assert put(database, key="k", request_digest="r") == (first[0], False)
+        assert put(database, key="other", request_digest="r")[1]
+        assert len(store.jobs()) == 2
+
+    def test_without_a_key_each_makes_one(self, database: Engine, store: Store):
+        assert [put(database)[1] for _ in range(3)] == [True] * 3
+        assert len(store.jobs()) == 3
+
+    def test_a_key_with_another_request_is_refused(self, database: Engine, store: Store):
+        job_id, _ = put(database, key="k", request_digest="r")
+        with pytest.raises(KeyReusedError, match=f"another request, for job {job_id}"):
+            put(database, key="k", request_digest="s")
+        assert len(store.jobs()) == 1
+
+    def test_one_key_from_many_threads_at_once_makes_one_job(self, database: Engine, store: Store):
+        ready = threading.Barrier(8)
+
+        def at_once(index: int) -> tuple[int, bool]:
+            ready.wait()
+            return put(database, key=f"k{index % 2}", request_digest="r")
+
+        with ThreadPoolExecutor(8) as threads:
+            made = list(threads.map(at_once, range(8)))
+        assert sum(new for _, new in made) == 2
+        assert len({job_id for job_id, _ in made}) == len(store.jobs()) == 2
+
+    def test_a_full_queue_takes_no_more_but_knows_its_keys(self, database: Engine, store: Store):
+        first = put(database, key="k", request_digest="r", most_queued=2)
+        put(database, most_queued=2)
+        with pytest.raises(QueueFullError, match="2 jobs are queued"):
+            put(database, most_queued=2)
+        assert put(database, key="k", request_digest="r", most_queued=2) == (first[0], False)
+        store.set_state(first[0], JobState.RUNNING)
+        assert put(database, most_queued=2)[1]
+
+
+class TestWaiting:
+    def test_are_the_services_live_jobs_in_order(self, database: Engine, store: Store):
+        ids = [put(database, priority=priority)[0] for priority in (0, 9, 3, 1)]
+        put(database, by_service=False, state=JobState.RUNNING)
+        store.create_job({}, "of a terminal")
+        store.set_state(ids[1], JobState.RUNNING)
+        store.set_state(ids[2], JobState.CANCELLED)
+        assert waiting(database) == [
+            Waiting(ids[0], 1, 0, JobState.QUEUED),
+            Waiting(ids[1], 1, 9, JobState.RUNNING),
+            Waiting(ids[3], 1, 1, JobState.QUEUED),
+        ]
+
+    def test_a_state_is_told_with_its_run(self, database: Engine):
+        job_id, _ = put(database)
+        assert state_of(database, job_id) == (JobState.QUEUED, 1)
+        assert state_of(database, 99) is None
+
+
+class TestAgain:
+    def test_is_a_new_run_without_the_old_error(self, database: Engine, store: Store):
+        job_id, _ = put(database)
+        store.set_state(job_id, JobState.FAILED, error="no disk")
+        assert queue_again(database, job_id, expected=[JobState.FAILED], why="once more")
+        row = store.job(job_id)
+        assert (row.state, row.run, row.error, row.why) == (JobState.QUEUED, 2, None, "once more")
+
+    @pytest.mark.parametrize("state", [s for s in JobState if s is not JobState.FAILED])
+    def test_only_from_the_expected_state(self, database: Engine, store: Store, state: JobState):
+        job_id, _ = put(database)
+        store.set_state(job_id, state)
+        assert not queue_again(database, job_id, expected=[JobState.FAILED], why="")
+        assert state_of(database, job_id) == (state, 1)
+
+    def test_only_under_the_expected_run(self, database: Engine):
+        job_id, _ = put(database)
+        live = [JobState.QUEUED]
+        assert not queue_again(database, job_id, expected=live, run=2, why="")
+        assert queue_again(database, job_id, expected=live, run=1, why="")
+        assert not queue_again(database, job_id, expected=live, run=1, why="")
+        assert state_of(database, job_id) == (JobState.QUEUED, 2)
+
+    def test_can_be_for_a_runner_of_the_users_own(self, database: Engine, store: Store):
+        job_id, _ = put(database)
+        store.set_state(job_id, JobState.CANCELLED)
+        queue_again(database, job_id, expected=[JobState.CANCELLED], state=JobState.RUNNING,
+                    why="", by_service=False)  # fmt: skip
+        assert state_of(database, job_id) == (JobState.RUNNING, 2)
+        assert waiting(database) == []
+
+    def test_of_no_job_is_nothing(self, database: Engine):
+        assert not queue_again(database, 99, expected=list(JobState), why="")
+
+
+class TestRetention:
+    def test_finds_ended_jobs_that_have_not_changed_since(self, database: Engine, store: Store):
+        ids = [put(database)[0] for _ in range(5)]
+        for job_id, state in zip(ids, JobState, strict=True):
+            store.set_state(job_id, state)
+        later = datetime.now(UTC) + timedelta(seconds=1)
+        ended = [job_id for job_id in ids if store.job(job_id).state.value in
+                 ("done", "failed", "cancelled")]  # fmt: skip
+        assert ended_before(database, later, limit=10) == ended
+        assert ended_before(database, later, limit=2) == ended[:2]
+        assert ended_before(database, store.job(ended[0]).updated_at, limit=10) == []

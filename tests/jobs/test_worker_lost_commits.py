@@ -1,0 +1,177 @@
+"""A database that is lost in the middle of a commit: whether it arrived, nobody knows."""
+
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from instant import Watcher, write_space, write_workload
+from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
+from worker_scene import Scene, at_work, scene
+
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import acquire
+from db.trial_log import StoredTrialLog
+from jobs.assembly import assemble
+from jobs.durable_queue import DurableQueue
+from jobs.patience import Patience, PatientLog
+from jobs.run_job import run_job
+from jobs.specification import specify
+from optimizer.trial import Trial
+from sampler.settings import Settings
+
+__all__ = ["scene"]
+pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+LOST = "server closed the connection unexpectedly"
+
+
+def lose(
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    which: Callable[[int], bool],
+    *,
+    arrives: bool,
+) -> list[int]:
+    """Breaks the connection at the commits that ``which`` picks; returns their numbers."""
+    real = engine.dialect.do_commit
+    numbers, broken = itertools.count(1), []
+
+    def do_commit(connection: Any) -> None:
+        number = next(numbers)
+        if not which(number):
+            real(connection)
+            return
+        if arrives:
+            real(connection)
+        broken.append(number)
+        connection.dbapi_connection.close()
+        raise psycopg.OperationalError(LOST)
+
+    monkeypatch.setattr(engine.dialect, "do_commit", do_commit)
+    return broken
+
+
+@pytest.mark.parametrize("arrives", [True, False], ids=["answer lost", "commit lost"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_job_comes_through(
+    database: Engine,
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    arrives: bool,
+    seed: int,
+):
+    workload = write_workload(tmp_path, record=tmp_path / "record")
+    specification = specify(
+        workload=str(workload), space=str(write_space(tmp_path)), objective="waf",
+        strategy="random", trials=12,
+    )  # fmt: skip
+    store = Store(database)
+    job = store.create_job(specification.document(), specification.digest())
+    # The first is that of the lease: a controller that cannot even take it gives up.
+    chance = random.Random(seed)
+    broken = lose(
+        database, monkeypatch, lambda n: n > 1 and chance.random() < 0.3, arrives=arrives
+    )
+    told: list[str] = []
+    finished = run_job(
+        database, job, specification, assemble(specification, settings), settings,
+        progress=Watcher(), away=told.append, pause=lambda _: None,
+    )  # fmt: skip
+    monkeypatch.undo()
+    assert len(broken) > 8
+    assert told[0].startswith("the database does not answer")
+    assert told[1] == "the database is back"
+    row = store.job(job)
+    assert (row.state, row.error) == (JobState.DONE, None)
+    assert store.trials(job) == list(finished.trials)
+    assert [trial.attempt for trial in finished.trials] == [1] * 12
+    assert len((tmp_path / "record").read_text().splitlines()) == 12
+    assert store.result(job) == finished.result
+
+
+def test_an_outcome_whose_answer_was_lost_is_kept_once(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    log, trial = log_with_trial(scene)
+    broken = lose(scene.engine, monkeypatch, lambda n: n == 1, arrives=True)
+    log.finish(trial)
+    assert broken == [1]
+    assert list(log.trials()) == [trial]
+    with pytest.raises(ValueError, match="has ended already"):
+        log.finish(trial)  # it was no lost answer this time
+
+
+def test_another_outcome_in_its_place_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch):
+    """Not everything that is found after a lost answer is one's own."""
+    log, trial = log_with_trial(scene)
+
+    def lost(*_: object) -> None:
+        scene.execute("UPDATE trial SET attempt = 7")
+        monkeypatch.undo()
+        raise OperationalError("COMMIT", {}, psycopg.OperationalError(LOST))
+
+    monkeypatch.setattr(StoredTrialLog, "finish", lost)
+    with pytest.raises(ValueError, match="attempt 7 is in flight, not 1"):
+        log.finish(trial)
+
+
+def test_the_database_goes_away_while_the_queue_is_opened(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    job = scene.submit()
+    real, tries = DurableQueue._launch, []
+
+    def launch(queue: DurableQueue) -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OperationalError("SELECT 1", {}, psycopg.OperationalError(LOST))
+        real(queue)
+
+    monkeypatch.setattr(DurableQueue, "_launch", launch)
+    with at_work(scene):
+        scene.await_state(job, JobState.DONE)
+    assert len(tries) == 3
+    scene.check_done(job)
+
+
+@pytest.mark.parametrize("moment", ["jobs.queued_job.is_to_run", "jobs.run_job.acquire"])
+def test_the_database_goes_away_just_when_a_job_begins(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, moment: str
+):
+    """That is no fault of the job."""
+    monkeypatch.setattr("jobs.durable_queue._STRANDED_SECONDS", 0.3)
+    module, name = moment.rsplit(".", 1)
+    real, tries = getattr(__import__(module, fromlist=[name]), name), []
+
+    def lost(*arguments: object, **named: object) -> object:
+        tries.append(1)
+        if len(tries) == 1:
+            raise OperationalError("SELECT 1", {}, psycopg.OperationalError(LOST))
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(moment, lost)
+    job = scene.submit()
+    with at_work(scene):
+        scene.await_state(job, JobState.DONE)
+    assert len(tries) >= 2
+    scene.check_done(job)
+    assert scene.row(job).error is None
+
+
+def log_with_trial(scene: Scene) -> tuple[PatientLog, Trial]:
+    """A log that holds one running trial, and the trial as it will have ended."""
+    job = scene.submit()
+    with at_work(scene):
+        scene.await_state(job, JobState.DONE)
+    trial = scene.store.trials(job)[0]
+    scene.execute("DELETE FROM trial WHERE number > 1")
+    scene.execute("UPDATE trial SET state = 'running', finished_at = NULL")
+    lease = acquire(scene.engine, job, "a controller")
+    patience = Patience(scene.engine, pause=lambda _: None, told=lambda _: None)
+    return PatientLog(StoredTrialLog(scene.engine, lease), patience), trial

@@ -1,0 +1,65 @@
+"""Old jobs are deleted, and what the queue keeps of them."""
+
+import pytest
+from service_desk import wait_until
+from worker_scene import Scene, at_work, scene
+
+from db.job_row import JobState
+from jobs import lifecycle, worker
+
+__all__ = ["scene"]
+
+
+def workflows(scene: Scene) -> set[str]:
+    with scene.engine.connect() as connection:
+        table = scene.queue_table("workflow_status")
+        found = connection.exec_driver_sql(f"SELECT workflow_uuid FROM {table}")
+        return set(found.scalars())
+
+
+def test_ended_jobs_are_deleted_when_they_are_old(scene: Scene, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(worker, "_RETENTION_SECONDS", 0.2)
+    old, young, cancelled = (scene.submit() for _ in range(3))
+    with at_work(scene, keep_days=2):
+        for job in (old, young, cancelled):
+            scene.await_state(job, JobState.DONE)
+            scene.await_ended_run(job, 1)
+        assert len(scene.store.jobs()) == 3
+        scene.hold.touch()
+        live = scene.submit()
+        scene.await_held()
+        # Two runs of one job: both are forgotten.
+        scene.execute(f"UPDATE job SET state = 'failed' WHERE id = {old}")
+        lifecycle.resume(scene.engine, old)
+        lifecycle.cancel(scene.engine, old)
+        month = "UPDATE job SET updated_at = '2026-01-01 00:00:00' WHERE id IN"
+        scene.execute(f"{month} ({old}, {cancelled}, {live})")
+        wait_until(lambda: len(scene.store.jobs()) == 2, seconds=10, what="two are deleted")
+        scene.go_on()
+        scene.await_state(live, JobState.DONE)
+    assert {job.id for job in scene.store.jobs()} == {young, live}
+    assert scene.store.trials(old) == []
+    left = {int(name.split("-")[1]) for name in workflows(scene)}
+    assert left <= {young, live, old}
+    assert f"job-{old}-1" not in workflows(scene)
+    scene.check_done(young)
+    scene.check_done(live)
+
+
+def test_a_job_that_another_deletes_first_is_no_failure(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(worker, "_RETENTION_SECONDS", 0.1)
+    looked = []
+    gone = [4711]
+
+    def ended_before(*_: object, **__: object) -> list[int]:
+        looked.append(1)
+        return gone
+
+    monkeypatch.setattr(worker, "ended_before", ended_before)
+    job = scene.submit()
+    with at_work(scene, keep_days=1):
+        scene.await_state(job, JobState.DONE)
+        wait_until(lambda: len(looked) > 2, seconds=10, what="it has looked")
+    scene.check_done(job)

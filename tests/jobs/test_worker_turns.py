@@ -1,0 +1,115 @@
+"""Several workers of one database: one is at work, the others wait for it to go."""
+
+import signal
+
+import pytest
+from instant import left_running
+from worker_process import worker_process
+from worker_scene import Scene, scene
+
+from db.job_row import JobState
+from sampler.process_identity import start_time
+
+__all__ = ["scene"]
+LATE = "2000-01-01 00:00:00"
+
+
+def test_sigterm_ends_the_trial_in_flight_and_another_worker_goes_on(scene: Scene):
+    job = scene.submit()
+    scene.hold.touch()
+    with worker_process(scene) as worker:
+        pid = scene.await_held()
+        assert worker.stop() == 0
+        assert start_time(pid) is None
+        assert left_running(str(scene.folder / "bench.sh")) == []
+        row = scene.row(job)
+        assert (row.state, row.lease_owner, row.run) == (JobState.RUNNING, None, 1)
+        assert "Traceback" not in worker.log.read_text()
+    scene.go_on()
+    with worker_process(scene, "second") as worker:
+        scene.await_state(job, JobState.DONE)
+        assert worker.stop() == 0
+        assert "Traceback" not in worker.log.read_text()
+    scene.check_done(job)
+    assert [trial.attempt for trial in scene.store.trials(job)] == [2] + [1] * 11
+    assert list(scene.settings.bench_dir.iterdir()) == []
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped"])
+def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
+    job = scene.submit()
+    scene.hold.touch()
+    with worker_process(scene) as first:
+        pid = scene.await_held()
+        with worker_process(scene, "second") as second:
+            second.await_said("another worker is at work; waiting")
+            assert not second.said("worker is ready")
+            if end == "killed":
+                first.kill()
+            else:
+                assert first.stop() == 0
+            second.await_said("worker is ready")
+            again = scene.await_held()
+            assert again != pid
+            assert start_time(pid) is None
+            scene.go_on()
+            scene.await_state(job, JobState.DONE)
+            assert second.stop() == 0
+    scene.check_done(job)
+    assert [trial.attempt for trial in scene.store.trials(job)] == [2] + [1] * 11
+
+
+def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: Scene):
+    job = scene.submit()
+    scene.hold.touch()
+    with worker_process(scene) as sleeper:
+        sleeper.await_said("job begins")
+        with worker_process(scene, "second", other_host=True) as second:
+            second.await_said("another worker is at work; waiting")
+            scene.await_held()
+            sleeper.send(signal.SIGSTOP)
+            scene.execute(f"UPDATE turn SET expires_at = '{LATE}'")
+            second.await_said("another controller has the job; waiting")
+            scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
+            scene.go_on()
+            scene.await_trials(job, 3)
+            scene.hold.touch()
+            scene.await_held()
+            before = scene.store.trials(job)
+            sleeper.send(signal.SIGCONT)
+            sleeper.await_said("another worker is at work; waiting")
+            assert sleeper.said("job stopped")
+            assert scene.store.trials(job) == before
+            scene.go_on()
+            scene.await_state(job, JobState.DONE)
+            assert second.stop() == 0
+        sleeper.await_said("worker is ready", 2)
+        following = scene.submit()
+        scene.await_state(following, JobState.DONE)
+        assert sleeper.stop() == 0
+    for each in (job, following):
+        scene.check_done(each)
+    trials = scene.store.trials(job)
+    assert trials[: len(before) - 1] == before[:-1]
+    assert [trial.attempt for trial in trials] == [2] + [1] * 11
+
+
+def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scene):
+    """It must not wait for the end of what it no longer runs."""
+    job = scene.submit()
+    scene.hold.touch()
+    with worker_process(scene) as sleeper:
+        scene.await_held()
+        sleeper.send(signal.SIGSTOP)
+        scene.execute(f"UPDATE turn SET expires_at = '{LATE}'")
+        scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
+        with worker_process(scene, "second", other_host=True) as second:
+            second.await_said("phase")
+            scene.await_held()
+            sleeper.send(signal.SIGCONT)
+            sleeper.await_said("another worker is at work; waiting")
+            assert sleeper.stop() == 0
+            scene.go_on()
+            scene.await_state(job, JobState.DONE)
+            assert second.stop() == 0
+    scene.check_done(job)

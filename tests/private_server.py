@@ -1,0 +1,71 @@
+"""A PostgreSQL server of a test's own, which it may stop and start again."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+# A server does not run as root.
+_AS_OTHER = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
+_SETTINGS = "-c fsync=off -c listen_addresses=127.0.0.1 -c shared_buffers=16MB"
+
+
+@dataclass(frozen=True)
+class PrivateServer:
+    folder: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        options = f"{_SETTINGS} -p {self.port} -k {self.folder}"
+        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self) -> None:
+        """At once, as a power cut would."""
+        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def make(self) -> None:
+        self._run("initdb", "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        path = max(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=_version)
+        command = [str(path), "-D", str(self.folder / "data"), *arguments]
+        subprocess.run(
+            [*(_AS_OTHER if os.geteuid() == 0 else []), *command],
+            check=True,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=60,
+        )
+
+
+def _version(path: Path) -> float:
+    return float(path.parts[-3])
+
+
+@contextmanager
+def private_server() -> Iterator[PrivateServer]:
+    """A server that runs; at the end it is stopped and removed."""
+    folder = Path(tempfile.mkdtemp(prefix="rocktune-server-"))
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = PrivateServer(folder, free.getsockname()[1])
+    try:
+        server.make()
+        server.start()
+        yield server
+    finally:
+        if (folder / "data" / "postmaster.pid").exists():
+            server.stop()
+        shutil.rmtree(folder)
