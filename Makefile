@@ -11,19 +11,29 @@ GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 
-.PHONY: help setup tune test lint types lock check-lock clean db_bench postgresql gone
+.PHONY: help setup tune test prove-crash prove-interface prove-load lint types lock check-lock clean db_bench postgresql curl gone
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
-		printf '%-16s%s\n' "$$goal" "$$what"; done
+		printf '%-21s%s\n' "$$goal" "$$what"; done
 
 setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
 
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
-test: $(DEV) db_bench postgresql ## runs all tests with coverage, or those that ARGS names without
+test: $(DEV) db_bench postgresql curl ## runs all tests with coverage, or those that ARGS names without
 	pg_virtualenv -t -o fsync=off .venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+
+prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
+	PYTHONPATH=.:tests pg_virtualenv -t -o fsync=off .venv/bin/python \
+		tests/proofs/crash_table.py $(ARGS)
+
+prove-interface: $(DEV) ## calls a real server in every way that its description allows (EXAMPLES=100)
+	PYTHONPATH=.:tests/api:tests/jobs .venv/bin/python tests/proofs/schemathesis_whole.py $(ARGS)
+
+prove-load: $(DEV) postgresql ## serves pages and stores trials beside a million: ten minutes, alone
+	pg_virtualenv -t .venv/bin/python -m benchmarks.serve_load $(ARGS)
 
 lint: $(DEV) ## style, format, and which rooms import which
 	.venv/bin/ruff check .
@@ -54,6 +64,9 @@ $(DEV): $(MADE_FROM) requirements-dev.txt
 
 db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
+
+curl:
+	@command -v curl >/dev/null || scripts/install.sh curl
 
 postgresql:
 	@ls /usr/lib/postgresql/*/bin/pg_ctl /usr/bin/pg_virtualenv >/dev/null 2>&1 \

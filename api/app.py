@@ -2,28 +2,121 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Any
 
-from fastapi import FastAPI
+from anyio import to_thread
+from fastapi import FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
 
-from api.problems import add_handlers
-from api.routes import catalogue, health, jobs
+from api.body_limit import BodyLimit
+from api.caching import NotModifiedError
+from api.dependencies import Service
+from api.error_handlers import add_handlers
+from api.exports import Exports
+from api.measures import time_statements
+from api.middleware import Around, rate_limit
+from api.problems import Problem
+from api.routes import catalogue, events, health, jobs, results, trials
+from api.security import tokens_ever_made
 from db.job_store import Store
+from jobs.external import ExternalJobs
+from jobs.registry import registered_workloads
+from jobs.service_settings import ServiceSettings
+from sampler.installed import InstalledDbBench
+
+_THREADS = 12
+# A short page shall not wait for long behind the arithmetic of a long one.
+_SWITCH_SECONDS = 0.001
 
 
-def make_app(engine: Engine) -> FastAPI:
+def make_app(
+    engine: Engine,
+    settings: ServiceSettings | None = None,
+    *,
+    installed: InstalledDbBench | None = None,
+    loopback: bool = True,
+    trusted: bool = False,
+    stopping: Callable[[], bool] = lambda: False,
+) -> FastAPI:
     """The HTTP interface over a database that is up to date.
 
-    It reads what jobs have left; jobs themselves are run from the terminal.
+    Args:
+        engine: The database.
+        settings: How the service behaves.
+        installed: The db_bench that measures, where it is on this machine.
+        loopback: Whether only this machine can reach it: then, while no token was ever made,
+            requests need none.
+        trusted: Whether whoever calls could as well open the database: then nobody needs a token.
+        stopping: Whether the server is about to stop: then long answers end.
+
+    Raises:
+        InputError: A setting or a registered workload is wrong.
     """
+    settings = settings or ServiceSettings()
     app = FastAPI(
+        lifespan=_few_threads,
         title="Rocktune",
         version=version("rocktune"),
         summary="Finds better RocksDB options by experiment, and proves it.",
+        # A redirect would lead to whatever host the request named.
+        redirect_slashes=False,
     )
-    app.state.store = Store(engine)
+    app.state.service = Service(
+        engine=engine,
+        store=Store(engine),
+        external=ExternalJobs(engine),
+        exports=Exports(),
+        settings=settings,
+        workloads=registered_workloads(settings.workloads_dir),
+        installed=installed,
+        loopback=loopback,
+        needs_token=(lambda: False) if trusted else tokens_ever_made(engine),
+        stopping=stopping,
+    )
+    time_statements(engine)
     add_handlers(app)
-    for routes in (health, catalogue, jobs):
+
+    @app.exception_handler(NotModifiedError)
+    def _not_modified(_: Request, known: NotModifiedError) -> Response:
+        return Response(status_code=304, headers=known.headers)
+
+    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes)
+    app.add_middleware(Around, limit=rate_limit(settings.rate_limit))
+    for routes in (health, catalogue, jobs, trials, results, events):
         app.include_router(routes.router)
+    app.openapi = _described(app)  # type: ignore[method-assign]
     return app
+
+
+@asynccontextmanager
+async def _few_threads(_: FastAPI) -> AsyncIterator[None]:
+    """Pages take turns on few threads: many would only make each other wait."""
+    to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    yield
+    sys.setswitchinterval(before)
+
+
+def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """The description, with the one shape of all errors in it."""
+
+    def description() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(
+                title=app.title, version=app.version, summary=app.summary, routes=app.routes
+            )
+            schemas = made.setdefault("components", {}).setdefault("schemas", {})
+            reference = "#/components/schemas/{model}"
+            whole = Problem.model_json_schema(ref_template=reference)
+            schemas |= whole.pop("$defs", {})
+            schemas["Problem"] = whole
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    return description

@@ -2,83 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
-from starlette.exceptions import HTTPException
+from pydantic import BaseModel, Field
 
-from sampler.errors import InputError
+from sampler.errors import InputError, InputErrors
 
 MEDIA_TYPE = "application/problem+json"
+_SHOWN = 200
 
 
 class FieldProblem(BaseModel):
     """One field that is wrong, and the mend."""
 
-    field: str
-    problem: str
+    field: str = Field(examples=["trials"])
+    problem: str = Field(examples=["3 are too few; a job needs at least 12"])
+    value: str | None = Field(default=None, description="What was given, shortened.")
 
 
 class Problem(BaseModel):
     """RFC 9457."""
 
     type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-    errors: list[FieldProblem] = []
+    title: str = Field(examples=["Unprocessable Content"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["trials: 3 are too few; a job needs at least 12"])
+    errors: list[FieldProblem] = Field(default=[], description="Every field that is wrong.")
 
 
 class ProblemError(Exception):
     """An answer that is a problem document."""
 
-    def __init__(self, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        errors: Sequence[FieldProblem] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(detail)
+        self.headers = dict(headers or {})
         self.problem = Problem(
-            title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors)
+            title=HTTPStatus(status).phrase,
+            status=status,
+            detail=safe(detail),
+            errors=list(errors),
         )
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Makes every error of the application a problem document."""
-
-    @app.exception_handler(ProblemError)
-    def _problem(_: Request, error: ProblemError) -> JSONResponse:
-        return _answer(error.problem)
-
-    @app.exception_handler(InputError)
-    def _input(_: Request, error: InputError) -> JSONResponse:
-        field = FieldProblem(field=error.field.removeprefix("--"), problem=error.problem)
-        return _answer(ProblemError(422, str(error), [field]).problem)
-
-    @app.exception_handler(RequestValidationError)
-    def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        errors = [
-            FieldProblem(
-                field=".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0]),
-                problem=f"{found['msg']}, not {str(found.get('input'))[:200]!r}",
-            )
-            for found in error.errors()
-        ]
-        return _answer(ProblemError(422, "some fields are wrong", errors).problem)
-
-    @app.exception_handler(HTTPException)
-    def _http(_: Request, error: HTTPException) -> JSONResponse:
-        response = _answer(ProblemError(error.status_code, str(error.detail)).problem)
-        response.headers.update(error.headers or {})
-        return response
+def answer(error: ProblemError) -> JSONResponse:
+    """The error as a response."""
+    return JSONResponse(
+        error.problem.model_dump(),
+        status_code=error.problem.status,
+        headers=error.headers,
+        media_type=MEDIA_TYPE,
+    )
 
 
-def _answer(problem: Problem) -> JSONResponse:
-    return JSONResponse(problem.model_dump(), status_code=problem.status, media_type=MEDIA_TYPE)
+def refused(findings: Sequence[FieldProblem]) -> ProblemError:
+    """A 422 that names every field."""
+    detail = "; ".join(f"{each.field}: {each.problem}" for each in findings)
+    return ProblemError(422, detail, findings)
 
 
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "There is none"},
-    422: {"model": Problem, "description": "A field is wrong; each is named with its mend"},
+def field_problems(
+    error: InputError, given: Mapping[str, Any] | None = None
+) -> list[FieldProblem]:
+    """What an input error says, field by field, as a client named them.
+
+    Args:
+        error: As the rooms below raise it, with the terminal's names.
+        given: The request's body, for the values.
+    """
+    errors = error.errors if isinstance(error, InputErrors) else (error,)
+    return [
+        FieldProblem(
+            field=_over_http(each.field),
+            problem=safe(each.problem),
+            value=_value(given, _over_http(each.field)),
+        )
+        for each in errors
+    ]
+
+
+def _over_http(field: str) -> str:
+    """The field as the client wrote it: the document that it is in goes before it."""
+    name = field.removeprefix("--")
+    if name == "baseline" or name.startswith("baseline "):
+        return "baseline_options"  # what else baseline may be is checked before
+    for document, starts in _DOCUMENTS.items():
+        if name.startswith(starts):
+            return safe(f"{document}.{name}")
+    return safe(name)
+
+
+_DOCUMENTS = {
+    "space": ("parameter", "fixed."),
+    "objective": ("metric[", "limit["),
+    "workload": ("command.", "flags."),
 }
+
+
+def _value(given: Mapping[str, Any] | None, field: str) -> str | None:
+    if given is None or field not in given:
+        return None
+    return shown(given[field])
+
+
+def shown(value: object) -> str:
+    """A value as an error repeats it: short, and in plain characters."""
+    text = safe(repr(value))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def safe(text: str) -> str:
+    """Text that any encoding of the answer can carry."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of a route, for its description in OpenAPI."""
+    return {
+        status: {
+            "description": _MEANING[status],
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in statuses
+    }
+
+
+_MEANING = {
+    400: "The body is no JSON",
+    401: "A token is needed, and none that is valid was given",
+    403: "The token's role does not allow it",
+    404: "There is none",
+    406: "None of the formats that Accept names is offered",
+    409: "The job is in a state in which this cannot be done",
+    413: "The body is too large",
+    422: "Fields are wrong; each is named with its mend",
+    429: "Too many requests, or too many queued jobs; Retry-After says when to come again",
+    503: "The database does not answer",
+}
+EVERYWHERE = described(401, 403, 422, 429, 503)

@@ -10,7 +10,19 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, TyperException
 
-from cli import bench, catalogue, database, tune
+from cli import (
+    bench,
+    catalogue,
+    database,
+    jobs,
+    options,
+    parameters,
+    service,
+    show,
+    submit,
+    tune,
+)
+from cli.answers import ServiceError
 from cli.exits import Exit, complain
 from sampler.errors import InputError
 
@@ -28,6 +40,20 @@ app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("space", epilog=catalogue.SPACE_EXAMPLES)(catalogue.space)
 app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads)
 app.command("objectives")(catalogue.objectives)
+app.command("submit", epilog=submit.EXAMPLES)(submit.submit)
+app.command("jobs", epilog=jobs.JOBS_EXAMPLES)(jobs.jobs)
+app.command("show", epilog=show.EXAMPLES)(show.show)
+app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)
+app.command("options", epilog=options.EXAMPLES)(options.options)
+app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)
+app.command("resume", epilog=jobs.RESUME_EXAMPLES)(jobs.resume)
+app.command("serve", epilog=service.SERVE_EXAMPLES)(service.serve)
+app.command("worker", epilog=service.WORKER_EXAMPLES)(service.worker)
+token_app = typer.Typer(no_args_is_help=True, help="Tokens of the service: who may do what.")
+token_app.command("make", epilog=service.TOKEN_EXAMPLES)(service.make)
+token_app.command("list")(service.list_)
+token_app.command("revoke")(service.revoke)
+app.add_typer(token_app, name="token")
 db_app = typer.Typer(no_args_is_help=True, help="The database that trials are kept in.")
 db_app.command("upgrade")(database.upgrade)
 app.add_typer(db_app, name="db")
@@ -60,6 +86,9 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         complain(str(error))
         return Exit.BAD_INPUT
+    except ServiceError as error:
+        complain(str(error))
+        return Exit.TOOL_FAILED
     except TyperException as error:
         complain(f"{error.format_message()} (see `rocktune --help`)")
         return error.exit_code

@@ -1,24 +1,38 @@
-"""What can be asked for: workloads and spaces."""
+"""What can be asked for: workloads and spaces; and who measures: hosts."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from fastapi import APIRouter
 
-from api.schemas import CatalogueEntry
+from api.dependencies import ServiceDep
+from api.job_schemas import without_secrets
+from api.problems import EVERYWHERE
+from api.result_schemas import CatalogueEntry, HostPublic
+from api.security import requires
+from db.hosts import list_hosts as stored_hosts
+from db.tokens import Role
 from sampler.documents import read_document
 from sampler.space_file import SHIPPED as SPACES
 from sampler.space_file import space_text
-from sampler.workload_file import SHIPPED as WORKLOADS
-from sampler.workload_file import load_workload, workload_document
 
-router = APIRouter(prefix="/v1", tags=["catalogue"])
+router = APIRouter(
+    prefix="/v1",
+    tags=["catalogue"],
+    responses=EVERYWHERE,
+    dependencies=[requires(Role.READ)],
+)
+_ALIVE = timedelta(minutes=1)
 
 
 @router.get("/workloads", operation_id="list_workloads")
-def list_workloads() -> list[CatalogueEntry]:
-    """The workloads that a job may name."""
-    documents = [workload_document(load_workload(name)) for name in WORKLOADS]
-    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
+    """The workloads that a job may name: the shipped ones, and the operator's own."""
+    shown = [
+        without_secrets({"workload": each})["workload"] for each in service.workloads.values()
+    ]
+    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in shown]
 
 
 @router.get("/spaces", operation_id="list_spaces")
@@ -26,3 +40,19 @@ def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
     documents = [read_document(space_text(name), field=name) for name in SPACES]
     return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+
+
+@router.get("/hosts", operation_id="list_hosts")
+def list_hosts(service: ServiceDep) -> list[HostPublic]:
+    """The bench hosts that have shown up, and what each of them is."""
+    now = datetime.now(UTC)
+    return [
+        HostPublic(
+            name=host.name,
+            seen_at=host.seen_at,
+            alive=now - host.seen_at < _ALIVE,
+            job_id=host.job_id,
+            environment=dict(host.environment),
+        )
+        for host in stored_hosts(service.engine)
+    ]

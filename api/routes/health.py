@@ -1,30 +1,55 @@
-"""Whether the service lives, and whether it can work."""
+"""Whether the service lives, whether it can work, and what it has done."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.dependencies import StoreDep
-from api.problems import ProblemError
+from api.dependencies import ServiceDep
+from api.measures import registry_of
+from api.problems import EVERYWHERE, ProblemError, described
+from api.security import requires
 from db.migrate import is_current
+from db.tokens import Role
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["operations"])
+
+
+class Health(BaseModel):
+    """How the service is."""
+
+    status: str
 
 
 @router.get("/healthz", operation_id="healthz")
-def healthz() -> dict[str, str]:
+async def healthz() -> Health:
     """The process answers."""
-    return {"status": "ok"}
+    return Health(status="ok")
 
 
-@router.get("/readyz", operation_id="readyz")
-def readyz(store: StoreDep) -> dict[str, str]:
+@router.get("/readyz", operation_id="readyz", responses=described(503))
+def readyz(service: ServiceDep) -> Health:
     """The database answers and has the tables of this version."""
     try:
-        ready = is_current(store.engine)
+        ready = is_current(service.engine)
     except SQLAlchemyError:
         raise ProblemError(503, "the database does not answer") from None
     if not ready:
         raise ProblemError(503, "the database's tables are not of this version; upgrade them")
-    return {"status": "ready"}
+    return Health(status="ready")
+
+
+@router.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=PlainTextResponse,
+    dependencies=[requires(Role.READ)],
+    responses=EVERYWHERE,
+)
+def metrics(service: ServiceDep) -> PlainTextResponse:
+    """Figures for Prometheus."""
+    text = generate_latest(registry_of(service.engine))
+    return PlainTextResponse(text, media_type=CONTENT_TYPE_LATEST)

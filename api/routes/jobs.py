@@ -1,96 +1,202 @@
-"""Jobs: where they stand, what they measured, what they found."""
+"""Jobs: submitted, listed, shown, cancelled, gone on with, cloned, deleted."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import hashlib
+from collections.abc import Callable
+from typing import Annotated
 
-from fastapi import APIRouter, Query
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi import APIRouter, Header, Query, Response
+from sqlalchemy import Engine
 
-from api.dependencies import StoreDep
-from api.problems import RESPONSES, ProblemError
-from api.schemas import JobPage, JobPublic, JobSummary, TrialPage, TrialPublic
-from db.job_store import JobRow, JobState, Store
-from jobs.artifacts import OPTIONS
-from jobs.report import report_html
-from jobs.run_job import Finished, finished_job
-from sampler.outcome import TrialState
+from api.caching import CachedJobDep
+from api.dependencies import JobDep, JobId, Service, ServiceDep, no_job
+from api.job_schemas import JobChange, JobCreate, JobPage, JobProgress, JobPublic
+from api.problems import EVERYWHERE, ProblemError, described, field_problems, refused
+from api.security import Caller, requires
+from api.submission import request_digest, specification_from
+from db.job_list import list_jobs as stored_jobs
+from db.job_queue import KeyReusedError, QueueFullError, submit
+from db.job_row import JobState
+from db.tokens import Role
+from jobs import lifecycle
+from jobs.specification import Specification, specification_from_document
+from sampler.errors import InputError
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=RESPONSES)
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
 
-Limit = Annotated[int, Query(ge=1, le=1000)]
-After = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
+After = Annotated[
+    int | None, Query(ge=0, le=2**63 - 1, description="The `next` of the page before.")
+]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="A key of your own: the same request under it makes the job once.",
+    ),
+]
 
 
-@router.get("", operation_id="list_jobs")
+@router.post(
+    "",
+    operation_id="submit_job",
+    status_code=201,
+    responses={
+        **described(400, 409, 413),
+        200: {"model": JobPublic, "description": "The key came before: the job that it made"},
+        201: {"headers": {"Location": {"description": "The job", "schema": {"type": "string"}}}},
+    },
+)
+def submit_job(
+    service: ServiceDep,
+    response: Response,
+    asked: JobCreate,
+    caller: Annotated[Caller, requires(Role.SUBMIT)],
+    idempotency_key: Key = None,
+) -> JobPublic:
+    """Takes a job, checked as a whole; the worker runs it when it is its turn."""
+    try:
+        specification = specification_from(asked, service.workloads, service.installed)
+    except InputError as error:
+        raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
+    key = None
+    if idempotency_key is not None:
+        whose = f"{caller.name or '-'}/{idempotency_key}"
+        key = hashlib.sha256(whose.encode()).hexdigest()
+    job_id, new = _submit(
+        service, specification, asked.priority, caller, key, request_digest(asked)
+    )
+    response.status_code = 201 if new else 200
+    response.headers["Location"] = f"/v1/jobs/{job_id}"
+    return JobPublic.of(service.store.job(job_id))
+
+
+@router.get("", operation_id="list_jobs", dependencies=[requires(Role.READ)])
 def list_jobs(
-    store: StoreDep, state: JobState | None = None, limit: Limit = 50, after: After = None
+    service: ServiceDep, state: JobState | None = None, limit: Limit = 50, after: After = None
 ) -> JobPage:
     """Jobs, newest first, a page at a time."""
-    rows = store.jobs(limit=limit, after=after, state=state)
+    rows = stored_jobs(service.engine, limit=limit, after=after, state=state)
     following = rows[-1].id if len(rows) == limit else None
-    return JobPage(jobs=[JobSummary.of(row) for row in rows], next=following)
+    return JobPage(jobs=[JobProgress.of(row) for row in rows], next=following)
 
 
-@router.get("/{job_id}", operation_id="show_job")
-def show_job(store: StoreDep, job_id: int) -> JobPublic:
-    """A job, with its phase, why it is in it, and how far it is."""
-    row = _job(store, job_id)
-    counts = store.count_trials(job_id)
-    done = counts.get(TrialState.DONE, 0)
-    waiting = counts.get(TrialState.RUNNING, 0) + counts.get(TrialState.LOST, 0)
-    return JobPublic.of(row, done=done, failed=sum(counts.values()) - done - waiting)
+@router.get(
+    "/{job_id}",
+    operation_id="show_job",
+    dependencies=[requires(Role.READ)],
+    responses={**described(404), 304: {"description": "As the ETag says, nothing has changed"}},
+)
+def show_job(job: CachedJobDep) -> JobPublic:
+    """A job: its phase, why it is in it, how far it is, the best so far, the time left."""
+    return JobPublic.of(job)
 
 
-@router.get("/{job_id}/trials", operation_id="list_trials")
-def list_trials(
-    store: StoreDep, job_id: int, limit: Limit = 100, after: After = None
-) -> TrialPage:
-    """Trials by number, a page at a time."""
-    _job(store, job_id)
-    trials = store.trials(job_id, after=after or 0, limit=limit)
-    following = trials[-1].number if len(trials) == limit else None
-    return TrialPage(trials=[TrialPublic.of(trial) for trial in trials], next=following)
+@router.post(
+    "/{job_id}/cancel",
+    operation_id="cancel_job",
+    dependencies=[requires(Role.SUBMIT)],
+    responses=described(404, 409),
+)
+def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
+    """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
+    return _changed(service, job.id, lifecycle.cancel)
 
 
-@router.get("/{job_id}/parameters", operation_id="rank_parameters")
-def rank_parameters(store: StoreDep, job_id: int) -> list[dict[str, Any]]:
-    """The parameters of a finished job, the most important first."""
-    ranked: list[dict[str, Any]] = _finished(store, job_id).result["parameters"]
-    return ranked
+@router.post(
+    "/{job_id}/resume",
+    operation_id="resume_job",
+    dependencies=[requires(Role.SUBMIT)],
+    responses=described(404, 409),
+)
+def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
+    """Lets a failed or cancelled job go on from what it has measured."""
+    return _changed(service, job.id, lifecycle.resume)
 
 
-@router.get("/{job_id}/result", operation_id="show_result")
-def show_result(store: StoreDep, job_id: int) -> dict[str, Any]:
-    """The whole result of a finished job: result.json."""
-    return dict(_finished(store, job_id).result)
-
-
-@router.get("/{job_id}/report", operation_id="show_report", response_class=HTMLResponse)
-def show_report(store: StoreDep, job_id: int) -> HTMLResponse:
-    """The report of a finished job, one page that needs nothing else."""
-    return HTMLResponse(report_html(_finished(store, job_id)))
-
-
-@router.get("/{job_id}/options", operation_id="download_options", response_class=PlainTextResponse)
-def download_options(store: StoreDep, job_id: int) -> PlainTextResponse:
-    """The best OPTIONS file of a finished job."""
-    text = _finished(store, job_id).options
-    if text is None:
-        raise ProblemError(404, f"job {job_id} found nothing better than its baseline")
-    disposition = {"Content-Disposition": f'attachment; filename="{OPTIONS}"'}
-    return PlainTextResponse(text, headers=disposition)
-
-
-def _job(store: Store, job_id: int) -> JobRow:
+@router.post(
+    "/{job_id}/clone",
+    operation_id="clone_job",
+    status_code=201,
+    # First of all, or else whoever has no token could learn which jobs there are.
+    dependencies=[requires(Role.SUBMIT)],
+    responses={
+        **described(400, 404, 409, 413),
+        201: {"headers": {"Location": {"description": "The job", "schema": {"type": "string"}}}},
+    },
+)
+def clone_job(
+    service: ServiceDep,
+    response: Response,
+    job: JobDep,
+    changes: JobChange,
+    caller: Annotated[Caller, requires(Role.SUBMIT)],
+) -> JobPublic:
+    """Submits a job like this one, but for what the body changes."""
+    start = specification_from_document(job.specification)
     try:
-        return store.job(job_id)
+        specification = specification_from(
+            changes, service.workloads, service.installed, start=start
+        )
+    except InputError as error:
+        raise refused(field_problems(error, changes.model_dump(exclude_unset=True))) from None
+    priority = changes.priority if "priority" in changes.model_fields_set else job.priority
+    job_id, _ = _submit(service, specification, priority, caller, None, None)
+    response.headers["Location"] = f"/v1/jobs/{job_id}"
+    return JobPublic.of(service.store.job(job_id))
+
+
+@router.delete(
+    "/{job_id}",
+    operation_id="delete_job",
+    status_code=204,
+    dependencies=[requires(Role.ADMIN)],
+    responses=described(404, 409),
+)
+def delete_job(service: ServiceDep, job: JobDep) -> None:
+    """Deletes an ended job with all that it measured."""
+    try:
+        lifecycle.delete(service.engine, job.id)
     except KeyError:
-        raise ProblemError(404, f"there is no job {job_id}") from None
+        raise no_job(job.id) from None
 
 
-def _finished(store: Store, job_id: int) -> Finished:
-    row = _job(store, job_id)
-    if row.state is not JobState.DONE:
-        raise ProblemError(404, f"job {job_id} is {row.state.value}; it has no result yet")
-    return finished_job(store.engine, job_id)
+def _submit(
+    service: Service,
+    specification: Specification,
+    priority: int,
+    caller: Caller,
+    key: str | None,
+    digest: str | None,
+) -> tuple[int, bool]:
+    external = bool(specification.workload.get("external"))
+    try:
+        return submit(
+            service.engine,
+            specification.document(),
+            specification.digest(),
+            state=JobState.RUNNING if external else JobState.QUEUED,
+            why=lifecycle.TOLD if external else lifecycle.WAITS,
+            priority=priority,
+            by_service=not external,
+            submitter=caller.name,
+            key=key,
+            request_digest=digest if key else None,
+            most_queued=None if external else service.settings.most_queued,
+        )
+    except KeyReusedError as error:
+        raise ProblemError(409, str(error)) from None
+    except QueueFullError as error:
+        raise ProblemError(429, str(error), headers={"Retry-After": "60"}) from None
+
+
+def _changed(service: Service, job_id: JobId, change: Callable[[Engine, int], None]) -> JobPublic:
+    try:
+        change(service.engine, job_id)
+        return JobPublic.of(service.store.job(job_id))
+    except KeyError:
+        raise no_job(job_id) from None

@@ -1,3 +1,4 @@
+import logging
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 
+from client_scene import Scene, serving
 from instant import left_running
 from terminal import Desk, Zygote
 
@@ -42,3 +44,27 @@ def here(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., 
     yield lambda *arguments: main([str(argument) for argument in arguments])
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A real service; the jobs of a module's tests come one after another."""
+    with serving(tmp_path_factory.mktemp("service")) as scene:
+        yield scene
+    assert left_running(scene.desk.mark) == []
+
+
+@pytest.fixture
+def client(here: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable]:
+    """The command in this process; ``url`` is set as ROCKTUNE_URL, other names as they are."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+
+    def run(*arguments: object, url: str | None = None, **variables: str) -> int:
+        with monkeypatch.context() as set_for_now:
+            for name, value in {**variables, **({"ROCKTUNE_URL": url} if url else {})}.items():
+                set_for_now.setenv(name, value)
+            return here(*arguments)
+
+    yield run
+    root.handlers[:], root.level = handlers, level

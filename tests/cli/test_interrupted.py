@@ -10,7 +10,8 @@ from instant import ended_within, left_running, pidfd, read_from, write_space, w
 from terminal import Desk
 
 from db.engine import make_engine
-from db.job_store import JobState, Store
+from db.job_row import JobState
+from db.job_store import Store
 
 # The fifth run, and every one after it, stays until it is ended or `free` is there.
 SCRIPT = """\

@@ -13,7 +13,8 @@ from instant import ended_within, left_running, pidfd, read_from, write_space, w
 from terminal import Desk, Zygote
 
 from db.engine import make_engine
-from db.job_store import JobState, Store
+from db.job_row import JobState
+from db.job_store import Store
 from optimizer.trial import Trial
 from sampler.outcome import TrialState
 from sampler.process_identity import start_time

@@ -1,0 +1,104 @@
+"""Whatever goes wrong becomes a problem document; what is ours to mend goes to the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnection
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from api.problems import FieldProblem, ProblemError, answer, field_problems, refused, safe, shown
+from api.submission import more_findings
+from db.lease import LeaseHeld
+from jobs.lifecycle import WrongState
+from jobs.open_jobs import NotAsked
+from optimizer.ports import LeaseLost
+from sampler.errors import InputError
+
+_OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column
+_log = structlog.get_logger("api")
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Makes every error of the application a problem document."""
+
+    @app.exception_handler(ProblemError)
+    def _problem(_: Request, error: ProblemError) -> JSONResponse:
+        return answer(error)
+
+    @app.exception_handler(InputError)
+    def _input(_: Request, error: InputError) -> JSONResponse:
+        return answer(refused(field_problems(error)))
+
+    @app.exception_handler(WrongState)
+    @app.exception_handler(NotAsked)
+    @app.exception_handler(LeaseHeld)
+    @app.exception_handler(LeaseLost)
+    def _conflict(_: Request, error: Exception) -> JSONResponse:
+        return answer(ProblemError(409, str(error)))
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        findings = [_finding(found) for found in error.errors()]
+        findings += more_findings(request, error)
+        # Of a value that may be of several types, each type has its own say.
+        return answer(refused(list({each.field: each for each in findings}.values())))
+
+    @app.exception_handler(HTTPException)
+    def _http(request: Request, error: HTTPException) -> JSONResponse:
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = _methods(app, request.url.path)
+        return answer(ProblemError(error.status_code, str(error.detail), headers=headers))
+
+    @app.exception_handler(SQLAlchemyError)
+    def _database(_: Request, error: SQLAlchemyError) -> JSONResponse:
+        if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
+            _log.error("the database's tables are not of this version; upgrade them")
+            return answer(ProblemError(503, "the database's tables are not of this version"))
+        if isinstance(error, OperationalError | NoConnection) or (
+            isinstance(error, DBAPIError) and error.connection_invalidated
+        ):
+            _log.error("the database does not answer", kind=type(error).__name__)
+            late = ProblemError(
+                503, "the database does not answer; try again", headers={"Retry-After": "5"}
+            )
+            return answer(late)
+        return _unexpected(_, error)
+
+    @app.exception_handler(Exception)
+    def _unexpected(request: Request, error: Exception) -> JSONResponse:
+        _log.error("a request failed", path=request.url.path, exc_info=error)
+        return answer(ProblemError(500, "Rocktune failed; its log says why"))
+
+
+def _methods(app: FastAPI, path: str) -> str:
+    """All that may be done at a place; the framework would name those of one of its routes."""
+    described = app.openapi()["paths"].items()
+    here = [methods for place, methods in described if compile_path(place)[0].match(path)]
+    return ", ".join(sorted({method.upper() for methods in here for method in methods}))
+
+
+def _finding(found: Any) -> FieldProblem:
+    place, *parts = found["loc"]
+    if found["type"] == "json_invalid":
+        return FieldProblem(field="body", problem="is not JSON")
+    given = None if found["type"] == "missing" else shown(found.get("input"))
+    if parts and parts[0] in _EITHER:
+        return FieldProblem(field=parts[0], problem=_EITHER[parts[0]], value=given)
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    named = field.removeprefix(".") or str(place)
+    return FieldProblem(field=safe(named), problem=safe(str(found["msg"])), value=given)
+
+
+_EITHER = {
+    "space": "write a shipped name, or the space itself as an object",
+    "objective": "write a shipped name, or the objective itself as an object",
+    "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
+}

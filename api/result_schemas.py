@@ -1,0 +1,68 @@
+"""What a job has found, over the wire. Rows are those of result.json."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Ranking(BaseModel):
+    """Parameters, the most important first."""
+
+    final: bool = Field(description="False while the job runs: what the draws taught so far.")
+    parameters: list[dict[str, Any]]
+    forest: dict[str, dict[str, Any]] = Field(description="How well each metric was learned.")
+
+
+class AnovaRow(BaseModel):
+    """One parameter's effect on one metric, tested for each parameter alone."""
+
+    parameter: str
+    metric: str
+    f: float | None
+    p: float | None
+    p_holm: float | None = Field(description="Corrected for the number of parameters (Holm).")
+    eta_squared: float | None = Field(description="The share of the variance that it explains.")
+    groups: list[dict[str, Any]]
+
+
+class Anova(BaseModel):
+    """The analysis of variance, the smallest p first."""
+
+    final: bool
+    rows: list[AnovaRow]
+
+
+class ParetoPoint(BaseModel):
+    """A trial that no other beats in every metric of the objective."""
+
+    number: int
+    metrics: dict[str, float]
+    configuration: dict[str, Any]
+
+
+class ParetoFront(BaseModel):
+    """The trials between which only taste decides."""
+
+    metrics: list[str]
+    points: list[ParetoPoint]
+
+
+class CatalogueEntry(BaseModel):
+    """A workload or a space: its document, as its TOML file would hold it."""
+
+    name: str
+    help: str
+    document: dict[str, Any]
+
+
+class HostPublic(BaseModel):
+    """A bench host."""
+
+    name: str
+    seen_at: datetime
+    alive: bool = Field(description="It has shown up within the last minute.")
+    job_id: int | None = Field(description="What it measures for, if anything.")
+    environment: dict[str, Any]

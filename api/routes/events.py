@@ -1,0 +1,94 @@
+"""A job live: server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from fastapi.concurrency import run_in_threadpool
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from api.dependencies import JobDep, Service, ServiceDep
+from api.job_schemas import JobProgress
+from api.problems import EVERYWHERE, described
+from api.security import requires
+from api.trial_schemas import TrialPublic
+from db.job_row import ENDED, JobRow
+from db.tokens import Role
+from optimizer.trial import Trial
+
+router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["events"], responses=EVERYWHERE)
+
+_LOOK_SECONDS = 0.5
+_PAGE = 200
+Seen = tuple[datetime | None, int]
+
+
+@router.get(
+    "/events",
+    operation_id="watch_job",
+    dependencies=[requires(Role.READ)],
+    response_class=EventSourceResponse,
+    responses=described(404),
+)
+async def watch_job(
+    service: ServiceDep,
+    job: JobDep,
+    last_event_id: Annotated[
+        str | None, Header(alias="Last-Event-ID", max_length=100, description="Go on after it.")
+    ] = None,
+) -> AsyncIterator[ServerSentEvent]:
+    """A job as it goes on.
+
+    ``job``: how it stands, whenever that changes. ``trial``: each trial as it ends, with an id to
+    go on from. ``end``: the job has ended, and so do the events.
+    """
+    seen = _seen(last_event_id)
+    shown: JobProgress | None = None
+    while not service.stopping():
+        row, trials = await run_in_threadpool(_look, service, job.id, seen)
+        if row is None:
+            return
+        for trial in trials:
+            seen = (trial.finished_at, trial.number)
+            yield ServerSentEvent(event="trial", id=_id(seen), data=TrialPublic.of(trial))
+        if len(trials) == _PAGE:
+            continue
+        progress = JobProgress.of(row)
+        if progress != shown:
+            shown = progress
+            yield ServerSentEvent(event="job", data=progress)
+        if row.state in ENDED:
+            yield ServerSentEvent(event="end", data=progress)
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _look(service: Service, job_id: int, seen: Seen) -> tuple[JobRow | None, list[Trial]]:
+    try:
+        # The row first: what it says has ended is then among the trials.
+        row = service.store.job(job_id)
+    except KeyError:
+        return None, []
+    after, number = seen
+    return row, service.store.trials_ended(job_id, after=after, number=number, limit=_PAGE)
+
+
+def _id(seen: Seen) -> str:
+    moment, number = seen
+    assert moment is not None
+    return f"{int(moment.timestamp() * 1_000_000)}-{number}"
+
+
+def _seen(last: str | None) -> Seen:
+    """Where to go on; from the beginning when the id is none of ours."""
+    micros, _, number = (last or "").partition("-")
+    if not (micros.isascii() and micros.isdecimal() and number.isascii() and number.isdecimal()):
+        return None, 0
+    if len(micros) > 17 or len(number) > 9:
+        return None, 0
+    seconds, rest = divmod(int(micros), 1_000_000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest), int(number)

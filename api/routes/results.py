@@ -1,0 +1,167 @@
+"""What a job has found: ranked parameters, their tests, the front, the report, the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+
+from api.caching import CachedJobDep
+from api.dependencies import Service, ServiceDep
+from api.job_schemas import without_secrets
+from api.problems import EVERYWHERE, ProblemError, described
+from api.rendered import rendered
+from api.result_schemas import Anova, AnovaRow, ParetoFront, ParetoPoint, Ranking
+from api.security import requires
+from db.job_row import JobRow, JobState
+from db.tokens import Role
+from jobs.artifacts import OPTIONS
+from jobs.external import live_ranking
+from jobs.finished import finished_job, options_of
+from jobs.lifecycle import is_external
+from jobs.report import report_html
+
+router = APIRouter(
+    prefix="/v1/jobs/{job_id}",
+    tags=["results"],
+    dependencies=[requires(Role.READ)],
+    responses={
+        **EVERYWHERE,
+        **described(404, 409),
+        304: {"description": "As the ETag says, nothing has changed"},
+    },
+)
+Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
+_MOST_LIVE = 5000
+
+
+@router.get("/result", operation_id="show_result", response_model=dict[str, Any])
+def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """The whole result of a finished job: result.json."""
+    result = _result(service, job)
+    return rendered({**result, "job": without_secrets(result["job"])}, response)
+
+
+@router.get("/parameters", operation_id="rank_parameters", response_model=Ranking)
+def rank_parameters(
+    service: ServiceDep,
+    job: CachedJobDep,
+    response: Response,
+    metric: Metric = None,
+    top: Annotated[int | None, Query(ge=1, le=1000, description="So many.")] = None,
+) -> Response:
+    """The parameters, the most important first; for one metric, by its permutation importance."""
+    found, final = _ranking(service, job)
+    rows = list(found["parameters"])
+    if metric is not None:
+        _require_metric(metric, found)
+        rows.sort(key=lambda row: -_importance(row, metric))
+    page = Ranking.model_construct(final=final, parameters=rows[:top], forest=found["forest"])
+    return rendered(page, response)
+
+
+@router.get("/anova", operation_id="show_anova", response_model=Anova)
+def show_anova(
+    service: ServiceDep, job: CachedJobDep, response: Response, metric: Metric = None
+) -> Response:
+    """The analysis of variance of every parameter and metric, the smallest p first."""
+    found, final = _ranking(service, job)
+    if metric is not None:
+        _require_metric(metric, found)
+    rows = [
+        AnovaRow.model_construct(parameter=row["name"], metric=name, **test)
+        for row in found["parameters"]
+        for name, test in row["anova"].items()
+        if metric in (None, name)
+    ]
+    rows.sort(key=lambda row: (row.p is None, row.p or 0.0))
+    return rendered(Anova.model_construct(final=final, rows=rows), response)
+
+
+@router.get("/pareto", operation_id="show_pareto", response_model=ParetoFront)
+def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """The trials of a finished job that no other beats in every metric of the objective."""
+    result = _result(service, job)
+    metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
+    trials = service.store.trials_numbered(job.id, result["pareto"])
+    points = [
+        ParetoPoint.model_construct(
+            number=trial.number,
+            metrics={name: trial.metrics[name] for name in metrics if name in trial.metrics},
+            configuration=dict(trial.configuration),
+        )
+        for trial in trials
+    ]
+    return rendered(ParetoFront.model_construct(metrics=metrics, points=points), response)
+
+
+@router.get("/report", operation_id="show_report", response_class=HTMLResponse)
+def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
+    """The report of a finished job, one page that needs nothing else."""
+    _require_done(job)
+    html = report_html(finished_job(service.engine, job.id, outlines=True))
+    return HTMLResponse(html, headers=dict(response.headers))
+
+
+@router.get(
+    "/options",
+    operation_id="download_options",
+    response_class=PlainTextResponse,
+    responses={
+        200: {
+            "headers": {
+                "Content-Disposition": {"description": "OPTIONS.ini", "schema": {"type": "string"}}
+            }
+        }
+    },
+)
+def download_options(
+    service: ServiceDep, job: CachedJobDep, response: Response
+) -> PlainTextResponse:
+    """The OPTIONS file of what was proven better."""
+    _require_done(job)
+    text = options_of(service.engine, job.id)
+    if text is None:
+        raise ProblemError(404, f"job {job.id} found nothing better than its baseline")
+    disposition = {"Content-Disposition": f'attachment; filename="{OPTIONS}"'}
+    return PlainTextResponse(text, headers={**response.headers, **disposition})
+
+
+def _require_done(job: JobRow) -> None:
+    if job.state is not JobState.DONE:
+        raise ProblemError(409, f"job {job.id} is {job.state.value}; it has no result yet")
+
+
+def _result(service: Service, job: JobRow) -> Mapping[str, Any]:
+    _require_done(job)
+    result = service.store.result(job.id)
+    assert result is not None
+    return result
+
+
+def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
+    """The ranking, and whether it is the last word."""
+    if job.state is JobState.DONE:
+        return _result(service, job), True
+    kept = service.store.recall(job.id, "ranking")
+    if kept is not None:
+        return kept, False
+    standing = job.standing or {}
+    if is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
+        return live_ranking(service.engine, job), False
+    raise ProblemError(409, f"job {job.id} has no ranking yet; it comes when its draws are in")
+
+
+def _importance(row: Mapping[str, Any], metric: str) -> float:
+    """Its permutation importance; the least where the metric could not be learned."""
+    value: float = row["importance"].get(metric, {}).get("permutation", -math.inf)
+    return value
+
+
+def _require_metric(metric: str, found: Mapping[str, Any]) -> None:
+    if metric not in found["forest"]:
+        known = ", ".join(found["forest"])
+        raise ProblemError(404, f"the objective has no metric {metric!r}; known are {known}")

@@ -1,0 +1,157 @@
+"""The server process: HTTP, and the worker beside it."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import threading
+from types import FrameType
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import Engine
+
+from api.app import make_app
+from db.tokens import any_valid_token
+from jobs.service_settings import ServiceSettings
+from jobs.worker import Worker
+from sampler.errors import InputError
+from sampler.installed import InstalledDbBench, find_db_bench, probe
+from sampler.settings import Settings
+
+_log = structlog.get_logger("server")
+_GRACE_SECONDS = 5
+
+
+class _Server(uvicorn.Server):
+    """Ends long answers and the worker as soon as it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, stopping: threading.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    engine: Engine,
+    settings: Settings,
+    service: ServiceSettings,
+    *,
+    host: str,
+    port: int,
+    with_worker: bool,
+) -> None:
+    """Serves until SIGTERM or SIGINT; then finishes what is being answered and stops.
+
+    Raises:
+        InputError: The address cannot be used, or is open to others while there is no token.
+        RuntimeError: The worker has failed.
+    """
+    loopback = _is_loopback(host)
+    if not loopback and not any_valid_token(engine):
+        raise InputError(
+            "--host",
+            f"{host} can be reached by others: make a token first "
+            "(`rocktune token make NAME --role admin`), or listen on 127.0.0.1",
+        )
+    stopping = threading.Event()
+    app = make_app(
+        engine,
+        service,
+        installed=_installed(settings) if with_worker else None,
+        loopback=loopback,
+        stopping=stopping.is_set,
+    )
+    listening = _listen(host, port)
+    worker = Worker(engine, settings, keep_days=service.keep_days) if with_worker else None
+    _run(app, listening, worker, stopping)
+
+
+def _run(
+    app: FastAPI, listening: socket.socket, worker: Worker | None, stopping: threading.Event
+) -> None:
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        # Behind a proxy the client's address would be for anyone to write.
+        proxy_headers=False,
+    )
+    server = _Server(config, stopping)
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        assert worker is not None
+        try:
+            worker.run()
+        except BaseException as error:
+            failure.append(error)
+            _log.error("the worker has failed; the server stops", exc_info=error)
+        finally:
+            stopping.set()
+            server.should_exit = True
+
+    def stop_worker() -> None:
+        stopping.wait()
+        if worker is not None:
+            worker.stop()
+
+    threads = [threading.Thread(target=stop_worker, name="stop", daemon=True)]
+    if worker is not None:
+        threads.append(threading.Thread(target=work, name="worker"))
+    # The server raises a signal that it caught once more when it has stopped: to no effect.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    for thread in threads:
+        thread.start()
+    address, port, *_ = listening.getsockname()
+    shown = f"[{address}]" if ":" in address else address
+    _log.info("listening", url=f"http://{shown}:{port}", worker=worker is not None)
+    try:
+        server.run(sockets=[listening])
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+    _log.info("stopped")
+    if failure:
+        raise RuntimeError(f"the worker has failed: {failure[0]}")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(2048)
+    except OSError as error:
+        listening.close()
+        reason = error.strerror or str(error)
+        raise InputError(
+            "--port", f"cannot listen on {host} port {port}: {reason}; name another"
+        ) from None
+    return listening
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _installed(settings: Settings) -> InstalledDbBench | None:
+    """The db_bench of this machine, so that a job is checked against it before it is taken."""
+    try:
+        return probe(find_db_bench(settings.db_bench))
+    except InputError as error:
+        _log.warning("there is no db_bench here; only other benchmarks can run", why=str(error))
+        return None

@@ -1,0 +1,45 @@
+"""How a job stands, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from api.job_schemas import JobProgress
+
+
+def best(job: JobProgress) -> str:
+    """The best so far."""
+    if job.best is None:
+        return "nothing measured yet"
+    return f"best {job.best.fitness:+.0f} (trial {job.best.trial})"
+
+
+def time_left(job: JobProgress) -> str:
+    """The time left, as a clock shows it; empty where it is not known, or nothing goes on."""
+    if job.state.value != "running" or job.seconds_left is None:
+        return ""
+    minutes, seconds = divmod(round(job.seconds_left), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def ended(job: JobProgress) -> str:
+    """How many trials have ended, of how many."""
+    count = job.done + job.failed
+    return str(count) if job.total is None else f"{count}/{job.total}"
+
+
+def standing(job: JobProgress) -> str:
+    """One line: trials, failures, the best, the time left."""
+    left = time_left(job)
+    parts = [f"{ended(job)} trials", f"{job.failed} failed", best(job)]
+    return ", ".join([*parts, *([f"{left} left"] if left else [])])
+
+
+def situation(job: JobProgress) -> str:
+    """One line: what it does, and why."""
+    if job.state.value != "running":
+        why = job.error or job.why
+        return why if why == job.state.value else f"{job.state.value}: {why}"
+    return f"{job.phase or job.state.value}: {job.why}"

@@ -1,0 +1,86 @@
+"""`rocktune options`: the OPTIONS file of what was proven better."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.answers import NotFoundError
+from cli.exits import Exit, complain
+from cli.where import Db, JobId, Url, opened
+from sampler.errors import InputError
+
+if TYPE_CHECKING:
+    from cli.remote import Remote
+
+EXAMPLES = """
+Examples:
+
+  rocktune options 12                      to standard output
+
+  rocktune options 12 --out OPTIONS.ini    to a file, whole or not at all
+"""
+
+
+def options(
+    job_id: JobId,
+    out: Annotated[
+        Path | None, typer.Option(help="Receives it; else standard output does.")
+    ] = None,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Writes the OPTIONS file of what a job has proven better.
+
+    Exit status: 0 written, 3 the job found nothing better, 2 bad input.
+    """
+    with opened(url, db) as remote:
+        text = _options(remote, job_id)
+    if text is None:
+        complain(f"job {job_id} found nothing better than its baseline; there is no file")
+        return Exit.NOTHING_BETTER
+    if out is not None:
+        _write(out, text)
+    elif sys.stdout.isatty():
+        from cli.screen import plain
+
+        sys.stdout.write("".join(f"{plain(line)}\n" for line in text.splitlines()))
+    else:
+        sys.stdout.write(text)
+    return Exit.DONE
+
+
+def _options(remote: Remote, job_id: int) -> str | None:
+    """The file's text; None where nothing was better."""
+    from cli.following import job_of
+
+    try:
+        return remote.text(f"jobs/{job_id}/options")
+    except NotFoundError:
+        # There is no file, or not even a job: then this is not found either.
+        if job_of(remote, job_id)[0].state.value != "done":
+            raise
+        return None
+
+
+def _write(out: Path, text: str) -> None:
+    """Replaces the file by one that is whole.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    path = out.resolve()
+    if path.exists() and not path.is_file():
+        raise InputError("--out", f"{str(out)!r} is not a file")  # a device would be replaced
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="")
+        partial.replace(path)
+    except OSError as error:
+        raise InputError("--out", f"cannot write {str(out)!r}: {error.strerror}") from None
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,138 @@
+"""Callers that are nobody: wrong tokens, pages of other sites, too many requests."""
+
+from collections.abc import Callable
+
+import pytest
+from callers import EXTERNAL, bearer, local, require_problem, submit
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from api.app import make_app
+from db.tokens import Role, make_token
+from jobs.service_settings import ServiceSettings
+
+Served = Callable[..., TestClient]
+
+
+def test_a_malformed_authorization_is_refused_even_where_none_is_needed(
+    client: TestClient,
+) -> None:
+    assert client.get("/v1/jobs").status_code == 200
+    for given in (
+        "", "Bearer", "Bearer ", "Bearer x", "bearer rt_", "Basic YTpi", "rt_", "Bearer rt_x y",
+        "Bearer é", "Bearer rt_000000000000_" + "A" * 43, "Bearer " + "x" * 9000, "Bearer %00",
+    ):  # fmt: skip
+        answer = client.get("/v1/jobs", headers={"Authorization": given.encode()})
+        assert answer.status_code == 401, given
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert len(given) < 9 or given not in require_problem(answer)["detail"]
+
+
+def test_a_token_is_right_to_the_last_character(client: TestClient, database: Engine) -> None:
+    token = make_token(database, "ci", Role.READ)
+    other = make_token(database, "other", Role.ADMIN)
+    head, _, secret = token.rpartition("_")
+    for wrong in (
+        token[:-1], token + "A", token.upper(), token[:-1] + ("A" if token[-1] != "A" else "B"),
+        other[: other.index("_", 3)] + "_" + secret[-43:], f"{token} ", head, secret,
+    ):  # fmt: skip
+        if wrong.strip() != token:
+            assert client.get("/v1/jobs", headers=bearer(wrong)).status_code == 401
+    assert client.get("/v1/jobs", headers=bearer(token)).status_code == 200
+
+
+def test_without_a_token_nothing_is_answered_beyond_this_machine(served: Served) -> None:
+    client = served(loopback=False)
+    require_problem(client.get("/v1/jobs"))
+    assert client.get("/v1/jobs").status_code == 401
+    assert client.post("/v1/jobs", json=EXTERNAL).status_code == 401
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("localhost:8080", 200),
+        ("LOCALHOST:1", 200),
+        ("127.0.0.1:8080", 200),
+        ("[::1]:8080", 200),
+        ("evil.example", 401),
+        ("evil.example:8080", 401),
+        ("localhost.evil.example", 401),
+        ("evil.example.localhost", 401),
+        ("localhost@evil.example", 401),
+        ("my_evil.example", 401),
+        ("evil!.example", 401),
+        ("127.0.0.1.evil.example", 401),
+        ("0.0.0.0:8080", 401),
+        ("[::1", 401),
+        ("localhost:x", 401),
+        ("localhost/", 401),
+        ("", 401),
+        ("é", 401),
+    ],
+)
+def test_a_foreign_name_that_leads_here_is_not_answered(
+    anyone: TestClient, host: str, status: int
+) -> None:
+    answer = anyone.get("/v1/jobs", headers={"Host": host.encode()})
+    assert answer.status_code == status
+    if status == 401:
+        assert "localhost" in require_problem(answer)["detail"]
+
+
+def test_who_has_a_token_may_call_the_server_as_they_like(
+    client: TestClient, database: Engine
+) -> None:
+    token = make_token(database, "ci", Role.READ)
+    answer = client.get("/v1/jobs", headers={"Host": "rocktune.example", **bearer(token)})
+    assert answer.status_code == 200
+
+
+def test_a_form_of_another_site_does_nothing(client: TestClient, database: Engine) -> None:
+    job = submit(client)
+    local_page = {"Host": "localhost:8080", "Origin": "http://localhost:8080"}
+    for origin in (
+        "https://evil.example", "null", "", "http://localhost", "http://localhost:80801",
+        "http://evil.example/localhost:8080", "http://localhost:3000",
+    ):  # fmt: skip
+        headers = {**local_page, "Origin": origin}
+        answer = client.post(f"/v1/jobs/{job}/cancel", headers=headers)
+        assert answer.status_code == 401, origin
+        require_problem(answer)
+    assert client.get(f"/v1/jobs/{job}").json()["state"] == "queued"
+    token = make_token(database, "ci", Role.SUBMIT)
+    foreign = {"Origin": "https://dashboard.example", **bearer(token)}
+    assert client.get("/v1/jobs", headers=foreign).status_code == 200
+
+
+def test_a_page_of_its_own_may_ask(client: TestClient) -> None:
+    headers = {"Host": "localhost:8080", "Origin": "http://localhost:8080"}
+    assert client.post("/v1/jobs", json=EXTERNAL, headers=headers).status_code == 201
+
+
+def test_no_page_of_another_site_may_read_the_answers(client: TestClient) -> None:
+    for method in ("GET", "OPTIONS"):
+        answer = client.request(method, "/v1/jobs", headers={"Origin": "https://evil.example"})
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_too_many_requests_wait_and_health_is_always_answered(served: Served) -> None:
+    client = served(ServiceSettings(rate_limit="3/hour"))
+    assert [client.get("/v1/jobs").status_code for _ in range(3)] == [200] * 3
+    for path in ("/v1/jobs", "/nowhere", "/openapi.json"):
+        answer = client.get(path)
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+        assert "3 per 1 hour" in require_problem(answer)["detail"]
+    for path in ("/healthz", "/readyz"):
+        assert client.get(path).status_code == 200
+
+
+def test_each_client_has_a_rate_of_its_own_and_none_by_saying_so(database: Engine) -> None:
+    app = make_app(database, ServiceSettings(rate_limit="1/hour"))
+    with local(app) as one, TestClient(app, "http://localhost", client=("10.0.0.9", 1)) as two:
+        assert one.get("/v1/jobs").status_code == 200
+        for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
+            assert one.get("/v1/jobs", headers={name: "10.0.0.7"}).status_code == 429
+        assert two.get("/v1/jobs").status_code == 200

@@ -1,0 +1,141 @@
+"""What can be asked for, who measures, and how the service is."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from callers import EXTERNAL, local, require_problem, submit
+from fake_runner import ask, measure, tell
+from fastapi.testclient import TestClient
+from finished_job import SECRET, register
+from sqlalchemy import Engine, text, update
+
+from api.app import make_app
+from db.engine import make_engine
+from db.hosts import see_host
+from db.migrate import upgrade
+from db.tables import host
+from jobs.service_settings import ServiceSettings
+from sampler.errors import InputError
+from sampler.space_file import SHIPPED as SPACES
+from sampler.workload_file import SHIPPED as WORKLOADS
+
+
+def test_workloads_are_those_that_a_job_may_name(
+    served: Callable[..., TestClient], tmp_path: Path
+) -> None:
+    client = served(ServiceSettings(workloads_dir=register(tmp_path / "workloads")))
+    found = {each["name"]: each for each in client.get("/v1/workloads").json()}
+    assert list(found) == [*WORKLOADS, "instant"]
+    assert found["load"]["document"]["num"] == 1_000_000
+    assert found["load"]["help"]
+    assert found["instant"]["document"]["command"]["argv"] == ["(the operator's own)"]
+    assert SECRET not in client.get("/v1/workloads").text
+    for name in found:
+        submit(client, {**EXTERNAL, "workload": name, "space": "default"} | {"objective": "waf"})
+
+
+def test_a_wrong_workload_of_the_operator_stops_the_server(
+    database: Engine, tmp_path: Path
+) -> None:
+    for text_ in ("name = 3", 'name = "load"\n[command]\nargv = ["x"]', "not toml"):
+        (tmp_path / "wrong.toml").write_text(text_)
+        with pytest.raises(InputError, match=r"ROCKTUNE_WORKLOADS_DIR \(wrong.toml\)"):
+            make_app(database, ServiceSettings(workloads_dir=tmp_path))
+    with pytest.raises(InputError, match="ROCKTUNE_RATE_LIMIT"):
+        make_app(database, ServiceSettings(rate_limit="often"))
+
+
+def test_spaces_are_as_their_files_hold_them(client: TestClient) -> None:
+    found = {each["name"]: each for each in client.get("/v1/spaces").json()}
+    assert list(found) == list(SPACES)
+    assert len(found["default"]["document"]["parameter"]) == 30
+    own = submit(client, {**EXTERNAL, "space": found["paper"]["document"], "objective": "waf"})
+    assert client.get(f"/v1/jobs/{own}").json()["space"] == "paper"
+
+
+def test_hosts_are_shown_with_what_they_are(client: TestClient, database: Engine) -> None:
+    assert client.get("/v1/hosts").json() == []
+    see_host(database, "bench-2", {"cpu": "AMD"}, 7)
+    see_host(database, "bench-1", {}, None)
+    with database.begin() as connection:
+        long_ago = datetime.now(UTC) - timedelta(minutes=2)
+        connection.execute(update(host).where(host.c.name == "bench-1").values(seen_at=long_ago))
+    old, new = client.get("/v1/hosts").json()
+    assert (old["name"], old["alive"], old["job_id"]) == ("bench-1", False, None)
+    assert (new["name"], new["alive"], new["job_id"]) == ("bench-2", True, 7)
+    assert new["environment"] == {"cpu": "AMD"}
+
+
+def test_the_figures_count_jobs_trials_and_requests(client: TestClient) -> None:
+    submit(client)
+    job = submit(client, EXTERNAL)
+    for suggestion in ask(client, job, count=2)["suggestions"]:
+        tell(client, job, {**measure(suggestion), "bench_seconds": 2.0})
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    lines = answer.text.splitlines()
+    for line in (
+        'rocktune_jobs{state="queued"} 1.0',
+        'rocktune_jobs{state="running"} 1.0',
+        'rocktune_jobs{state="done"} 0.0',
+        "rocktune_queue_length 1.0",
+        'rocktune_trials{state="done"} 2.0',
+        "rocktune_bench_seconds 4.0",
+    ):
+        assert line in lines
+    assert any("rocktune_database_seconds_count" in line for line in lines)
+    route = 'rocktune_http_requests_total{method="GET",route="/v1/jobs/{job_id}",status="404"}'
+    before = _value(lines, route)
+    for missing in (1_000_001, 1_000_002):
+        client.get(f"/v1/jobs/{missing}")
+    assert _value(client.get("/metrics").text.splitlines(), route) == before + 2
+
+
+def _value(lines: list[str], name: str) -> float:
+    return next((float(line.split()[-1]) for line in lines if line.startswith(name)), 0.0)
+
+
+def test_health_needs_no_database_and_readiness_does(client: TestClient) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+
+
+@pytest.fixture
+def unready(empty_database: Engine) -> Iterator[TestClient]:
+    with local(make_app(empty_database)) as client:
+        yield client
+
+
+def test_an_old_database_is_not_ready_and_nothing_is_a_500(
+    unready: TestClient, empty_database: Engine
+) -> None:
+    assert unready.get("/healthz").status_code == 200
+    for path in ("/readyz", "/v1/jobs", "/v1/hosts", "/metrics", "/v1/jobs/1/events"):
+        answer = unready.get(path)
+        assert answer.status_code == 503, path
+        require_problem(answer)
+    upgrade(empty_database)
+    assert unready.get("/readyz").status_code == 200
+    with empty_database.begin() as connection:
+        connection.execute(text("UPDATE rocktune_revision SET version_num = 'older'"))
+    answer = unready.get("/readyz")
+    assert answer.status_code == 503
+    assert "upgrade" in require_problem(answer)["detail"]
+
+
+def test_a_database_that_is_gone_is_said_so(tmp_path: Path) -> None:
+    engine = make_engine(tmp_path / "rocktune.db")
+    upgrade(engine)
+    with local(make_app(engine)) as client:
+        assert client.get("/v1/jobs").status_code == 200
+        engine.dispose()
+        (tmp_path / "rocktune.db").unlink()
+        (tmp_path / "rocktune.db").mkdir()
+        answer = client.get("/v1/jobs")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+        assert str(tmp_path) not in require_problem(answer)["detail"]
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
+    engine.dispose()

@@ -1,0 +1,123 @@
+"""What the interface does is what its description says; `make prove-schemathesis` asks for more.
+
+Every check of Schemathesis is on: no status, header, media type or body that is not described, no
+valid request refused, no invalid one taken, nothing answered to who may not ask.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from callers import EXTERNAL, QUEUED, bearer, local, submit
+from described import call_everything, from_app
+from fastapi import FastAPI
+from fastapi.responses import JSONResponse
+from sqlalchemy import Engine
+
+from api.app import make_app
+from db.engine import make_engine
+from db.migrate import upgrade
+from db.tokens import Role, make_token
+from jobs.service_settings import ServiceSettings
+
+BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials")
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    engine = make_engine(tmp_path / "rocktune.db")
+    upgrade(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def app(engine: Engine) -> FastAPI:
+    return make_app(engine, ServiceSettings(rate_limit="100000/second"))
+
+
+@pytest.mark.filterwarnings("default")  # of the libraries that call
+@pytest.mark.parametrize("role", [Role.ADMIN, None])
+def test_nothing_is_answered_but_what_is_described(
+    engine: Engine, app: FastAPI, role: Role | None
+) -> None:
+    token = make_token(engine, "prover", role or Role.READ)
+    with local(app) as client:
+        client.headers |= bearer(make_token(engine, "filler", Role.SUBMIT))
+        submit(client, EXTERNAL)
+        submit(client, QUEUED)
+    headers = None if role is None else bearer(token)
+    findings = call_everything(
+        from_app(app), examples=3, headers=headers, phases=("examples", "coverage")
+    )
+    assert not findings.failures, "\n".join(
+        f"{label}: {failure}" for label, each in findings.failures.items() for failure in each
+    )
+    assert set(findings.cases) == findings.operations
+    assert sum(findings.cases.values()) > 500
+    assert findings.statuses.keys() <= {200, 201, 204, 400, 401, 404, 405, 409, 422}
+    assert (findings.statuses[201] > 5) == (role is Role.ADMIN)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_status_that_is_not_described_is_found(app: FastAPI) -> None:
+    """The proof of the proof."""
+
+    @app.get("/v1/broken", operation_id="broken")
+    def broken() -> JSONResponse:
+        return JSONResponse({}, status_code=418)
+
+    schema = from_app(app).include(path="/v1/broken")
+    failures = call_everything(schema, examples=1, phases=("coverage",)).failures
+    assert any("status_code_conformance" in failure for failure in failures["GET /v1/broken"])
+
+
+def operations(app: FastAPI) -> list[dict[str, Any]]:
+    return [each for methods in app.openapi()["paths"].values() for each in methods.values()]
+
+
+def test_every_operation_has_a_name_of_its_own_and_says_what_it_is(app: FastAPI) -> None:
+    names = [operation["operationId"] for operation in operations(app)]
+    assert len(set(names)) == len(names) > 20
+    for operation in operations(app):
+        assert operation["description"] and operation["tags"]
+        assert operation["operationId"].replace("_", "").isalpha()
+
+
+def test_every_error_is_described_as_a_problem(app: FastAPI) -> None:
+    for operation in operations(app):
+        errors = {status for status in operation["responses"] if status >= "4"}
+        if "security" in operation:
+            assert errors >= {"401", "403", "422", "429", "503"}, operation["operationId"]
+        if any(each["in"] == "path" for each in operation.get("parameters", ())):
+            assert "404" in errors
+        if "requestBody" in operation:
+            assert errors >= {"400", "413", "409"}
+        for status in errors:
+            content = operation["responses"][status]["content"]
+            assert list(content) == ["application/problem+json"], operation["operationId"]
+            assert content["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
+
+
+def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
+    schemas = app.openapi()["components"]["schemas"]
+    bodies = {
+        operation["operationId"]: operation["requestBody"]["content"]["application/json"]
+        for operation in operations(app)
+        if "requestBody" in operation
+    }
+    assert set(bodies) == set(BODIES)
+    for body in bodies.values():
+        assert schemas[body["schema"]["$ref"].rpartition("/")[2]]["examples"]
+    with local(app) as client:
+        for example in schemas["JobCreate"]["examples"]:
+            submit(client, example)
+        job = submit(client, EXTERNAL)
+        for example in schemas["JobChange"]["examples"]:
+            assert client.post(f"/v1/jobs/{job}/clone", json=example).status_code == 201
+        for example in schemas["SuggestionsCreate"]["examples"]:
+            assert client.post(f"/v1/jobs/{job}/suggestions", json=example).status_code == 200
+        for trial in schemas["TrialCreate"]["examples"]:
+            told = client.post(f"/v1/jobs/{job}/trials", json={"trials": [trial]})
+            assert told.status_code == 200, told.text

@@ -1,0 +1,67 @@
+"""No token and no password of a database is in any log line, answer or error."""
+
+import json
+from pathlib import Path
+
+import httpx2
+from callers import EXTERNAL, PROBLEM, bearer, local
+from real_server import real_server
+from sqlalchemy import Engine, make_url
+
+from api.app import make_app
+from db.tables import token as tokens
+from db.tokens import Role, make_token
+
+WRONG = "rt_0123456789ab_" + "Zz" * 21 + "Z"
+
+
+def test_the_log_of_a_server_at_debug_holds_no_secret(
+    database_url: str, database: Engine, tmp_path: Path
+) -> None:
+    token = make_token(database, "ci", Role.ADMIN)
+    url = make_url(database_url)
+    shown: list[str] = []
+    with (
+        real_server(database_url, tmp_path, ROCKTUNE_LOG_LEVEL="debug") as server,
+        httpx2.Client(base_url=server, headers=bearer(token)) as client,
+    ):
+        job = client.post("/v1/jobs", json=EXTERNAL, headers={"Idempotency-Key": "k-e-y"})
+        for answer in (
+            job,
+            client.get("/v1/jobs", headers=bearer(WRONG)),
+            client.get("/v1/jobs", params={"token": token[:-1]}),
+            client.post("/v1/jobs", content=b"{"),
+            client.get("/metrics"),
+            client.get("/v1/jobs/999"),
+        ):
+            shown += [answer.text, str(answer.headers)]
+        with database.begin() as connection:  # what the server cannot be ready for
+            tokens.drop(connection)
+        broken = client.get("/v1/jobs")
+        assert broken.status_code == 503
+        shown.append(broken.text)
+    log = (tmp_path / "server.log").read_text()
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert [line["path"] for line in lines if line["event"] == "request"].count("/v1/jobs") >= 5
+    assert any(line["level"] == "error" for line in lines)
+    for text in (log, *shown):
+        for secret in (token, token.rpartition("_")[2], WRONG, WRONG[-43:]):
+            assert secret not in text
+        if url.password:
+            assert str(url.password) not in text
+
+
+def test_a_failure_that_nobody_foresaw_is_a_problem_without_its_cause(database: Engine) -> None:
+    app = make_app(database)
+
+    @app.get("/broken")
+    def broken() -> None:
+        raise RuntimeError("the password is hunter2")
+
+    with local(app) as client:
+        answer = client.get("/broken")
+        assert answer.status_code == 500
+        assert answer.headers["content-type"] == PROBLEM
+        assert "hunter2" not in answer.text
+        assert "log" in answer.json()["detail"]
+        assert client.get("/v1/jobs").status_code == 200

@@ -1,0 +1,133 @@
+"""What a finished job has found; and that a job which is not finished says so."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from callers import EXTERNAL, require_problem, submit
+from fake_runner import ask, measure, tell
+from fastapi.testclient import TestClient
+from finished_job import SECRET, body, finished, register, run
+from sqlalchemy import Engine
+
+from db.job_store import Store
+from jobs.service_settings import ServiceSettings
+from sampler.settings import Settings
+
+RESULTS = ("result", "parameters", "anova", "pareto", "report", "options")
+Serve = Callable[..., TestClient]
+
+
+def serve(served: Serve, folder: Path, **register_as: str) -> TestClient:
+    workloads = register(folder / "workloads", **register_as)
+    return served(ServiceSettings(workloads_dir=workloads))
+
+
+def test_all_that_a_finished_job_has_found(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path)
+    job = finished(client, database, settings, trials=40)
+    path = f"/v1/jobs/{job}"
+    assert client.get(path).json()["state"] == "done"
+    result = client.get(f"{path}/result").json()
+    kept = Store(database).result(job)
+    assert kept is not None
+    assert {**result, "job": None} == {**kept, "job": None}
+    assert result["best"]["configuration"]["codec"] == "fast"
+
+    ranking = client.get(f"{path}/parameters").json()
+    assert ranking["final"]
+    assert [row["name"] for row in ranking["parameters"]] == ["codec", "level"]
+    top = client.get(f"{path}/parameters", params={"top": 1, "metric": "waf"}).json()
+    assert [row["name"] for row in top["parameters"]] == ["codec"]
+    anova = client.get(f"{path}/anova", params={"metric": "waf"}).json()
+    assert anova["final"]
+    assert anova["rows"][0]["parameter"] == "codec" and anova["rows"][0]["p"] < 0.01
+    for asked in ("parameters", "anova"):
+        unknown = client.get(f"{path}/{asked}", params={"metric": "luck"})
+        assert unknown.status_code == 404
+        assert "known are waf" in require_problem(unknown)["detail"]
+    assert client.get(f"{path}/parameters", params={"top": 0}).status_code == 422
+
+    front = client.get(f"{path}/pareto").json()
+    assert front["metrics"] == ["waf"]
+    assert [point["number"] for point in front["points"]] == result["pareto"]
+    least = min(point["metrics"]["waf"] for point in front["points"])
+    trials = client.get(f"{path}/trials").json()["trials"]
+    drawn = [each["metrics"]["waf"] for each in trials if each["purpose"] == "candidate"]
+    assert least == min(drawn)
+
+    report = client.get(f"{path}/report")
+    assert report.headers["content-type"] == "text/html; charset=utf-8"
+    assert report.headers["x-frame-options"] == "DENY"
+    assert "<h2>What changed</h2>" in report.text and "codec" in report.text
+    options = client.get(f"{path}/options")
+    assert options.headers["content-type"] == "text/plain; charset=utf-8"
+    assert options.headers["content-disposition"] == 'attachment; filename="OPTIONS.ini"'
+    assert "[CFOptions" in options.text
+
+    clone = client.post(f"{path}/clone", json={})
+    listed = client.get("/v1/jobs")
+    for answer in (
+        client.get(path), client.get("/v1/workloads"), client.get("/metrics"), report, options,
+        clone, listed, *(client.get(f"{path}/{each}") for each in (*RESULTS, "trials", "events")),
+    ):  # fmt: skip
+        assert SECRET not in answer.text, answer.url
+        assert str(tmp_path / "workloads") not in answer.text, answer.url
+    assert SECRET in json.dumps(Store(database).job(clone.json()["id"]).specification)
+
+
+def test_what_does_not_exist_before_the_end_says_so(
+    served: Serve, database: Engine, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path)
+    job = submit(client, body())
+    for each in RESULTS:
+        answer = client.get(f"/v1/jobs/{job}/{each}")
+        assert answer.status_code == 409, each
+        assert "yet" in require_problem(answer)["detail"]
+    client.post(f"/v1/jobs/{job}/cancel")
+    for each in RESULTS:
+        assert client.get(f"/v1/jobs/{job}/{each}").status_code == 409, each
+        assert client.get(f"/v1/jobs/999/{each}").status_code == 404, each
+    assert Store(database).result(job) is None
+
+
+def test_a_job_that_found_nothing_better_has_no_options_file(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path, wins="none")
+    job = finished(client, database, settings, trials=12)
+    assert client.get(f"/v1/jobs/{job}").json()["state"] == "done"
+    answer = client.get(f"/v1/jobs/{job}/options")
+    assert answer.status_code == 404
+    assert "nothing better" in require_problem(answer)["detail"]
+    assert "Nothing was proven better" in client.get(f"/v1/jobs/{job}/report").text
+
+
+def test_a_command_that_fails_is_told_without_its_command_line(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path, script="echo it broke >&2; exit 3")
+    job = submit(client, body())
+    run(database, job, settings)
+    shown = client.get(f"/v1/jobs/{job}").json()
+    assert shown["state"] == "failed" and "it broke" in shown["error"]
+    for path in ("", "/trials", "/events"):
+        answer = client.get(f"/v1/jobs/{job}{path}")
+        assert SECRET not in answer.text
+        assert str(tmp_path / "workloads") not in answer.text
+
+
+def test_a_report_shows_names_as_text(client: TestClient) -> None:
+    evil = "<script>alert(1)</script>"
+    space = {**EXTERNAL["space"], "name": evil}
+    objective = {**EXTERNAL["objective"], "help": evil}
+    job = submit(client, {**EXTERNAL, "space": space, "objective": objective})
+    while not (asked := ask(client, job, count=9))["complete"]:
+        for each in asked["suggestions"]:
+            tell(client, job, {**measure(each), "host": evil})
+    report = client.get(f"/v1/jobs/{job}/report").text
+    assert evil not in report
+    assert "&lt;script&gt;alert(1)" in report

@@ -1,0 +1,132 @@
+"""Who may do what: every route of the application has a rule here, or this fails."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from callers import EXTERNAL, QUEUED, bearer, local, require_problem, submit
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from api.app import make_app
+from db.tokens import Role, make_token, revoke_token
+
+# The least role; None: anyone, without a token too.
+RULES: dict[tuple[str, str], Role | None] = {
+    ("GET", "/openapi.json"): None,
+    ("GET", "/docs"): None,
+    ("GET", "/docs/oauth2-redirect"): None,
+    ("GET", "/redoc"): None,
+    ("GET", "/healthz"): None,
+    ("GET", "/readyz"): None,
+    ("GET", "/metrics"): Role.READ,
+    ("GET", "/v1/workloads"): Role.READ,
+    ("GET", "/v1/spaces"): Role.READ,
+    ("GET", "/v1/hosts"): Role.READ,
+    ("GET", "/v1/jobs"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/trials"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/events"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/result"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/parameters"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/anova"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/pareto"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/report"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/options"): Role.READ,
+    ("POST", "/v1/jobs"): Role.SUBMIT,
+    ("POST", "/v1/jobs/{job_id}/cancel"): Role.SUBMIT,
+    ("POST", "/v1/jobs/{job_id}/resume"): Role.SUBMIT,
+    ("POST", "/v1/jobs/{job_id}/clone"): Role.SUBMIT,
+    ("POST", "/v1/jobs/{job_id}/suggestions"): Role.SUBMIT,
+    ("POST", "/v1/jobs/{job_id}/trials"): Role.SUBMIT,
+    ("DELETE", "/v1/jobs/{job_id}"): Role.ADMIN,
+}
+BODIES: dict[str, dict[str, Any]] = {
+    "/v1/jobs": QUEUED,
+    "/v1/jobs/{job_id}/clone": {},
+    "/v1/jobs/{job_id}/suggestions": {},
+    "/v1/jobs/{job_id}/trials": {"trials": [{"baseline": True, "metrics": {"rate": 1}}]},
+}
+
+
+def routes_of(routes: Any) -> Iterator[tuple[str, str]]:
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            yield from routes_of(inner.routes)
+        else:
+            yield from ((method, route.path) for method in route.methods - {"HEAD"})
+
+
+def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str, str]) -> Any:
+    method, path = route
+    body = {"json": BODIES[path]} if method == "POST" and path in BODIES else {}
+    return client.request(method, path.replace("{job_id}", str(job)), headers=headers, **body)
+
+
+@pytest.fixture
+def app(database: Engine) -> FastAPI:
+    return make_app(database)
+
+
+def test_every_route_has_a_rule_and_every_rule_a_route(app: FastAPI) -> None:
+    assert sorted(routes_of(app.routes)) == sorted(RULES)
+    described = app.openapi()["paths"]
+    for (method, path), role in RULES.items():
+        if path in described:
+            secured = "security" in described[path][method.lower()]
+            assert secured == (role is not None), (method, path)
+
+
+def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Role, str]) -> None:
+    with local(app) as client:
+        for route, needed in RULES.items():
+            for role in (None, *Role):
+                job = submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
+                if route[1].endswith(("events", "resume")) or route[0] == "DELETE":
+                    client.post(f"/v1/jobs/{job}/cancel", headers=bearer(tokens[Role.SUBMIT]))
+                headers = {} if role is None else bearer(tokens[role])
+                answer = call(client, route, job, headers)
+                if needed is None or (role is not None and role.may(needed)):
+                    assert answer.status_code in (200, 201, 204, 409), (route, role, answer.text)
+                else:
+                    assert answer.status_code == (401 if role is None else 403), (route, role)
+                    require_problem(answer)
+                    assert ("www-authenticate" in answer.headers) == (role is None)
+
+
+def test_who_may_not_ask_does_not_learn_what_there_is(
+    app: FastAPI, tokens: dict[Role, str]
+) -> None:
+    with local(app) as client:
+        for route, needed in RULES.items():
+            if needed is None:
+                continue
+            for job in (999, 0):
+                assert call(client, route, job, {}).status_code == 401, route
+                assert call(client, route, job, bearer("rt_x")).status_code == 401, route
+            if needed is not Role.READ:
+                refused = call(client, route, 999, bearer(tokens[Role.READ]))
+                assert refused.status_code == 403, route
+
+
+def test_a_revoked_token_is_worth_nothing_at_once(app: FastAPI, database: Engine) -> None:
+    token = make_token(database, "ci", Role.ADMIN)
+    with local(app) as client:
+        assert client.get("/v1/jobs", headers=bearer(token)).status_code == 200
+        revoke_token(database, "ci")
+        assert client.get("/v1/jobs", headers=bearer(token)).status_code == 401
+        assert client.get("/v1/jobs").status_code == 401, "a token was made once"
+        anew = make_token(database, "ci", Role.READ)
+        assert client.get("/v1/jobs", headers=bearer(anew)).status_code == 200
+        assert client.get("/v1/jobs", headers=bearer(token)).status_code == 401
+
+
+def test_the_first_token_closes_the_door_of_a_server_that_runs(
+    app: FastAPI, database: Engine
+) -> None:
+    with local(app) as client:
+        assert client.get("/v1/jobs").status_code == 200
+        make_token(database, "ci", Role.READ)
+        assert client.get("/v1/jobs").status_code == 401

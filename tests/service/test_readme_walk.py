@@ -1,0 +1,60 @@
+"""The walk in the README, pasted into a shell."""
+
+import csv
+import json
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processes import ROOT, environment
+from test_from_submit_to_options_file import JOB, WORKLOAD
+
+from sampler.options_file import CF, parse_options
+
+
+def walk() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"Paste this[^\n]*\n+```\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+@pytest.mark.db_bench
+def test_a_new_user_can_paste_it(tmp_path: Path):
+    port = free_port()
+    (tmp_path / "small.toml").write_text(WORKLOAD)
+    # Another job, which takes seconds instead of minutes and is sure to find something.
+    changes = {
+        ".venv/bin/rocktune serve": f"'{sys.executable}' -m cli.main serve --port {port}",
+        "http://127.0.0.1:8080": f"http://127.0.0.1:{port}",
+        '{"workload": "load-quick", "trials": 90}': json.dumps(JOB).replace("'", "'\\''"),
+    }
+    script = walk()
+    for old, new in changes.items():
+        assert script.count(old) == 1, old
+        script = script.replace(old, new)
+    env = environment(tmp_path, ROCKTUNE_WORKLOADS_DIR=str(tmp_path), XDG_DATA_HOME=str(tmp_path))
+    ran = subprocess.run(
+        ["bash", "-c", f"{script}\nwait"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "event: end" in ran.stdout, ran.stderr
+    options = parse_options((tmp_path / "OPTIONS.ini").read_text())
+    assert options.sections[CF]["compression"] in ("kZSTD", "kZlibCompression")
+    with (tmp_path / "trials.csv").open(newline="") as lines:
+        assert len(list(csv.DictReader(lines))) == JOB["trials"]
+    assert '"stopped"' in ran.stderr  # the server, by the last line
