@@ -1,4 +1,7 @@
-# docker build -t rocktune .  &&  docker run --rm --init -v rocktune:/data rocktune tune --out /data/out
+# docker build -t rocktune .
+# docker run --rm --init -v rocktune:/data rocktune tune --out /data/out
+# docker run --rm --init -v rocktune:/data rocktune token make me --role admin
+# docker run --init -p 8080:8080 -v rocktune:/data rocktune serve --host 0.0.0.0
 # A folder of your own instead of the volume:  --user "$(id -u):$(id -g)" -v "$PWD/out:/data"
 FROM debian:bookworm-slim AS made
 RUN apt-get update && apt-get install --yes --no-install-recommends make python3
@@ -7,8 +10,9 @@ COPY . .
 RUN make setup && rm -rf .venv/uv
 
 FROM debian:bookworm-slim
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends python3 rocksdb-tools \
+COPY scripts/install.sh /opt/rocktune/scripts/install.sh
+RUN /opt/rocktune/scripts/install.sh python3 \
+    && /opt/rocktune/scripts/install.sh rocksdb-tools \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home rocktune \
     && install -d -o rocktune -g rocktune /data
@@ -18,5 +22,9 @@ ENV XDG_DATA_HOME=/data ROCKTUNE_BENCH_DIR=/data/bench
 VOLUME /data
 WORKDIR /data
 USER rocktune
+EXPOSE 8080
+# Of the server; what does not listen (`tune`, `worker`) is not asked with --no-healthcheck.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["python3", "-c", \
+    "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/readyz', timeout=4)"]
 ENTRYPOINT ["/opt/rocktune/.venv/bin/rocktune"]
 CMD ["--help"]

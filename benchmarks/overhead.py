@@ -172,7 +172,7 @@ def instant(trials: int, folder: Path, *, strategy: str = "random") -> Specifica
 
 
 @contextmanager
-def _server_database() -> Iterator[str]:
+def server_database() -> Iterator[str]:
     """A new database on the server that the ``PG*`` variables name, dropped in the end."""
     name = f"rocktune_overhead_{os.getpid()}"
     with psycopg.connect(dbname="postgres", autocommit=True) as connection:
@@ -193,7 +193,7 @@ def main(counts: Sequence[int]) -> None:
     with ExitStack() as closing:
         databases = {"SQLite": ""}
         if os.environ.get("PGHOST"):
-            databases["PostgreSQL"] = closing.enter_context(_server_database())
+            databases["PostgreSQL"] = closing.enter_context(server_database())
         for name, url in databases.items():
             for trials in counts:
                 with tempfile.TemporaryDirectory(prefix="rocktune-overhead-") as place:
