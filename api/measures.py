@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from db.job_row import JobState
 from sampler.outcome import TrialState
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+_FRESH_SECONDS = 1.0  # however many ask
 _ENDED = [state for state in TrialState if state is not TrialState.RUNNING]
 _process = CollectorRegistry()
 REQUESTS = Counter(
@@ -57,12 +59,16 @@ class _Jobs(Collector):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._read_at = -math.inf
+        self._rows: list[tuple[JobState, Mapping[str, Any] | None]] = []
 
     def describe(self) -> list[Metric]:
         return []
 
     def collect(self) -> Iterator[Metric]:
-        rows = standings(self._engine)
+        if time.monotonic() - self._read_at > _FRESH_SECONDS:
+            self._rows, self._read_at = standings(self._engine), time.monotonic()
+        rows = self._rows
         states = Tally(state for state, _ in rows)
         kept = [(state, standing) for state, standing in rows if standing]
         trials: Tally[str] = Tally()

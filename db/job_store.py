@@ -16,9 +16,10 @@ from db.trial_log import read_document
 from db.trial_rows import (
     count_trials,
     read_outlines,
+    read_points,
+    read_shown,
     read_trials,
     read_trials_ended,
-    read_trials_numbered,
 )
 from db.types import plain
 from optimizer.trial import Trial
@@ -154,15 +155,22 @@ class Store:
         with reading(self.engine) as connection:
             return read_trials(connection, job_id, after=after, limit=limit)
 
+    def shown_trials(self, job_id: int, *, after: int, limit: int) -> list[Trial]:
+        """A page of a job's trials by number, without their points and counters."""
+        with reading(self.engine) as connection:
+            return read_shown(connection, job_id, after=after, limit=limit)
+
     def outlines(self, job_id: int) -> list[Trial]:
         """A job's trials without their documents; see ``read_outlines``."""
         with reading(self.engine) as connection:
             return read_outlines(connection, job_id)
 
-    def trials_numbered(self, job_id: int, numbers: Collection[int]) -> list[Trial]:
-        """Some of a job's trials, by number."""
+    def points(
+        self, job_id: int, numbers: Collection[int]
+    ) -> list[tuple[int, Mapping[str, Any], Mapping[str, float]]]:
+        """Number, configuration and metrics of some of a job's trials, by number."""
         with reading(self.engine) as connection:
-            return read_trials_numbered(connection, job_id, numbers)
+            return read_points(connection, job_id, numbers)
 
     def trials_ended(
         self, job_id: int, *, after: datetime | None, number: int, limit: int

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, null, select
 
 from db.tables import MAIN_METRICS, trial
 from db.types import finite, plain
@@ -52,6 +52,13 @@ _outlines = (
     .where(trial.c.job_id == bindparam("job_id"))
     .order_by(trial.c.number)
 )  # fmt: skip
+# What a page shows: counters and coordinates are most of a row, and take most of the time.
+_hidden = (trial.c.point, trial.c.counters)
+_shown = (
+    select(*(null().label(c.name) if c in _hidden else c for c in _columns))
+    .where(trial.c.job_id == bindparam("job_id"), trial.c.number > bindparam("after"))
+    .order_by(trial.c.number)
+)
 _counts = (
     select(trial.c.state, func.count())
     .where(trial.c.job_id == bindparam("job_id"))
@@ -68,16 +75,31 @@ def read_trials(
     return [_trial(row) for row in rows]
 
 
-def read_trials_numbered(
+def read_points(
     connection: Connection, job_id: int, numbers: Collection[int]
-) -> list[Trial]:
-    """Some of a job's trials, by number."""
+) -> list[tuple[int, Mapping[str, Any], Mapping[str, float]]]:
+    """Number, configuration and metrics of some of a job's trials, by number."""
+    main = [trial.c[name] for name in MAIN_METRICS]
     which = (
-        select(*_columns)
+        select(trial.c.number, trial.c.configuration, trial.c.other_metrics, *main)
         .where(trial.c.job_id == job_id, trial.c.number.in_(numbers))
         .order_by(trial.c.number)
     )
-    return [_trial(row) for row in connection.execute(which)]
+    return [
+        (number, configuration, _metrics(values, others))
+        for number, configuration, others, *values in connection.execute(which)
+    ]
+
+
+def _metrics(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
+    known = zip(MAIN_METRICS, main, strict=True)
+    return {**{name: value for name, value in known if value is not None}, **others}
+
+
+def read_shown(connection: Connection, job_id: int, *, after: int, limit: int) -> list[Trial]:
+    """A page of a job's trials by number, without their points and counters."""
+    rows = connection.execute(_shown.limit(limit), {"job_id": job_id, "after": after})
+    return [_trial(row) for row in rows]
 
 
 def read_outlines(connection: Connection, job_id: int) -> list[Trial]:
@@ -183,11 +205,7 @@ def _trial(row: Sequence[Any]) -> Trial:
     (number, phase, purpose, seed, configuration, digest, point, subject, why, based_on) = row[:10]
     (attempt, state, waf, sa, time, rate, memory, other_metrics, counters, effective) = row[10:20]
     (failure, warnings, bench_seconds, host, started_at, finished_at, given) = row[20:]
-    main = {"waf": waf, "sa": sa, "time": time, "rate": rate, "memory": memory}
-    metrics: Mapping[str, float] = {
-        **{name: value for name, value in main.items() if value is not None},
-        **other_metrics,
-    }
+    metrics = _metrics((waf, sa, time, rate, memory), other_metrics)
     return Trial(
         number=number,
         phase=Phase(phase),
@@ -202,7 +220,7 @@ def _trial(row: Sequence[Any]) -> Trial:
         attempt=attempt,
         state=TrialState(state),
         metrics=metrics,
-        counters=counters,
+        counters=counters or {},
         effective=effective,
         failure=failure,
         warnings=tuple(warnings),

@@ -15,6 +15,7 @@ from jobs.finished import conclude_job, keep_finished
 from jobs.frame import frame
 from jobs.lifecycle import WrongState
 from jobs.open_jobs import NotAsked, OpenJob, OpenJobs
+from jobs.report import report_html
 from jobs.specification import specification_from_document
 from jobs.telling import Telling, Told
 from optimizer.asking import Asked, ask
@@ -138,7 +139,7 @@ class ExternalJobs:
         finished = conclude_job(
             job.specification, framed.problem, framed.plan, None, conclusion, environment
         )
-        if not keep_finished(self._store, log, lease, finished):
+        if not keep_finished(self._store, log, lease, finished, report=report_html(finished)):
             self._jobs.require_live(lease.job_id)
 
 

@@ -21,7 +21,7 @@ from optimizer.tuning import Conclusion
 from sampler.bench_plan import BenchPlan
 from sampler.installed import InstalledDbBench
 
-_OUTPUT = "output"
+_OUTPUT, _REPORT = "output", "report"
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,19 @@ def conclude_job(
     return Finished(result, options, fitness, tuple(conclusion.history))
 
 
-def keep_finished(store: Store, log: TrialLog, lease: Lease, finished: Finished) -> bool:
+def keep_finished(
+    store: Store, log: TrialLog, lease: Lease, finished: Finished, *, report: str
+) -> bool:
     """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
+
+    The report is kept as it was made: no reader then waits for it to be made again.
 
     Raises:
         LeaseLost: Another controller has taken the job over.
     """
     fitness = {str(number): value for number, value in finished.fitness.items()}
     log.remember(_OUTPUT, {"options": finished.options, "fitness": fitness})
+    log.remember(_REPORT, {"html": report})
     store.save_result(lease.job_id, finished.result, lease=lease)
     return store.set_state(
         lease.job_id,
@@ -102,6 +107,13 @@ def finished_job(engine: Engine, job_id: int, *, outlines: bool = False) -> Fini
     fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
     trials = store.outlines(job_id) if outlines else store.trials(job_id)
     return Finished(result, kept.get("options"), fitness, trials)
+
+
+def kept_report(engine: Engine, job_id: int) -> str | None:
+    """The report as it was made when the job ended; None for a job of an earlier version."""
+    kept = Store(engine).recall(job_id, _REPORT) or {}
+    html: str | None = kept.get("html")
+    return html
 
 
 def options_of(engine: Engine, job_id: int) -> str | None:

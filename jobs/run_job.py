@@ -21,6 +21,7 @@ from jobs.finished import Finished, conclude_job, keep_finished
 from jobs.lease_keeper import JobCancelled, LeaseKeeper
 from jobs.local_host import LocalHost
 from jobs.patience import Patience, PatientLog, is_away
+from jobs.report import report_html
 from jobs.specification import Specification
 from optimizer.ports import LeaseLost, Progress, TrialLog
 from optimizer.strategies import find_strategy
@@ -110,7 +111,9 @@ def run_job(
             tuning.run(),
             environment,
         )
-        if not patience(lambda: keep_finished(store, log, lease, finished)):
+        if not patience(
+            lambda: keep_finished(store, log, lease, finished, report=report_html(finished))
+        ):
             patience(lambda: _require_done(store, job_id))
         return finished
     except JobCancelled:

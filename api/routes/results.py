@@ -20,7 +20,7 @@ from db.job_row import JobRow, JobState
 from db.tokens import Role
 from jobs.artifacts import OPTIONS
 from jobs.external import live_ranking
-from jobs.finished import finished_job, options_of
+from jobs.finished import finished_job, kept_report, options_of
 from jobs.lifecycle import is_external
 from jobs.report import report_html
 
@@ -86,14 +86,13 @@ def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> R
     """The trials of a finished job that no other beats in every metric of the objective."""
     result = _result(service, job)
     metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
-    trials = service.store.trials_numbered(job.id, result["pareto"])
     points = [
         ParetoPoint.model_construct(
-            number=trial.number,
-            metrics={name: trial.metrics[name] for name in metrics if name in trial.metrics},
-            configuration=dict(trial.configuration),
+            number=number,
+            metrics={name: measured[name] for name in metrics if name in measured},
+            configuration=configuration,
         )
-        for trial in trials
+        for number, configuration, measured in service.store.points(job.id, result["pareto"])
     ]
     return rendered(ParetoFront.model_construct(metrics=metrics, points=points), response)
 
@@ -102,7 +101,9 @@ def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
     _require_done(job)
-    html = report_html(finished_job(service.engine, job.id, outlines=True))
+    html = kept_report(service.engine, job.id)
+    if html is None:
+        html = report_html(finished_job(service.engine, job.id, outlines=True))
     return HTMLResponse(html, headers=dict(response.headers))
 
 

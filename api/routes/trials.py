@@ -65,7 +65,7 @@ def list_trials(
     response.headers["Vary"] = "Accept, Authorization"
     if kind == _JSON:
         most = min(limit or 100, 1000)
-        trials = service.store.trials(job.id, after=after or 0, limit=most)
+        trials = service.store.shown_trials(job.id, after=after or 0, limit=most)
         following = trials[-1].number if len(trials) == most else None
         page = TrialPage.model_construct(
             trials=[TrialPublic.of(trial) for trial in trials], next=following
