@@ -7,8 +7,8 @@ from crash_bench import NAME, SPACE, RecordedBench
 from crash_job import CrashedJob
 from service_desk import ServiceDesk
 
-KILLS = 4
-TRIALS = 40
+KILLS = 3
+TRIALS = 30
 
 
 def test_no_trial_is_lost_or_measured_twice(database_url: str, tmp_path: Path):
