@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from sampler.errors import InputError
+from sampler.settings import from_environment
 
 
 class ServiceSettings(BaseSettings):
@@ -38,9 +38,4 @@ def load_service_settings() -> ServiceSettings:
     Raises:
         InputError: A variable does not hold what it should.
     """
-    try:
-        return ServiceSettings()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = f"ROCKTUNE_{first['loc'][0]}".upper()
-        raise InputError(name, f"{first['msg']}, not {first['input']!r}") from None
+    return from_environment(ServiceSettings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from platformdirs import user_cache_path
 from pydantic import Field, ValidationError
@@ -36,8 +37,20 @@ def load_settings() -> Settings:
     Raises:
         InputError: A variable does not hold what it should.
     """
+    return from_environment(Settings)
+
+
+S = TypeVar("S", bound=BaseSettings)
+
+
+def from_environment(kind: type[S]) -> S:
+    """Settings of a kind, read from variables that begin with ``ROCKTUNE_``.
+
+    Raises:
+        InputError: A variable does not hold what it should.
+    """
     try:
-        return Settings()
+        return kind()
     except ValidationError as error:
         first = error.errors()[0]
         name = f"ROCKTUNE_{first['loc'][0]}".upper()
