@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 
@@ -17,6 +17,18 @@ _SHARED: list[Any] = [
 _LIBRARIES = ("uvicorn", "uvicorn.error", "dbos", "alembic")
 
 
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what standard error is now, not to what it was when logs were configured."""
+
+    @property
+    def stream(self) -> TextIO:
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, _: TextIO) -> None:
+        pass
+
+
 def configure_logs(level: str = "info") -> None:
     """Sends all that is logged, ours and the libraries', to standard error in one form.
 
@@ -27,7 +39,6 @@ def configure_logs(level: str = "info") -> None:
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
     )
     last: Any = (
         structlog.dev.ConsoleRenderer()
@@ -42,7 +53,7 @@ def configure_logs(level: str = "info") -> None:
             last,
         ],
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -169,7 +169,7 @@ def at_work(scene: Scene, **settings: Any) -> Iterator[Worker]:
         scene.hold.unlink(missing_ok=True)
         thread.join(30)
         assert not thread.is_alive(), "the worker does not end"
-        assert failures == []
+        assert failures == [], failures
 
 
 @pytest.fixture
