@@ -12,7 +12,6 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.address import FIELD, address, place, without_secrets
-from db.idle_connections import replace_dropped_connections
 from db.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.errors import InputError
 
@@ -71,16 +70,16 @@ def _open_server(url: URL) -> Engine:
         settings["application_name"] = "rocktune"
     if "options" not in url.query:
         settings["options"] = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
-    engine = create_engine(
+    return create_engine(
         url,
         connect_args=settings,
         json_deserializer=from_json,
+        # A controller lives for days: connections that a restarted server dropped are replaced.
+        pool_pre_ping=True,
         pool_size=_POOL,
         max_overflow=_POOL,
         pool_timeout=10,
     )
-    replace_dropped_connections(engine)
-    return engine
 
 
 def _prove(engine: Engine) -> None:
