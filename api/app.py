@@ -23,7 +23,7 @@ from api.measures import time_statements
 from api.middleware import Around, rate_limit
 from api.problems import Problem
 from api.routes import catalogue, events, health, jobs, results, trials
-from api.security import tokens_ever_made
+from api.security import TokensEverMade
 from db.job_store import Store
 from jobs.external import ExternalJobs
 from jobs.registry import registered_workloads
@@ -76,7 +76,7 @@ def make_app(
         workloads=registered_workloads(settings.workloads_dir),
         installed=installed,
         loopback=loopback,
-        needs_token=(lambda: False) if trusted else tokens_ever_made(engine),
+        needs_token=(lambda: False) if trusted else TokensEverMade(engine),
         stopping=stopping,
     )
     time_statements(engine)

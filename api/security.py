@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Engine
 
 from api.problems import ProblemError
 from db.tokens import Role, any_token, find_token
@@ -81,15 +81,10 @@ def requires(role: Role) -> Any:
 class TokensEverMade:
     """Remembers that a token was made: from then on the question need not be asked again."""
 
-    def __init__(self, ask: Callable[[], bool]) -> None:
-        self._ask, self._made = ask, False
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._made = engine, False
 
     def __call__(self) -> bool:
         """Whether a token was ever made."""
-        self._made = self._made or self._ask()
+        self._made = self._made or any_token(self._engine)
         return self._made
-
-
-def tokens_ever_made(engine: Any) -> TokensEverMade:
-    """For a database."""
-    return TokensEverMade(lambda: any_token(engine))

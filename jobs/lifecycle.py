@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Engine
 
 from db.job_queue import queue_again, state_of
-from db.job_row import ENDED, JobRow, JobState
+from db.job_row import JobRow, JobState
 from db.job_store import Store
 
 WAITS = "waits for its turn on the bench host"
@@ -70,8 +70,3 @@ def delete(engine: Engine, job_id: int) -> None:
     """
     if not Store(engine).delete_job(job_id):
         raise WrongState(f"job {job_id} has not ended; cancel it first")
-
-
-def has_ended(row: JobRow) -> bool:
-    """Whether nothing more happens to the job by itself."""
-    return row.state in ENDED
