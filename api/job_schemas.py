@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.whole import Whole
 from db.job_list import ListedJob
@@ -48,10 +48,26 @@ class JobChange(BaseModel):
     )
     scale: Whole | None = Field(default=None, description="Divisor of byte-sized options.")
     seed: Whole = Field(default=1, description="Everything random comes from it.")
+    samples: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Drawn and ranked before the search; half of what is explored by default.",
+    )
     top: Whole | None = Field(default=None, ge=1, le=1000)
+    over: list[Annotated[str, StringConstraints(max_length=200)]] | None = Field(
+        default=None, max_length=500, description="Search these parameters, not the top ones."
+    )
     generations: Whole | None = Field(default=None, ge=1, le=1_000_000)
     fitness: float | None = Field(default=None, allow_inf_nan=False)
     stop_early: bool | None = None
+    cutoff: float | None = Field(
+        default=None,
+        ge=0,
+        le=1e6,
+        allow_inf_nan=False,
+        description="Cut runs off at this many times the baseline's time; 4 by default, 0: never.",
+    )
     priority: Whole = Field(
         default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
     )

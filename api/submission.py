@@ -33,7 +33,7 @@ from sampler.space_file import space_text
 
 _MOST_DEPTH = 8
 _MOST_ROWS = 500
-_SEARCH = ("top", "generations", "fitness", "stop_early")
+_SEARCH = ("samples", "top", "over", "generations", "fitness", "stop_early", "cutoff")
 # For a workload that is missing or wrong, so that the rest is checked all the same.
 _STAND_IN: Mapping[str, Any] = {"name": "none", "external": True}
 Registry = Mapping[str, Mapping[str, Any]]
@@ -83,7 +83,7 @@ def specification_from(
     if given.get("baseline") is not None and given.get("baseline_options") is not None:
         found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
     search = {name: given[name] for name in _SEARCH if given.get(name) is not None}
-    parts["search"] = SearchSettings(**{**parts["search"], **search})
+    parts["search"] = SearchSettings.of({**parts["search"], **search})
     known = parts["workload"] is not _STAND_IN
     if known and parts["workload"].get("external") and parts["minutes"] is not None:
         found.append(InputError("minutes", "your own runner keeps its time; give trials"))

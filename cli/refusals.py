@@ -17,7 +17,18 @@ _NO_SUCH_PATH = "Not Found"
 _NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
 _OPTIONS = {
     *("workload", "space", "objective", "strategy", "baseline", "trials", "minutes", "memory"),
-    *("scale", "seed", "top", "generations", "fitness", "stop_early", "priority"),
+    *(
+        "scale",
+        "seed",
+        "samples",
+        "top",
+        "over",
+        "generations",
+        "fitness",
+        "stop_early",
+        "cutoff",
+        "priority",
+    ),
     *("state", "limit", "metric"),
 }
 

@@ -53,9 +53,15 @@ def submit(
         int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
+    samples: Annotated[
+        int | None, typer.Option(help="Draws that are ranked before the search; else half.", min=1)
+    ] = None,
     top: Annotated[
         int, typer.Option(help="Search over so many of the most important parameters.", min=1)
     ] = 5,
+    over: Annotated[
+        str | None, typer.Option(help="Search these parameters instead, as NAME,NAME.")
+    ] = None,
     stop_early: Annotated[
         bool, typer.Option("--stop-early", help="Stop searching once it no longer improves.")
     ] = False,
@@ -65,6 +71,10 @@ def submit(
     fitness: Annotated[
         float | None, typer.Option(help="Stop the genetic search once this is reached.")
     ] = None,
+    cutoff: Annotated[
+        float,
+        typer.Option(help="Cut runs off at so many times the baseline's time; 0: never.", min=0),
+    ] = 4.0,
     priority: Annotated[int, typer.Option(help="Of queued jobs the highest goes first.")] = 0,
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
     as_json: Annotated[
@@ -77,6 +87,7 @@ def submit(
     Exit status: 0 the service has it, 2 bad input, 1 the service failed or
     cannot be reached; with --watch that of `rocktune show`.
     """
+    from cli.name_list import names_of
     from cli.request import request_body
     from cli.where import opened, require_service
 
@@ -92,10 +103,13 @@ def submit(
         memory=memory,
         scale=scale,
         seed=seed,
+        samples=samples,
         top=top,
+        over=names_of(over) or None,
         stop_early=stop_early,
         generations=generations,
         fitness=fitness,
+        cutoff=cutoff,
         priority=priority,
     )
     with opened(url, None) as remote:

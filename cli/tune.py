@@ -53,9 +53,15 @@ def tune(
         int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
+    samples: Annotated[
+        int | None, typer.Option(help="Draws that are ranked before the search; else half.", min=1)
+    ] = None,
     top: Annotated[
         int, typer.Option(help="Search over so many of the most important parameters.", min=1)
     ] = 5,
+    over: Annotated[
+        str | None, typer.Option(help="Search these parameters instead, as NAME,NAME.")
+    ] = None,
     stop_early: Annotated[
         bool, typer.Option("--stop-early", help="Stop searching once it no longer improves.")
     ] = False,
@@ -65,6 +71,10 @@ def tune(
     fitness: Annotated[
         float | None, typer.Option(help="Stop the genetic search once this is reached.")
     ] = None,
+    cutoff: Annotated[
+        float,
+        typer.Option(help="Cut runs off at so many times the baseline's time; 0: never.", min=0),
+    ] = 4.0,
     db: Db = None,
     out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
@@ -81,6 +91,7 @@ def tune(
     Exit status: 0 better options were found, 3 nothing better was found, 2 bad input,
     130 interrupted (go on with --resume).
     """
+    from cli.name_list import names_of
     from db.engine import make_engine
     from db.migrate import upgrade
     from jobs.artifacts import require_folder
@@ -100,7 +111,13 @@ def tune(
         scale=scale,
         seed=seed,
         search=SearchSettings(
-            top=top, generations=generations, fitness=fitness, stop_early=stop_early
+            samples=samples,
+            top=top,
+            over=tuple(names_of(over)),
+            generations=generations,
+            fitness=fitness,
+            stop_early=stop_early,
+            cutoff=cutoff,
         ),
     )
     require_folder(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jobs.specification import Specification
@@ -67,6 +68,9 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         space, baseline_file = _at_baseline(space, specification, library, workload)
     with noting(found):
         _require_scale(workload, space)
+    search = SearchSettings.of(specification.search)
+    with noting(found):
+        _require_searchable(search.over, space)
     memory: int | None = None
     too_small: list[str] = []
     with noting(found):
@@ -80,7 +84,7 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         strategy=specification.strategy,
         memory=memory,
         seed=specification.seed,
-        search=SearchSettings(**specification.search),
+        search=search,
     )
     plan = BenchPlan(workload, space, library, baseline_file)
     return Frame(problem, plan, (*unknown, *too_small, *_factor_warnings(space)))
@@ -169,6 +173,15 @@ def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[
     if space.memory_budget:
         raise InputError(f"workload ({workload.name})", f"{text}; raise num or lower the budget")
     return [f"the workload {workload.name} {text}"]
+
+
+def _require_searchable(names: Sequence[str], space: Space) -> None:
+    """Refuses to search what is not in the space, or is a fact of the user's load."""
+    for name in names:
+        if name not in space.by_name:
+            raise InputError("--over", f"the space {space.name} has no parameter {name!r}")
+        if name in space.unsearched:
+            raise InputError("--over", f"{name} is left to the users of the space {space.name}")
 
 
 def _require_scale(workload: Workload, space: Space) -> None:

@@ -58,8 +58,15 @@ class Specification:
         return asdict(self)
 
     def digest(self) -> str:
-        """The same for the same specification, whoever wrote it down."""
-        text = json.dumps(self.document(), sort_keys=True, separators=(",", ":"))
+        """The same for the same specification, whoever wrote it down.
+
+        What is left at its default does not count, so that a setting that a later version adds
+        does not part a job from those who come back to it.
+        """
+        usual = SearchSettings().document()
+        search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
+        asked = {k: v for k, v in self.document().items() if v is not None} | {"search": search}
+        text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -182,6 +189,10 @@ def specification_of(
         found.append(InputError("--scale", problem))
     if not 0 <= seed < 2**31:
         found.append(InputError("--seed", f"{seed} is not between 0 and 2147483647"))
+    search = search or SearchSettings()
+    if search.cutoff and not 1 <= search.cutoff < 1e6:
+        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
+        found.append(InputError("--cutoff", problem))
     with noting(found):
         find_strategy(strategy)
     with noting(found):
@@ -207,7 +218,7 @@ def specification_of(
         memory=memory,
         scale=scale,
         seed=seed,
-        search=asdict(search or SearchSettings()),
+        search=search.document(),
     )
 
 

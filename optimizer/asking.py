@@ -72,7 +72,7 @@ def ask(
         asked.append(anew)
     why, complete = "as many as were asked for", False
     while len(asked) < count:
-        if _must_be_told_first(plan, strategy, history):
+        if _must_be_told_first(problem, plan, strategy, history):
             why = _waits(history)
             break
         proposed = next_trial(problem, plan, strategy, history)
@@ -89,9 +89,11 @@ def ask(
     return Asked(tuple(asked), why, complete)
 
 
-def _must_be_told_first(plan: Plan, strategy: Strategy, history: History) -> bool:
+def _must_be_told_first(
+    problem: Problem, plan: Plan, strategy: Strategy, history: History
+) -> bool:
     """Whether the next step is to learn from draws of which some are out."""
-    samples = strategy.samples(plan.explore)
+    samples = strategy.samples(problem, plan.explore)
     if samples >= plan.explore or sampled(history) < samples:
         return False
     return any(trial.phase is Phase.SAMPLE for trial in history.unfinished())

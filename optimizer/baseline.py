@@ -18,6 +18,7 @@ from optimizer.trial import Trial
 
 CLOCKS = ("time", "rate", "load_time")
 _LEAST_RUNS = 5  # below, a trend cannot be told from noise
+_MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
 _ALPHA = 0.05
 _PERMUTATIONS = 999
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -141,8 +142,9 @@ def _drift_p(values: NDArray[np.float64]) -> float | None:
 
 
 def _smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Local linear fit through half of the runs, robust against single outliers."""
-    share = max(0.5, _LEAST_RUNS / len(values))
+    """Local linear fit through half of the runs, at most 15, robust against single outliers."""
+    window = max(_LEAST_RUNS, min(len(values) / 2, _MOST_SMOOTHED))
+    share = window / len(values)
     fitted = lowess(values, seconds, frac=min(share, 1.0), it=2, return_sorted=False)
     # A fit that leaves the measured range has been carried away by an end point.
     return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())

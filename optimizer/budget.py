@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 LEAST_TRIALS = 12
+# A shared machine changes its speed within minutes: a longer gap would not see it.
+_MOST_BETWEEN_BASELINES = 25
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def divide(trials: int) -> Plan:
     first = 2 if trials < 24 else 3
     select = (candidates + 1) * rounds if candidates > 1 else 0
     free = trials - first - select - 2 * pairs
-    repeat_every = max(10, trials // 10)
+    repeat_every = min(max(10, trials // 10), _MOST_BETWEEN_BASELINES)
     return Plan(trials, first, repeat_every, free, candidates, rounds, pairs)
 
 

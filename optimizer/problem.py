@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from optimizer.objective import Objective
 from sampler.latent import Point, decode
@@ -17,16 +19,33 @@ class SearchSettings:
     """How the search behaves.
 
     Attributes:
+        samples: How many configurations are drawn and ranked before the search; None: half of
+            all that are explored.
         top: Over how many of the most important parameters the genetic algorithm searches.
+        over: The parameters that it searches instead, by name; empty: the most important ones.
         generations: It stops after so many; None: only the budget ends it.
         fitness: It stops when this is reached; None: never.
         stop_early: It stops after three generations without a new best.
+        cutoff: A new configuration is cut off when it takes this many times the baseline's time;
+            0: never. At 4 and more it cannot win: its TIME term alone is below -3000.
     """
 
+    samples: int | None = None
     top: int = 5
+    over: tuple[str, ...] = ()
     generations: int | None = None
     fitness: float | None = None
     stop_early: bool = False
+    cutoff: float = 4.0
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> SearchSettings:
+        """The settings that a stored specification holds; what an older one lacks is unset."""
+        return cls(**{**document, "over": tuple(document.get("over", ()))})
+
+    def document(self) -> dict[str, Any]:
+        """The settings as JSON holds them."""
+        return asdict(self) | {"over": list(self.over)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ class Strategy(Protocol):
     special care.
     """
 
-    def samples(self, explore: int) -> int:
+    def samples(self, problem: Problem, explore: int) -> int:
         """How many of ``explore`` new configurations are drawn before the search begins."""
         ...
 

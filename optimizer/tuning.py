@@ -19,9 +19,6 @@ from optimizer.steps import BASELINE_TRIAL, next_trial, winner_of
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
 
-# A trial is cut off when it takes this many times the baseline's time: such a one cannot win,
-# since its TIME term alone is then below -3000.
-CUTOFF_MULTIPLE = 4.0
 _TICK_SECONDS = 0.25
 # A controller may be killed many times in one trial; a host that loses it so often is broken.
 _MOST_ATTEMPTS = 50
@@ -121,7 +118,7 @@ class Tuning:
 
     def _ready_to_rank(self) -> bool:
         """Whether all draws of a strategy that also searches are in."""
-        samples = self._strategy.samples(self._plan().explore)
+        samples = self._strategy.samples(self._problem, self._plan().explore)
         drawn = self._history.numbers(Purpose.CANDIDATE, Phase.SAMPLE)
         return self._phase is Phase.SAMPLE and 0 < samples <= len(drawn) < self._plan().explore
 
@@ -177,7 +174,8 @@ class Tuning:
 
     def _cutoff(self, trial: Trial) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""
-        if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None:
+        multiple = self._problem.search.cutoff
+        if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None or not multiple:
             return None
         level = self._scores.baseline.metrics
         wall = level.get("wall_seconds")
@@ -185,7 +183,7 @@ class Tuning:
             return None
         # What the process spends beside the load and its settling: start, sleeps, statistics.
         beside = max(0.0, wall - level["time"])
-        return beside + CUTOFF_MULTIPLE * level["time"] + 1.0
+        return beside + multiple * level["time"] + 1.0
 
 
 def plan_of(budget: Budget, history: History) -> Plan:

@@ -20,7 +20,7 @@ class Drawn:
 
     design: Design
 
-    def samples(self, explore: int) -> int:
+    def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
         """All of them."""
         return explore
 

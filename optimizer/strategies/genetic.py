@@ -50,15 +50,17 @@ class Genetic:
 
     sample_share: float = 0.5
 
-    def samples(self, explore: int) -> int:
-        """Half of them."""
-        return max(1, round(explore * self.sample_share))
+    def samples(self, problem: Problem, explore: int) -> int:
+        """As many as are asked for, or half of them."""
+        asked = problem.search.samples
+        half = max(1, round(explore * self.sample_share))
+        return half if asked is None else min(asked, explore)
 
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int
     ) -> Proposal | None:
         """A draw, then a chromosome; see ``Strategy.propose``."""
-        samples = self.samples(explore)
+        samples = self.samples(problem, explore)
         if sampled(history) < samples:
             index = sampled(history)
             return propose_draw(problem, history, "random", index, number=number, n=samples)
@@ -76,8 +78,11 @@ def searched_parameters(problem: Problem, history: History) -> tuple[str, ...]:
     """The k most important parameters, less those that are never searched (the paper's thread).
 
     As they were known when the search began: trials that are given while it goes on do not move
-    the search to other parameters, of which its survivors know nothing.
+    the search to other parameters, of which its survivors know nothing. A user who named the
+    parameters gets just those.
     """
+    if problem.search.over:
+        return problem.search.over
     searched = history.numbers(Purpose.CANDIDATE, Phase.SEARCH)
     ranking = ranking_of(problem, history, before=searched[0] if searched else None)
     top = ranking.order[: problem.search.top]

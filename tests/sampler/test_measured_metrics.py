@@ -156,13 +156,17 @@ SMALL = {"write_buffer_size": 8 * 2**20}
 def test_compression_lowers_write_amplification_though_the_printed_figure_says_otherwise(
     measure: Measure,
 ):
+    # Flushes alone: how many compactions there are depends on how busy the machine is.
+    names = ("file_num_compaction_trigger", "slowdown_writes_trigger", "stop_writes_trigger")
+    flat = {f"level0_{name}": 1_000 for name in names} | {"max_bytes_for_level_base": 2**40}
     waf = {
         codec: measure(
-            {**SMALL, "compression_type": codec}, num=10_000, settle="flush"
+            {**SMALL, **flat, "compression_type": codec}, num=10_000, settle="flush"
         ).outcome.metrics["waf"]
         for codec in ("none", "snappy")
     }
-    assert waf["snappy"] < waf["none"] * 0.8
+    assert 0.99 < waf["none"] < 1.1
+    assert waf["snappy"] < 0.65
 
 
 def reads(kept: Kept) -> int:

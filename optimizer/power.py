@@ -1,0 +1,76 @@
+"""How small a change a proof can see: the power of the paired t test, before and after its runs.
+
+Runs come in pairs, baseline and winner beside each other. With a spread s of single runs, the
+logarithm of a pair's ratio scatters by about s * sqrt(2), and the test is the one-sided paired t
+test of ``optimizer.confirmation``. J. Cohen, Statistical Power Analysis (1988), section 2.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy import optimize, stats
+
+from optimizer.confirmation import ALPHA, LEAST_PAIRS
+
+POWER = 0.8
+MOST_PAIRS = 10_000
+
+
+def smallest_change(spread: float, pairs: int, *, power: float = POWER) -> float:
+    """The smallest relative change that so many pairs show with the given probability.
+
+    Args:
+        spread: Standard deviation of single runs over their mean; 0.05 is 5%.
+        pairs: At least 2.
+        power: Probability that a change of this size passes the test.
+
+    Returns:
+        A ratio less 1, such as 0.08 for 8%; 0 without noise.
+
+    Raises:
+        ValueError: A negative spread, fewer than 2 pairs, or a power not within (ALPHA, 1).
+    """
+    if spread < 0 or pairs < 2 or not ALPHA < power < 1:
+        raise ValueError(f"spread {spread}, pairs {pairs}, power {power}")
+    return math.expm1(_effect(pairs, power) * spread * math.sqrt(2))
+
+
+def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
+    """The fewest pairs that show a relative change with the given probability.
+
+    Args:
+        change: Such as 0.05 for 5%, above 0.
+        spread: As above.
+        power: As above.
+
+    Returns:
+        At least ``LEAST_PAIRS``, at most ``MOST_PAIRS``: more would be needed, but nobody waits
+        for them.
+
+    Raises:
+        ValueError: A change that is not above 0, or as above.
+    """
+    if change <= 0:
+        raise ValueError(f"a change must be above 0, not {change}")
+    few, many = LEAST_PAIRS, MOST_PAIRS
+    while few < many:
+        middle = (few + many) // 2
+        if smallest_change(spread, middle, power=power) <= change:
+            many = middle
+        else:
+            few = middle + 1
+    return few
+
+
+def _effect(pairs: int, power: float) -> float:
+    """Mean over standard deviation of the pairs' differences that is seen with this power."""
+    freedom = pairs - 1
+    critical = float(stats.t.isf(ALPHA, freedom))
+
+    def missing(effect: float) -> float:
+        return float(stats.nct.sf(critical, freedom, effect * math.sqrt(pairs))) - power
+
+    # Beyond this even two pairs see anything.
+    most = (critical + 40) / math.sqrt(pairs) * 4
+    return float(optimize.brentq(missing, 0.0, most, xtol=1e-10))
