@@ -23,7 +23,8 @@ tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
 test: $(DEV) db_bench postgresql curl ## runs all tests with coverage, or those that ARGS names without
-	pg_virtualenv -t -o fsync=off .venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--cov)
+	pg_virtualenv -t -o fsync=off .venv/bin/python -m pytest \
+		$(if $(ARGS),$(ARGS),--cov --numprocesses 2 --dist loadfile)
 
 prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
 	PYTHONPATH=.:tests pg_virtualenv -t -o fsync=off .venv/bin/python \

@@ -1,12 +1,12 @@
 """How fast and in how much memory one job's trials are exported.
 
-Run with ``python -m benchmarks.export_trials [TRIALS...] [--db URL] [--format csv]`` (1000 100000
-by default, on a new SQLite file). The database that ``--db`` names keeps the jobs: name one to
-throw away. Trials are drawn from the default space and have the counters of a recorded run; beyond
-the first thousands they repeat under new numbers. For every number of trials: rows a second, from
-asking for the first byte to having the last; the processor time of this process for a row, which
-other programs disturb less; and by how many MiB its peak of resident memory grew. A peak never
-falls, so name small jobs first.
+Run with ``python -m benchmarks.export_trials [TRIALS...] [--db URL] [--format csv] [--running]``
+(1000 100000 by default, on a new SQLite file; ``--running``: of jobs that are not done yet). The
+database that ``--db`` names keeps the jobs: name one to throw away. Trials are drawn from the
+default space and have the counters of a recorded run; beyond the first thousands they repeat under
+new numbers. For every number of trials: rows a second, from asking for the first byte to having
+the last; the processor time of this process for a row, which other programs disturb less; and by
+how many MiB its peak of resident memory grew. A peak never falls, so name small jobs first.
 """
 
 import argparse
@@ -25,10 +25,15 @@ from typing import Any
 from sqlalchemy import Engine, Integer, insert, literal, select
 
 from db.engine import make_engine
+from db.job_row import JobState
 from db.job_store import Store
+from db.lease import acquire
 from db.migrate import upgrade
+from db.process import this_process
 from db.tables import trial
 from db.transactions import writing
+from db.trial_export import KEPT_NAMES, TrialNames
+from db.trial_log import StoredTrialLog
 from db.trial_rows import proposal
 from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trial import Phase, Purpose, Trial
@@ -113,17 +118,17 @@ def measured_trial(space: Space, number: int, counters: dict[str, int]) -> Trial
     )
 
 
-def make_job(address: str, trials: int) -> int:
-    """Writes a job of so many trials, in one transaction; returns its number."""
+def make_job(address: str, trials: int, done: bool) -> int:
+    """Writes a job of so many trials, done or still running; returns its number."""
     engine = make_engine(address)
     try:
         upgrade(engine)
-        return _written(engine, trials)
+        return _written(engine, trials, done)
     finally:
         engine.dispose()
 
 
-def _written(engine: Engine, trials: int) -> int:
+def _written(engine: Engine, trials: int, done: bool) -> int:
     space = load_space("default")
     counters = dict(parse_output(_RECORDED.read_text(encoding="utf-8")).tickers)
     job_id = Store(engine).create_job({"workload": "load"}, "digest")
@@ -142,6 +147,11 @@ def _written(engine: Engine, trials: int) -> int:
                 .where(trial.c.job_id == job_id, trial.c.number <= min(made, trials - written))
             )  # fmt: skip
             connection.execute(insert(trial).from_select(["number", *names], again))
+    if done:
+        lease = acquire(engine, job_id, this_process())
+        names_of_all = TrialNames.of(measured_trial(space, n + 1, counters) for n in range(made))
+        StoredTrialLog(engine, lease).remember(KEPT_NAMES, names_of_all.document())
+        Store(engine).set_state(job_id, JobState.DONE)
     return job_id
 
 
@@ -165,12 +175,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("trials", nargs="*", type=int, default=TRIALS)
     parser.add_argument("--db", help="a database; by default a new SQLite file")
     parser.add_argument("--format", choices=FORMATS, default="csv")
+    parser.add_argument("--running", action="store_true", help="jobs that are not done yet")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="rocktune-export-") as folder:
         address = given.db or str(Path(folder) / "rocktune.db")
         # In a process of its own: what it takes would hide what the exports take.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
-            jobs = {trials: other.submit(make_job, address, trials).result()
+            jobs = {trials: other.submit(make_job, address, trials, not given.running).result()
                     for trials in given.trials}  # fmt: skip
         engine = make_engine(address)
         try:

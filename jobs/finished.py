@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from db.job_row import JobState
 from db.job_store import Store
 from db.lease import Lease
+from db.trial_export import KEPT_NAMES, TrialNames
 from jobs.export import describe, export_options
 from jobs.specification import Specification
 from optimizer.ports import TrialLog
@@ -77,6 +78,7 @@ def keep_finished(
     """
     fitness = {str(number): value for number, value in finished.fitness.items()}
     log.remember(_OUTPUT, {"options": finished.options, "fitness": fitness})
+    log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
     log.remember(_REPORT, {"html": report})
     store.save_result(lease.job_id, finished.result, lease=lease)
     return store.set_state(

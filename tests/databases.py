@@ -27,7 +27,9 @@ _server = {
     "user": os.environ.get("PGUSER"),
     "password": os.environ.get("PGPASSWORD"),
 }
-rocktune_server = factories.postgresql_noproc(**_server, dbname="rocktune_test")
+# One for each process that runs tests beside others.
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+rocktune_server = factories.postgresql_noproc(**_server, dbname=f"rocktune_test{_worker}")
 
 
 def _migrate(url: str) -> None:

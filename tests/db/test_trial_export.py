@@ -16,9 +16,13 @@ from sqlalchemy.exc import DBAPIError
 
 import db.trial_export
 from db.engine import make_engine
+from db.job_row import JobState
 from db.job_store import Store
+from db.lease import acquire
+from db.process import this_process
 from db.tables import MAIN_METRICS
-from db.trial_export import COLUMNS, Page, TrialNames, exporting
+from db.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting
+from db.trial_log import StoredTrialLog
 from optimizer.trial import Trial
 
 
@@ -125,6 +129,24 @@ class TestNames:
         assert "new" not in names.metrics
         with exporting(database, job_id) as export:
             assert "new" in export.names().metrics
+
+    def test_of_a_job_that_is_done_are_kept_with_it(self, database: Engine):
+        job_id = job_of(database, map(plain_trial, range(1, 5)))
+        kept = TrialNames(("sa", "kept"), ("size",))
+        store = Store(database)
+        lease = acquire(database, job_id, this_process())
+        StoredTrialLog(database, lease).remember(KEPT_NAMES, kept.document())
+        for state, known in [(JobState.RUNNING, False), (JobState.DONE, True),
+                             (JobState.QUEUED, False)]:  # fmt: skip
+            store.set_state(job_id, state)
+            with exporting(database, job_id) as export:
+                assert (export.names() == kept) == known
+                assert numbers(export.pages()) == [[1, 2, 3], [4]]
+
+    @given(any_trials)
+    def test_to_keep_are_those_that_reading_all_would_find(self, given: list[Trial]):
+        in_order = sorted(given, key=lambda trial: trial.number)
+        assert TrialNames.of(in_order) == names_of(in_order)
 
 
 class TestItsConnection:

@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from db.job_row import JobState
 from db.job_store import Store
 from db.lease import LeaseHeld, acquire, release
+from db.trial_export import KEPT_NAMES, TrialNames
 from jobs import finished as finished_room
 from jobs import lease_keeper
 from jobs.artifacts import write_artifacts
@@ -78,6 +79,9 @@ class TestAWholeJob:
         assert job.watcher.phases == [Phase.BASELINE, Phase.SAMPLE, Phase.CONFIRM]
         assert finished.result["best"]["configuration"]["codec"] == "fast"
         assert list(job.settings.bench_dir.iterdir()) == []
+        names = TrialNames.of(finished.trials)
+        assert set(names.parameters) == set(finished.trials[0].configuration)
+        assert job.store.recall(job.id, KEPT_NAMES) == names.document()
         assert left_running(str(job.settings.bench_dir)) == []
 
     def test_can_be_had_again_without_measuring(self, job: Job):
