@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from cli import (
+    archive,
     bench,
     catalogue,
     database,
@@ -56,6 +57,8 @@ token_app.command("revoke")(service.revoke)
 app.add_typer(token_app, name="token")
 db_app = typer.Typer(no_args_is_help=True, help="The database that trials are kept in.")
 db_app.command("upgrade")(database.upgrade)
+db_app.command("archive", epilog=archive.ARCHIVE_EXAMPLES)(archive.archive)
+db_app.command("restore", epilog=archive.RESTORE_EXAMPLES)(archive.restore)
 app.add_typer(db_app, name="db")
 
 

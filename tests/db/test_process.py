@@ -41,6 +41,7 @@ def test_a_number_that_is_free_is_dead():
         "somebody",
         "",
     ],
+    ids=["after a boot", "in a container", "no number", "a word", "nothing"],
 )
 def test_what_cannot_be_known_from_here_is_not_called_dead(name: str):
     assert not is_dead(name)

@@ -1,0 +1,75 @@
+"""`rocktune db archive` and `db restore`: a job with all its trials as one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.database_option import Db
+from cli.exits import Exit
+from sampler.errors import InputError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+ARCHIVE_EXAMPLES = """
+Examples:
+
+  rocktune db archive 12 job-12.jsonl.gz                 all that job 12 has measured
+
+  gzip -cd job-12.jsonl.gz | head -2                     the specification, and the first trial
+"""
+RESTORE_EXAMPLES = """
+Examples:
+
+  rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
+"""
+
+
+def archive(
+    job_id: Annotated[int, typer.Argument(metavar="ID", help="The job's number.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as job-12.jsonl.gz.")],
+    db: Db = None,
+) -> int:
+    """Writes a job with all its trials to one compressed file of JSON lines."""
+    from db.migrate import require_current
+    from jobs.archive import write_archive
+
+    with _opened(db) as engine:
+        require_current(engine)
+        try:
+            count = write_archive(engine, job_id, file)
+        except KeyError as error:
+            raise InputError("ID", str(error.args[0])) from None
+    typer.echo(f"job {job_id} with {count} trials is in {file}")
+    return Exit.DONE
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db archive` wrote.")],
+    db: Db = None,
+) -> int:
+    """Puts an archived job into a database, where `rocktune tune --resume` goes on with it."""
+    from db.migrate import upgrade
+    from jobs.archive import restore_archive
+
+    with _opened(db) as engine:
+        upgrade(engine)
+        job_id = restore_archive(engine, file)
+    typer.echo(f"{file} is job {job_id} there")
+    return Exit.DONE
+
+
+@contextmanager
+def _opened(db: str | None) -> Iterator[Engine]:
+    from db.engine import make_engine
+
+    engine = make_engine(db)
+    try:
+        yield engine
+    finally:
+        engine.dispose()

@@ -1,0 +1,53 @@
+"""A job put back with its trials, as an archive holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine, insert
+
+from db.job_row import JobState
+from db.tables import job, trial
+from db.transactions import writing
+from db.trial_rows import proposal
+from db.types import plain
+from optimizer.trial import Trial
+
+
+def restore_job(
+    engine: Engine,
+    specification: Mapping[str, Any],
+    digest: str,
+    environment: Mapping[str, Any] | None,
+    trials: Sequence[Trial],
+) -> int:
+    """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
+
+    It waits to be gone on with: no service takes it up by itself.
+
+    Raises:
+        ValueError: A number in it is not finite, or two trials share a number.
+    """
+    numbers = [each.number for each in trials]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("two trials share a number")
+    now = datetime.now(UTC)
+    new = insert(job).values(
+        created_at=now,
+        updated_at=now,
+        state=JobState.QUEUED,
+        why=f"restored with {len(trials)} trials",
+        specification=plain(specification, "specification"),
+        specification_digest=digest,
+        environment=None if environment is None else plain(environment, "environment"),
+        lease_epoch=0,
+    )
+    rows = [proposal(each) for each in trials]
+    with writing(engine) as connection:
+        job_id = int(connection.execute(new.returning(job.c.id)).scalar_one())
+        if rows:
+            about = {"job_id": job_id, "lease_epoch": 0}
+            connection.execute(insert(trial), [row | about for row in rows])
+    return job_id

@@ -1,0 +1,131 @@
+"""A job with all its trials as one compressed file: to keep, to publish, to go on with elsewhere.
+
+The file is gzip over JSON lines: first what was asked for and on which machine, then a trial a
+line with all that is known of it. Counters that are 0 are left out, for they are most of a row.
+The same trials give the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.job_store import Store
+from db.restored_job import restore_job
+from jobs.specification import Specification, specification_from_document
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.errors import InputError
+from sampler.outcome import TrialState
+
+SCHEMA = 1
+_MOMENTS = ("started_at", "finished_at")
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A job as a file holds it.
+
+    Attributes:
+        environment: The machine and RocksDB, once known.
+        trials: By number.
+    """
+
+    specification: Specification
+    environment: Mapping[str, Any] | None
+    trials: tuple[Trial, ...]
+
+
+def write_archive(engine: Engine, job_id: int, path: Path) -> int:
+    """Writes a job to a file, whole or not at all; returns how many trials it holds.
+
+    Raises:
+        KeyError: There is no such job.
+        InputError: The file cannot be written.
+    """
+    store = Store(engine)
+    row = store.job(job_id)
+    head = {
+        "rocktune_archive": SCHEMA,
+        "specification": row.specification,
+        "environment": row.environment,
+    }
+    trials = store.trials(job_id)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        # No name and no time in it: they would make equal contents differ.
+        with partial.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
+            for document in (head, *map(_document, trials)):
+                file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+        partial.replace(path)
+    except OSError as error:
+        raise InputError("FILE", f"cannot write {str(path)!r}: {error.strerror}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return len(trials)
+
+
+def read_archive(path: Path) -> Archive:
+    """Reads a file that ``write_archive`` wrote.
+
+    Raises:
+        InputError: It cannot be read, or is something else.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            head = json.loads(file.readline())
+            if not isinstance(head, dict) or head.get("rocktune_archive") != SCHEMA:
+                raise InputError("FILE", f"{str(path)!r} is no archive of schema {SCHEMA}")
+            specification = specification_from_document(head["specification"])
+            trials = tuple(_trial(json.loads(line)) for line in file)
+    except OSError as error:  # gzip's own errors too
+        why = error.strerror or str(error)
+        raise InputError("FILE", f"cannot read {str(path)!r}: {why}") from None
+    except (ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
+        raise InputError("FILE", f"{str(path)!r} is no whole archive: {error}") from None
+    return Archive(specification, head["environment"], trials)
+
+
+def restore_archive(engine: Engine, path: Path) -> int:
+    """Puts an archived job into a database; returns its number there.
+
+    Raises:
+        InputError: The file is not one, or the same job is in the database already.
+    """
+    archive = read_archive(path)
+    digest = archive.specification.digest()
+    there = Store(engine).newest_job_with(digest)
+    if there is not None:
+        raise InputError("FILE", f"holds the same job as job {there.id} of this database")
+    document = archive.specification.document()
+    return restore_job(engine, document, digest, archive.environment, archive.trials)
+
+
+def _document(trial: Trial) -> dict[str, Any]:
+    moments = {name: getattr(trial, name) for name in _MOMENTS}
+    return asdict(trial) | {
+        "counters": {name: count for name, count in trial.counters.items() if count},
+        **{name: moment and moment.isoformat() for name, moment in moments.items()},
+    }
+
+
+def _trial(document: dict[str, Any]) -> Trial:
+    moments = {name: document[name] for name in _MOMENTS}
+    return Trial(
+        **document
+        | {
+            "phase": Phase(document["phase"]),
+            "purpose": Purpose(document["purpose"]),
+            "state": TrialState(document["state"]),
+            "warnings": tuple(document["warnings"]),
+            **{name: text and datetime.fromisoformat(text) for name, text in moments.items()},
+        }
+    )

@@ -1,0 +1,149 @@
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from any_trials import any_trials, plain_trial
+from hypothesis import HealthCheck, given, settings
+from instant import Watcher, write_space, write_workload
+from sqlalchemy import Engine
+
+from db.engine import make_engine
+from db.job_store import Store
+from db.migrate import upgrade
+from db.restored_job import restore_job
+from jobs.archive import read_archive, restore_archive, write_archive
+from jobs.assembly import assemble
+from jobs.run_job import run_job
+from jobs.specification import Specification, specify
+from optimizer.trial import Trial
+from sampler.errors import InputError
+from sampler.settings import Settings
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Specification:
+    record = tmp_path / "measured"
+    record.touch()
+    return specify(
+        workload=str(write_workload(tmp_path, record=record)),
+        space=str(write_space(tmp_path)),
+        objective="waf",
+        strategy="random",
+        trials=12,
+    )
+
+
+def kept(engine: Engine, asked: Specification, trials: list[Trial]) -> int:
+    return restore_job(engine, asked.document(), asked.digest(), {"cpu": "one"}, trials)
+
+
+@given(any_trials)
+@settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_trial_comes_back_but_for_counters_of_zero(
+    database: Engine, tmp_path: Path, asked: Specification, given: list[Trial]
+):
+    job_id = kept(database, asked, given)
+    assert write_archive(database, job_id, tmp_path / "a.gz") == len(given)
+    archive = read_archive(tmp_path / "a.gz")
+    assert archive.specification.document() == asked.document()
+    assert archive.environment == {"cpu": "one"}
+    stored = Store(database).trials(job_id)
+    assert list(archive.trials) == [
+        replace(each, counters={name: n for name, n in each.counters.items() if n})
+        for each in stored
+    ]
+
+
+def test_the_same_trials_give_the_same_file(
+    database: Engine, tmp_path: Path, asked: Specification
+):
+    job_id = kept(database, asked, [plain_trial(1), plain_trial(2)])
+    for name in ("a.gz", "b.gz"):
+        write_archive(database, job_id, tmp_path / name)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert {path.name for path in tmp_path.glob("*.gz*")} == {"a.gz", "b.gz"}
+
+
+def test_a_restored_job_goes_on_where_it_stopped(
+    database: Engine, tmp_path: Path, asked: Specification, settings: Settings
+):
+    job_id = Store(database).create_job(asked.document(), asked.digest())
+    whole = run_job(
+        database, job_id, asked, assemble(asked, settings), settings, progress=Watcher()
+    )
+    write_archive(database, job_id, tmp_path / "whole.gz")
+    part = tmp_path / "part.gz"
+    with gzip.open(tmp_path / "whole.gz", "rt") as file:
+        part.write_bytes(gzip.compress("".join(file.readlines()[:8]).encode()))
+    elsewhere = make_engine(str(tmp_path / "other.db"))
+    try:
+        upgrade(elsewhere)
+        other = restore_archive(elsewhere, part)
+        found = Store(elsewhere).newest_job_with(asked.digest())
+        assert found is not None and found.id == other
+        again = run_job(
+            elsewhere, other, asked, assemble(asked, settings), settings, progress=Watcher()
+        )
+    finally:
+        elsewhere.dispose()
+    assert list(again.trials[:7]) == list(whole.trials[:7])
+    proposals = [[(t.number, t.digest, t.seed) for t in each.trials] for each in (again, whole)]
+    assert proposals[0] == proposals[1]
+
+
+def test_the_same_job_is_not_restored_twice(
+    database: Engine, tmp_path: Path, asked: Specification
+):
+    job_id = kept(database, asked, [plain_trial(1)])
+    write_archive(database, job_id, tmp_path / "a.gz")
+    with pytest.raises(InputError, match=f"the same job as job {job_id} of this database"):
+        restore_archive(database, tmp_path / "a.gz")
+
+
+def test_two_trials_of_one_number_are_refused_and_nothing_is_kept(
+    database: Engine, asked: Specification
+):
+    with pytest.raises(ValueError, match="share a number"):
+        kept(database, asked, [plain_trial(1), plain_trial(1)])
+    assert Store(database).newest_job_with(asked.digest()) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"plain",
+        b"",
+        gzip.compress(b""),
+        gzip.compress(b"[1]\n"),
+        gzip.compress(b'{"rocktune_archive": 99}\n'),
+        gzip.compress(b'{"rocktune_archive": 1}\n'),
+        gzip.compress(b"not json\n"),
+        gzip.compress(b"\xff\xfe\n"),
+        gzip.compress(b'{"rocktune_archive": 1, "specification": {}}\n')[:-12],
+    ],
+)
+def test_what_is_no_archive_is_refused_by_name(tmp_path: Path, content: bytes):
+    path = tmp_path / "odd.gz"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"odd\.gz"):
+        read_archive(path)
+
+
+def test_a_torn_line_is_refused(database: Engine, tmp_path: Path, asked: Specification):
+    job_id = kept(database, asked, [plain_trial(1), plain_trial(2)])
+    write_archive(database, job_id, tmp_path / "a.gz")
+    torn = gzip.decompress((tmp_path / "a.gz").read_bytes())[:-40]
+    (tmp_path / "a.gz").write_bytes(gzip.compress(torn))
+    with pytest.raises(InputError, match="no whole archive"):
+        read_archive(tmp_path / "a.gz")
+
+
+def test_what_cannot_be_written_is_refused(database: Engine, tmp_path: Path, asked: Specification):
+    job_id = kept(database, asked, [])
+    with pytest.raises(InputError, match="cannot write"):
+        write_archive(database, job_id, tmp_path / "nowhere" / "a.gz")
+    with pytest.raises(KeyError, match="there is no job 99"):
+        write_archive(database, 99, tmp_path / "a.gz")
