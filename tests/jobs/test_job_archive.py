@@ -124,6 +124,7 @@ def test_two_trials_of_one_number_are_refused_and_nothing_is_kept(
         gzip.compress(b"\xff\xfe\n"),
         gzip.compress(b'{"rocktune_archive": 1, "specification": {}}\n')[:-12],
     ],
+    ids=["plain", "empty", "nothing", "a list", "newer", "no job", "no JSON", "no text", "torn"],
 )
 def test_what_is_no_archive_is_refused_by_name(tmp_path: Path, content: bytes):
     path = tmp_path / "odd.gz"
