@@ -14,6 +14,8 @@ from db.job_row import JobRow, JobState
 
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
 BytesText = Annotated[str, Field(max_length=30)]
+DetectText = Annotated[str, Field(max_length=220)]
+Percent = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class JobChange(BaseModel):
@@ -67,6 +69,11 @@ class JobChange(BaseModel):
         le=1e6,
         allow_inf_nan=False,
         description="Cut runs off at this many times the baseline's time; 4 by default, 0: never.",
+    )
+    detect: DetectText | Percent | None = Field(
+        default=None,
+        description="Plan the proof to show such a change, as 5% or rate=5%, by the noise; "
+        "a number is in percent.",
     )
     priority: Whole = Field(
         default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."

@@ -17,6 +17,7 @@ from api.problems import FieldProblem, field_problems, shown
 from db.types import safe_text
 from jobs.frame import frame
 from jobs.specification import Specification, specification_of
+from optimizer.detect_text import parse_detect
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import (
     load_objective,
@@ -83,6 +84,10 @@ def specification_from(
     if given.get("baseline") is not None and given.get("baseline_options") is not None:
         found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
     search = {name: given[name] for name in _SEARCH if given.get(name) is not None}
+    if given.get("detect") is not None:
+        with noting(found):
+            change, metric = parse_detect(str(given["detect"]), field="detect")
+            search |= {"detect": change, "detect_metric": metric}
     parts["search"] = SearchSettings.of({**parts["search"], **search})
     known = parts["workload"] is not _STAND_IN
     if known and parts["workload"].get("external") and parts["minutes"] is not None:

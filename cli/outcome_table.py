@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from optimizer.detect_text import told
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 
@@ -41,6 +42,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
             soft_wrap=True,
         )
         console.print(_changes(result))
+    for line in _power(result):
+        console.print(line, highlight=False, soft_wrap=True)
     console.print(_noise(result), highlight=False)
     console.print(_ranking(result), highlight=False, soft_wrap=True)
 
@@ -76,6 +79,27 @@ def _table(result: Mapping[str, Any]) -> Table:
             f"{change['low']:+.1f}% to {change['high']:+.1f}%",
         )
     return table
+
+
+def _power(result: Mapping[str, Any]) -> list[str]:
+    """What the fresh pairs could have shown, and what was planned if a change was to be shown."""
+    power = result.get("power")  # a job of an earlier version has none
+    if power is None:
+        return []
+    smallest = power["smallest_change"]
+    terms = [row["name"] for row in result["job"]["objective"]["metric"]]
+    shown = ", ".join(f"{m.upper()} {_percent(smallest[m])}" for m in terms if m in smallest)
+    lines = [
+        f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
+        f"probability: {shown}; a fitness of {power['fitness']:.0f}."
+    ]
+    if power["planned"] is not None:
+        lines.append(f"Planned: {told(power['planned'])}.")
+    return lines
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
 
 
 def _noise(result: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ class TuningProgress:
     def phase(self, phase: Phase, why: str) -> None:
         """The job entered a phase."""
         self._bar.update(self._task, description=phase.value)
-        self._console.print(f"[bold]{phase.value}[/bold]: {why}", highlight=False)
+        self._console.print(f"[bold]{phase.value}[/bold]: {why}", highlight=False, soft_wrap=True)
 
     def trial_started(self, trial: Trial) -> None:
         """A trial begins: shown by the bar alone."""

@@ -27,6 +27,7 @@ _OPTIONS = {
         "fitness",
         "stop_early",
         "cutoff",
+        "detect",
         "priority",
     ),
     *("state", "limit", "metric"),

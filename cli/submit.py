@@ -75,6 +75,10 @@ def submit(
         float,
         typer.Option(help="Cut runs off at so many times the baseline's time; 0: never.", min=0),
     ] = 4.0,
+    detect: Annotated[
+        str | None,
+        typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
+    ] = None,
     priority: Annotated[int, typer.Option(help="Of queued jobs the highest goes first.")] = 0,
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
     as_json: Annotated[
@@ -110,6 +114,7 @@ def submit(
         generations=generations,
         fitness=fitness,
         cutoff=cutoff,
+        detect=detect,
         priority=priority,
     )
     with opened(url, None) as remote:

@@ -30,6 +30,8 @@ Examples:
 
   rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
 
+  rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
+
   rocktune tune --resume                          goes on where it was stopped
 """
 
@@ -75,6 +77,10 @@ def tune(
         float,
         typer.Option(help="Cut runs off at so many times the baseline's time; 0: never.", min=0),
     ] = 4.0,
+    detect: Annotated[
+        str | None,
+        typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
+    ] = None,
     db: Db = None,
     out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
@@ -96,9 +102,11 @@ def tune(
     from db.migrate import upgrade
     from jobs.artifacts import require_folder
     from jobs.specification import specify
+    from optimizer.detect_text import parse_detect
     from optimizer.problem import SearchSettings
     from sampler.byte_size import parse_bytes
 
+    change, metric = (None, None) if detect is None else parse_detect(detect)
     specification = specify(
         workload=workload,
         space=space,
@@ -118,6 +126,8 @@ def tune(
             fitness=fitness,
             stop_early=stop_early,
             cutoff=cutoff,
+            detect=change,
+            detect_metric=metric,
         ),
     )
     require_folder(out)

@@ -23,22 +23,17 @@ from optimizer.confirmation import declared_test
 from optimizer.history import History
 from optimizer.knowledge import ranking_of
 from optimizer.ranking_document import ranking_document
+from optimizer.sampling_document import why_sampling_ended
 from optimizer.standing import Scoreboard
 from optimizer.steps import winner_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import conclude
+from optimizer.tuning import conclude, reason
 from sampler.errors import InputError, noting, refuse_noted
 
 __all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
 
 _LIVE = (JobState.RUNNING,)
-_WHY = {
-    Phase.BASELINE: "measure the baseline, what every trial is compared with",
-    Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
-    Phase.SEARCH: "search the parameters that matter most",
-    Phase.CONFIRM: "measure the best few again, then prove the winner on fresh runs",
-}
 
 
 class ExternalJobs:
@@ -122,14 +117,18 @@ class ExternalJobs:
         problem, history = job.framed.problem, job.history
         first = next(t for t in history if t.phase is trial.phase and not t.given)
         if first.number == trial.number and trial.attempt == 1:
-            log.enter(trial.phase, _WHY[trial.phase])
+            why = reason(trial.phase, job.plan)
+            if trial.phase is Phase.SEARCH:
+                strategy, explore = find_strategy(problem.strategy), job.plan.explore
+                why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
+            log.enter(trial.phase, why)
             if trial.phase is Phase.SEARCH:
                 log.remember("ranking", ranking_document(problem, ranking_of(problem, history)))
         proving = history.numbers(Purpose.PROVE)
         if proving and trial.number == proving[0] and trial.attempt == 1:
             winner = winner_of(problem, job.plan, history)
             assert winner is not None
-            test = declared_test(problem.objective, winner, job.plan.pairs)
+            test = declared_test(problem.objective, winner, job.plan)
             log.remember("declared_test", test)
 
     def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:

@@ -19,9 +19,10 @@ from db.process import this_process
 from jobs.frame import Frame, frame
 from jobs.lifecycle import is_external
 from jobs.specification import Specification, specification_from_document
-from optimizer.budget import Plan, divide
+from optimizer.budget import Plan
 from optimizer.history import History
 from optimizer.standing import Scoreboard
+from optimizer.tuning import Budget, plan_of
 from sampler.errors import InputError
 
 _LEASE_SECONDS = 30.0
@@ -40,9 +41,14 @@ class OpenJob:
     epoch: int
     specification: Specification
     framed: Frame
-    plan: Plan
     history: History
     scores: Scoreboard
+
+    @property
+    def plan(self) -> Plan:
+        """How its budget is divided, by the baseline as it is known now."""
+        budget = Budget(trials=self.specification.trials)
+        return plan_of(self.framed.problem, budget, self.history)
 
 
 class OpenJobs:
@@ -120,12 +126,10 @@ class OpenJobs:
         specification = specification_from_document(row.specification)
         framed = frame(specification, None)
         history = History(self._store.trials(row.id))
-        assert specification.trials is not None
         return OpenJob(
             epoch=0,
             specification=specification,
             framed=framed,
-            plan=divide(specification.trials),
             history=history,
             scores=Scoreboard(framed.problem, history),
         )

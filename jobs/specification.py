@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from optimizer.budget import LEAST_TRIALS
+from optimizer.detect_text import MOST_DETECTED
+from optimizer.detection import LEAST_TRIALS_TO_DETECT
+from optimizer.objective import Objective
 from optimizer.objective_file import load_objective, objective_document, objective_from_document
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
@@ -200,7 +203,7 @@ def specification_of(
     with noting(found):
         space_from_document(space)
     with noting(found):
-        objective_from_document(objective)
+        _require_detectable(search, objective_from_document(objective), trials)
     if baseline_options is not None:
         with noting(found):
             parse_options(baseline_options, name="--baseline")
@@ -236,6 +239,22 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
     space_from_document(specification.space)
     objective_from_document(specification.objective)
     return specification
+
+
+def _require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
+    """Refuses a change that is none, a metric that does not decide, or too few trials for it."""
+    if search.detect is None:
+        return
+    if not 0 < search.detect <= MOST_DETECTED:
+        problem = f"{search.detect:g} is not a ratio above 0 and at most {MOST_DETECTED:g}"
+        raise InputError("--detect", f"{problem}; write for example 5%")
+    names = [term.metric for term in objective.terms]
+    if search.detect_metric is not None and search.detect_metric not in names:
+        problem = f"the objective {objective.name} has no metric {search.detect_metric!r}"
+        raise InputError("--detect", f"{problem}; name one of {', '.join(names)}, or none")
+    if trials is not None and trials < LEAST_TRIALS_TO_DETECT:
+        problem = f"cannot be planned for in {trials} trials, as the noise must be measured first"
+        raise InputError("--detect", f"{problem}; give --trials {LEAST_TRIALS_TO_DETECT} or more")
 
 
 def _baseline(given: str | None) -> tuple[str | None, str | None]:

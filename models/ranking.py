@@ -117,7 +117,7 @@ def rank_parameters(
 
     metrics = {metric: rank_metric(target) for metric, target in targets.items()}
     fitted = [m.importance.mdi for m in metrics.values() if m.importance is not None]
-    combined = _mean_share(fitted, features.n_parameters)
+    combined = mean_share(fitted, features.n_parameters)
     order = np.argsort(-combined, kind="stable")
     return Ranking(
         names=features.names,
@@ -127,7 +127,18 @@ def rank_parameters(
     )
 
 
-def _mean_share(importances: list[NDArray[np.float64]], n_parameters: int) -> NDArray[np.float64]:
-    """Average the importances after scaling each metric's to sum to 1."""
+def mean_share(
+    importances: Sequence[NDArray[np.float64]], n_parameters: int
+) -> NDArray[np.float64]:
+    """Average importances after scaling each metric's to sum to 1.
+
+    Args:
+        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
+            order and is left out.
+        n_parameters: How many parameters there are.
+
+    Returns:
+        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
+    """
     shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
     return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)

@@ -9,7 +9,6 @@ from optimizer.budget import Plan
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.steps import next_trial
-from optimizer.strategies.drawn import sampled
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
@@ -93,8 +92,7 @@ def _must_be_told_first(
     problem: Problem, plan: Plan, strategy: Strategy, history: History
 ) -> bool:
     """Whether the next step is to learn from draws of which some are out."""
-    samples = strategy.samples(problem, plan.explore)
-    if samples >= plan.explore or sampled(history) < samples:
+    if not strategy.learns(problem, history, plan.explore):
         return False
     return any(trial.phase is Phase.SAMPLE for trial in history.unfinished())
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optimizer.detection import Detection
 
 LEAST_TRIALS = 12
 # A shared machine changes its speed within minutes: a longer gap would not see it.
@@ -23,6 +27,9 @@ class Plan:
         candidates: How many of the best are measured again.
         rounds: How often each of them, in turn with the baseline.
         pairs: Runs of the winner, and as many of the baseline, that prove it.
+        laid_out: Exploring runs that strategies lay their draws out for, where that was decided
+            before the number of pairs was final; None: ``exploring``.
+        detection: Why there are so many pairs, where a change was to be detected.
     """
 
     trials: int
@@ -32,11 +39,13 @@ class Plan:
     candidates: int
     rounds: int
     pairs: int
+    laid_out: int | None = None
+    detection: Detection | None = None
 
     @property
     def explore(self) -> int:
         """How many new configurations are sampled and searched."""
-        configurations, left = 0, self.exploring
+        configurations, left = 0, self.exploring if self.laid_out is None else self.laid_out
         while left:
             block = min(self.repeat_every, left)
             configurations, left = configurations + block, left - block
@@ -84,6 +93,6 @@ def divide(trials: int) -> Plan:
     return Plan(trials, first, repeat_every, free, candidates, rounds, pairs)
 
 
-def trials_in(minutes: float, seconds_per_trial: float) -> int:
-    """How many trials fit into a time, at least ``LEAST_TRIALS``."""
-    return max(LEAST_TRIALS, math.floor(minutes * 60 / max(seconds_per_trial, 1e-3)))
+def trials_in(minutes: float, seconds_per_trial: float, *, least: int = LEAST_TRIALS) -> int:
+    """How many trials fit into a time, but no fewer than ``least``."""
+    return max(least, math.floor(minutes * 60 / max(seconds_per_trial, 1e-3)))

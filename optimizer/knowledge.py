@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.design import FeatureMatrix
 from models.groups import group_labels
@@ -67,14 +68,18 @@ def ranking_of(problem: Problem, history: History, *, before: int | None = None)
     """
     drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
     known = drawn if before is None else [trial for trial in drawn if trial.number < before]
-    learned = tuple(trial.number for trial in known if trial.state in _COMPARABLE)
-    return _ranking(_Key(problem, history, learned))
+    return _ranking(DrawsKey(problem, history, ended_well(known)))
 
 
-class _Key:
-    """Names a ranking by what it was learned from, so that it is learned once."""
+class DrawsKey:
+    """Names what was drawn by its trials, so that what they teach is learned once.
+
+    The baseline is the one that was known when the last draw was made: what is learned must not
+    depend on when it is learned, or a resumed job would search elsewhere.
+    """
 
     def __init__(self, problem: Problem, history: History, numbers: tuple[int, ...]) -> None:
+        """Binds draws by number to where they are found."""
         self.problem, self.history, self.numbers = problem, history, numbers
         ended = [t.number for t in history.of(Purpose.BASELINE) if t.done]
         earlier = tuple(number for number in ended if number <= max(numbers, default=0))
@@ -86,24 +91,37 @@ class _Key:
         return hash(self._identity)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._identity == other._identity
+        return isinstance(other, DrawsKey) and self._identity == other._identity
 
 
-@lru_cache(maxsize=4)
-def _ranking(key: _Key) -> Ranking:
-    problem, history = key.problem, key.history
-    trials = [history[n] for n in key.numbers]
-    # The baseline as it was known when the last draw was made: what is learned must not depend on
-    # when it is learned, or a resumed job would search elsewhere.
-    baseline = summarise([history[number] for number in key.baselines])
-    configurations = [trial.features for trial in trials]
-    values, owner = encode_columns(problem.space, configurations)
+def ended_well(trials: Iterable[Trial]) -> tuple[int, ...]:
+    """The numbers of the trials that teach something: whole measurements and bounds."""
+    return tuple(trial.number for trial in trials if trial.state in _COMPARABLE)
+
+
+def learned_table(key: DrawsKey) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
+    """What the models learn from.
+
+    Returns:
+        The settings in effect, a row a draw, and for each metric of the objective its values,
+        shape ``(n_draws,)``: clocks corrected for drift and as logarithms, NaN where unknown.
+    """
+    problem, trials = key.problem, [key.history[n] for n in key.numbers]
+    baseline = summarise([key.history[number] for number in key.baselines])
+    values, owner = encode_columns(problem.space, [trial.features for trial in trials])
     features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
     measured = [baseline.corrected(trial.metrics, trial.started_at) for trial in trials]
     targets = {
         term.metric: np.array([_target(metrics, term.metric) for metrics in measured])
         for term in problem.objective.terms
     }
+    return features, targets
+
+
+@lru_cache(maxsize=4)
+def _ranking(key: DrawsKey) -> Ranking:
+    problem, configurations = key.problem, [key.history[n].features for n in key.numbers]
+    features, targets = learned_table(key)
     groups = {
         p.name: group_labels(
             [configuration.get(p.name) for configuration in configurations],

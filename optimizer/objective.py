@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 Direction = Literal["min", "max"]
-_SCALE = 1000.0
+SCALE = 1000.0
 _MOST_GAIN = 1e4
 # Far below any fitness that can be measured.
 _PARTIAL, _BROKEN = 1e13, 1e15
@@ -65,7 +65,7 @@ class Objective:
     ) -> dict[str, float]:
         """Each term times 1000, weight included; those that can be computed."""
         return {
-            term.metric: _SCALE
+            term.metric: SCALE
             * term.weight
             * term.gain(metrics[term.metric], baseline[term.metric])
             for term in self.terms

@@ -8,6 +8,7 @@ test of ``optimizer.confirmation``. J. Cohen, Statistical Power Analysis (1988),
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from scipy import optimize, stats
 
@@ -15,6 +16,25 @@ from optimizer.confirmation import ALPHA, LEAST_PAIRS
 
 POWER = 0.8
 MOST_PAIRS = 10_000
+
+
+def smallest_mean(scatter: float, pairs: int, *, power: float = POWER) -> float:
+    """The smallest mean difference that so many pairs show with the given probability.
+
+    Args:
+        scatter: Standard deviation of the differences of the pairs.
+        pairs: At least 2.
+        power: Probability that a mean difference of this size passes the test.
+
+    Returns:
+        In the unit of ``scatter``; 0 without noise.
+
+    Raises:
+        ValueError: A negative scatter, fewer than 2 pairs, or a power not within (ALPHA, 1).
+    """
+    if scatter < 0 or pairs < 2 or not ALPHA < power < 1:
+        raise ValueError(f"scatter {scatter}, pairs {pairs}, power {power}")
+    return _effect(pairs, power) * scatter
 
 
 def smallest_change(spread: float, pairs: int, *, power: float = POWER) -> float:
@@ -26,14 +46,14 @@ def smallest_change(spread: float, pairs: int, *, power: float = POWER) -> float
         power: Probability that a change of this size passes the test.
 
     Returns:
-        A ratio less 1, such as 0.08 for 8%; 0 without noise.
+        A ratio less 1, such as 0.08 for 8%; 0 without noise. It is that of a rise: a fall of as
+        many percent is farther from no change on the scale of logarithms, so it is seen surer.
 
     Raises:
         ValueError: A negative spread, fewer than 2 pairs, or a power not within (ALPHA, 1).
     """
-    if spread < 0 or pairs < 2 or not ALPHA < power < 1:
-        raise ValueError(f"spread {spread}, pairs {pairs}, power {power}")
-    return math.expm1(_effect(pairs, power) * spread * math.sqrt(2))
+    # Beyond e^700 there is no float: such a change is no longer told apart from any greater one.
+    return math.expm1(min(smallest_mean(spread * math.sqrt(2), pairs, power=power), 700.0))
 
 
 def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
@@ -63,6 +83,7 @@ def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
     return few
 
 
+@lru_cache(maxsize=1024)  # a plan is made before every trial
 def _effect(pairs: int, power: float) -> float:
     """Mean over standard deviation of the pairs' differences that is seen with this power."""
     freedom = pairs - 1

@@ -28,6 +28,9 @@ class SearchSettings:
         stop_early: It stops after three generations without a new best.
         cutoff: A new configuration is cut off when it takes this many times the baseline's time;
             0: never. At 4 and more it cannot win: its TIME term alone is below -3000.
+        detect: The change that the proof shall be able to show, as a ratio (0.05 for 5%); its
+            pairs are planned for it from the measured noise. None: by the budget alone.
+        detect_metric: Of which metric of the objective; None: of every one.
     """
 
     samples: int | None = None
@@ -37,6 +40,8 @@ class SearchSettings:
     fitness: float | None = None
     stop_early: bool = False
     cutoff: float = 4.0
+    detect: float | None = None
+    detect_metric: str | None = None
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> SearchSettings:

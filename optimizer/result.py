@@ -11,8 +11,11 @@ from optimizer.knowledge import baseline_of, ranking_of
 from optimizer.objective import pareto_front
 from optimizer.problem import Problem
 from optimizer.ranking_document import ranking_document
+from optimizer.sampling_document import sampling_document
+from optimizer.sensitivity import sensitivity_of
+from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose, Trial
-from optimizer.tuning import Conclusion
+from optimizer.tuning import Conclusion, proof_pairs
 from sampler.outcome import TrialState
 
 SCHEMA = 1
@@ -60,7 +63,11 @@ def result_document(
         },
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
+        "power": _power(problem, conclusion),
         **ranking_document(problem, ranking),
+        "sampling": sampling_document(
+            problem, find_strategy(problem.strategy), history, explore=conclusion.plan.explore
+        ),
         "pareto": _pareto(problem, conclusion),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
         "time": _time(list(history)),
@@ -106,6 +113,16 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
             for name, c in verdict.changes.items()
         },
     }
+
+
+def _power(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+    """What the fresh pairs could have shown, and what was planned; null with fewer than two."""
+    pairs = proof_pairs(conclusion.history, conclusion.winner)
+    found = sensitivity_of(problem.objective, pairs)
+    if found is None:
+        return None
+    detection = conclusion.plan.detection
+    return found.document() | {"planned": detection.document() if detection else None}
 
 
 def _noise(baseline: Baseline) -> dict[str, Any]:

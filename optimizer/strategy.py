@@ -35,7 +35,18 @@ class Strategy(Protocol):
     """
 
     def samples(self, problem: Problem, explore: int) -> int:
-        """How many of ``explore`` new configurations are drawn before the search begins."""
+        """How many of ``explore`` new configurations are drawn at most before the search."""
+        ...
+
+    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+        """Whether the next proposal rests on the draws so far, so that all of them must be in."""
+        ...
+
+    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+        """Whether the draws have ended and the search comes next, or goes on.
+
+        Asked only when all draws have ended where ``learns`` says so.
+        """
         ...
 
     def propose(

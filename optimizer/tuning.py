@@ -9,11 +9,13 @@ from typing import Any
 
 from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
 from optimizer.confirmation import Pair, Verdict, declared_test, judge
+from optimizer.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
 from optimizer.history import History
 from optimizer.knowledge import ranking_of
 from optimizer.ports import Bench, Progress, TrialLog
 from optimizer.problem import Problem
 from optimizer.ranking_document import ranking_document
+from optimizer.sampling_document import why_sampling_ended
 from optimizer.standing import Scoreboard
 from optimizer.steps import BASELINE_TRIAL, next_trial, winner_of
 from optimizer.strategy import Strategy
@@ -109,7 +111,11 @@ class Tuning:
 
     def _next(self) -> Trial | None:
         if self._ready_to_rank():
-            self._enter(Phase.RANK)
+            explore = self._plan().explore
+            ended = why_sampling_ended(
+                self._problem, self._strategy, self._history, explore=explore
+            )
+            self._enter(Phase.RANK, ended)
             ranking = ranking_of(self._problem, self._history)
             self._log.remember("ranking", ranking_document(self._problem, ranking))
         return next_trial(
@@ -117,13 +123,13 @@ class Tuning:
         )
 
     def _ready_to_rank(self) -> bool:
-        """Whether all draws of a strategy that also searches are in."""
-        samples = self._strategy.samples(self._problem, self._plan().explore)
-        drawn = self._history.numbers(Purpose.CANDIDATE, Phase.SAMPLE)
-        return self._phase is Phase.SAMPLE and 0 < samples <= len(drawn) < self._plan().explore
+        """Whether all draws of a strategy that also searches are in, or enough of them."""
+        return self._phase is Phase.SAMPLE and self._strategy.searches(
+            self._problem, self._history, self._plan().explore
+        )
 
     def _plan(self) -> Plan:
-        return plan_of(self._budget, self._history)
+        return plan_of(self._problem, self._budget, self._history)
 
     def _hurried(self) -> bool:
         """Whether the minutes that are left are just enough to confirm."""
@@ -134,12 +140,13 @@ class Tuning:
         each = spent / self._history.finished
         return spent + self._plan().confirm_runs * each >= self._budget.minutes * 60
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: Phase, ended: str | None = None) -> None:
         if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
             return  # a baseline between two phases, or a trial that is run again
         self._phase = phase
-        self._log.enter(phase, _WHY[phase])
-        self._progress.phase(phase, _WHY[phase])
+        why = reason(phase, self._plan()) + (f"; {ended}" if ended else "")
+        self._log.enter(phase, why)
+        self._progress.phase(phase, why)
 
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
@@ -147,9 +154,7 @@ class Tuning:
             return
         winner = winner_of(self._problem, self._plan(), self._history)
         assert winner is not None
-        document: dict[str, Any] = declared_test(
-            self._problem.objective, winner, self._plan().pairs
-        )
+        document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
         self._log.remember("declared_test", document)
 
     def _measure(self, trial: Trial) -> None:
@@ -186,15 +191,26 @@ class Tuning:
         return beside + multiple * level["time"] + 1.0
 
 
-def plan_of(budget: Budget, history: History) -> Plan:
+def reason(phase: Phase, plan: Plan) -> str:
+    """Why a job enters a phase; where pairs are planned from noise, how many and why."""
+    said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
+    return f"{_WHY[phase]}; {said}" if said else _WHY[phase]
+
+
+def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
     """The division of the budget; minutes become trials by the baseline's first runs."""
+    return planned(problem, _divided(problem, budget, history), history)
+
+
+def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
     if budget.trials is not None:
         return divide(budget.trials)
     first = [t for t in history.of(Purpose.BASELINE, Phase.BASELINE) if t.done][:2]
     if not first or budget.minutes is None:
         return divide(1000)  # only its first baselines are looked at before they are there
     seconds = sum(trial.bench_seconds for trial in first) / len(first)
-    return divide(trials_in(budget.minutes, seconds))
+    least = LEAST_TRIALS if problem.search.detect is None else LEAST_TRIALS_TO_DETECT
+    return divide(trials_in(budget.minutes, seconds, least=least))
 
 
 def conclude(problem: Problem, plan: Plan, history: History) -> Conclusion:

@@ -24,6 +24,14 @@ class Drawn:
         """All of them."""
         return explore
 
+    def learns(self, problem: Problem, history: History, explore: int) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
+    def searches(self, problem: Problem, history: History, explore: int) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int
     ) -> Proposal | None:

@@ -1,8 +1,9 @@
 """The genetic algorithm of Jin et al. (JIPS 2022), section 4.5, over the top parameters.
 
-Half of the budget is drawn at random and ranked. Then eight random chromosomes over the k most
-important parameters; of each generation the best four survive, two children come from a crossover
-of two survivors, and two chromosomes are wholly new. The other parameters stay at the baseline.
+Half of the budget is drawn at random and ranked, or less where the ranking is stable sooner
+(``optimizer.sampling``). Then eight random chromosomes over the k most important parameters; of
+each generation the best four survive, two children come from a crossover of two survivors, and two
+chromosomes are wholly new. The other parameters stay at the baseline.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from deap import base, tools
 from optimizer.history import History
 from optimizer.knowledge import best_first, comparable, ranking_of
 from optimizer.problem import Problem
+from optimizer.sampling import decides_at, enough_drawn
 from optimizer.strategies.drawn import propose_draw, sampled
 from optimizer.strategy import Proposal, first_new
 from optimizer.trial import Phase, Purpose, Trial
@@ -56,13 +58,28 @@ class Genetic:
         half = max(1, round(explore * self.sample_share))
         return half if asked is None else min(asked, explore)
 
+    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+        """At the end of the draws, and where they may end sooner."""
+        planned = self.samples(problem, explore)
+        if planned >= explore:
+            return False
+        return sampled(history) >= planned or decides_at(problem, history, planned)
+
+    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+        """When as many as planned are drawn, or enough; a search that has begun goes on."""
+        planned = self.samples(problem, explore)
+        if planned >= explore:
+            return False
+        if history.numbers(Purpose.CANDIDATE, Phase.SEARCH) or sampled(history) >= planned:
+            return True
+        return enough_drawn(problem, history, planned)
+
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int
     ) -> Proposal | None:
         """A draw, then a chromosome; see ``Strategy.propose``."""
-        samples = self.samples(problem, explore)
-        if sampled(history) < samples:
-            index = sampled(history)
+        samples, index = self.samples(problem, explore), sampled(history)
+        if index < samples and not self.searches(problem, history, explore):
             return propose_draw(problem, history, "random", index, number=number, n=samples)
         searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
         drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)

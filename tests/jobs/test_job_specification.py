@@ -54,6 +54,8 @@ def test_survives_storage(tmp_path: Path):
         {"scale": 32},
         {"seed": 2},
         {"search": SearchSettings(top=6)},
+        {"search": SearchSettings(detect=0.05)},
+        {"search": SearchSettings(detect=0.05, detect_metric="waf")},
     ],
 )
 def test_its_digest_tells_jobs_apart(change: dict[str, object]):

@@ -12,12 +12,13 @@ from typing import Any
 from pretend_bench import PretendBench, trial_of
 
 from optimizer.asking import Asked, ask
-from optimizer.budget import Plan, divide
+from optimizer.budget import Plan
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.steps import BASELINE_TRIAL, candidates_of, winner_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
+from optimizer.tuning import Budget, plan_of
 from sampler.outcome import Outcome, TrialState
 
 
@@ -35,7 +36,7 @@ class AskingRunner:
 
     @property
     def plan(self) -> Plan:
-        return divide(self.trials)
+        return plan_of(self.problem, Budget(trials=self.trials), self.history)
 
     def ask(self, count: int, *, reclaim: bool = False) -> Asked:
         idle = not self.history.unfinished()

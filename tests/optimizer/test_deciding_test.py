@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from optimizer.budget import divide
 from optimizer.confirmation import ALPHA, LEAST_PAIRS, Pair, change, declared_test, judge
 from optimizer.objective import Limit, Objective, Term
 from optimizer.objective_file import load_objective
@@ -79,15 +80,34 @@ class TestChange:
 
 
 class TestVerdict:
-    def test_is_of_the_fitness_pair_by_pair(self):
+    def test_of_one_metric_agrees_with_a_t_test_of_its_log_ratios(self):
+        pairs = only(noisy_pairs(np.random.default_rng(5), 6, better=0.97), "waf")
+        verdict = judge(WAF, pairs, planned=6)
+        logs = [math.log(mine["waf"] / theirs["waf"]) for theirs, mine in pairs]
+        assert verdict.p == pytest.approx(
+            stats.ttest_1samp(logs, 0, alternative="less").pvalue, rel=0.1
+        )
+        ratio = math.exp(np.mean(logs))
+        middle = (verdict.low + verdict.high) / 2
+        assert middle == pytest.approx(1000 * (1 - ratio))
+        half = stats.sem(logs) * stats.t.ppf(0.975, 5)
+        assert verdict.high - middle == pytest.approx(1000 * ratio * half)
+        assert verdict.pairs == 6
+
+    def test_is_of_the_fitness_at_the_geometric_means_of_the_ratios(self):
         pairs = noisy_pairs(np.random.default_rng(5), 6, better=0.97)
         verdict = judge(PAPER, pairs, planned=6)
-        each = [PAPER.fitness(mine, theirs) for theirs, mine in pairs]
-        test = stats.ttest_1samp(each, 0, alternative="greater")
-        interval = stats.ttest_1samp(each, 0).confidence_interval(0.95)
-        assert verdict.p == pytest.approx(test.pvalue)
-        assert (verdict.low, verdict.high) == pytest.approx((interval.low, interval.high))
-        assert verdict.pairs == 6
+        means = {n: stats.gmean([mine[n] / theirs[n] for theirs, mine in pairs]) for n in LEVEL}
+        fitness = PAPER.fitness(means, dict.fromkeys(LEVEL, 1.0))
+        assert (verdict.low + verdict.high) / 2 == pytest.approx(fitness)
+
+    def test_its_interval_is_of_the_spread_of_the_fitness(self):
+        """The delta method against many proofs that were made anew."""
+        rng = np.random.default_rng(6)
+        found = [judge(PAPER, noisy_pairs(rng, 12, better=0.9), planned=12) for _ in range(400)]
+        middle = np.array([(v.low + v.high) / 2 for v in found])
+        half = np.array([(v.high - v.low) / 2 for v in found]) / stats.t.ppf(0.975, 11)
+        assert np.sqrt(np.mean(half**2)) == pytest.approx(middle.std(ddof=1), rel=0.15)
 
     def test_fitness_is_of_the_medians_of_the_fresh_runs(self):
         pairs = noisy_pairs(np.random.default_rng(6), 5, better=0.9)
@@ -163,8 +183,9 @@ class TestVerdict:
             assert found == change([(t[name], m[name]) for t, m in pairs])
 
     def test_the_declared_test_is_the_one_that_is_made(self):
-        declared = declared_test(PAPER, 17, 4)
+        declared = declared_test(PAPER, 17, divide(48))
         assert (declared["winner"], declared["objective"], declared["pairs"]) == (17, "paper", 4)
+        assert declared["planned"] is None
         assert declared["alpha"] == ALPHA == 0.025
         assert "one-sided" in declared["test"]
 
@@ -183,10 +204,12 @@ class TestBySimulation:
         assert confirmed <= stats.binom.ppf(0.99, 500, ALPHA)
         assert confirmed > 0  # a test that never passes would be no test
 
-    def test_noise_of_a_fifth_in_a_rate_is_seldom_called_better(self):
+    @pytest.mark.parametrize("pairs", [8, 60])
+    def test_noise_of_a_fifth_in_a_rate_is_seldom_called_better(self, pairs: int):
+        """With 60 pairs the mean of the ratios would be called better in 13%."""
         rng, rate = np.random.default_rng(22), load_objective("rate")
         confirmed = sum(
-            judge(rate, only(noisy_pairs(rng, 8, noise=4.0), "rate"), planned=8).confirmed
+            judge(rate, only(noisy_pairs(rng, pairs, noise=4.0), "rate"), planned=pairs).confirmed
             for _ in range(500)
         )
         assert confirmed <= stats.binom.ppf(0.99, 500, ALPHA)

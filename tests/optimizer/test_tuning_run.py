@@ -213,7 +213,7 @@ class TestFailingCandidates:
 
 def conclude_of(job: Job):
     history = History(job.log.trials())
-    return conclude(job.problem, plan_of(job.budget, history), history)
+    return conclude(job.problem, plan_of(job.problem, job.budget, history), history)
 
 
 class TestChoice:
@@ -479,7 +479,8 @@ class TestMinutes:
         assert purposes(job).count(Purpose.PROVE) == 2 * divide(48).pairs
 
     def test_of_a_moment_still_hold_the_smallest_job(self):
-        plan = plan_of(Budget(minutes=1), History(self.job(6, function=self.even).log.trials()))
+        history = History(self.job(6, function=self.even).log.trials())
+        plan = plan_of(problem_of(), Budget(minutes=1), history)
         assert plan == divide(12)
 
     def test_are_kept_by_exploring_less_when_candidates_are_slow(self):

@@ -1,0 +1,24 @@
+"""A user's own runner, and a proof that is planned to show a change."""
+
+from elsewhere import run_to_the_end, submit_external
+from sqlalchemy import Engine
+
+from db.job_store import Store
+from jobs.external import ExternalJobs
+from optimizer.problem import SearchSettings
+from optimizer.trial import Purpose
+
+
+def test_is_planned_by_the_noise_that_was_told(database: Engine):
+    search = SearchSettings(detect=0.001)
+    job_id = submit_external(database, trials=40, search=search)
+    handed = run_to_the_end(ExternalJobs(database), job_id)
+    store = Store(database)
+    declared, result = store.recall(job_id, "declared_test"), store.result(job_id)
+    assert declared is not None and result is not None
+    assert [t.purpose for t in handed[:6]] == [Purpose.BASELINE] * 5 + [Purpose.CANDIDATE]
+    # 0.1% of noise, of which 0.1% is to be shown: some 17 pairs, where half of 40 trials is 8.
+    assert declared["planned"]["needed"] > declared["planned"]["pairs"] == declared["pairs"] == 8
+    assert result["power"]["planned"] == declared["planned"]
+    assert sum(t.purpose is Purpose.PROVE for t in handed) == 2 * declared["pairs"]
+    assert len(handed) == 40
