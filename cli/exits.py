@@ -13,6 +13,7 @@ class Exit(IntEnum):
     TOOL_FAILED = 1
     BAD_INPUT = 2
     NOTHING_BETTER = 3
+    NOT_FIT = 3  # of `doctor`: all went well, and the answer is no
     INTERRUPTED = 130
 
 

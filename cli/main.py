@@ -15,6 +15,7 @@ from cli import (
     bench,
     catalogue,
     database,
+    doctor,
     jobs,
     options,
     parameters,
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.command("tune", epilog=tune.EXAMPLES)(tune.tune)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("space", epilog=catalogue.SPACE_EXAMPLES)(catalogue.space)
 app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads)
 app.command("objectives")(catalogue.objectives)

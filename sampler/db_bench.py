@@ -20,11 +20,17 @@ from sampler.parameter import Value
 from sampler.process import Ended, Ending
 from sampler.rocksdb_log import RocksdbLog, parse_log
 from sampler.space import Configuration
+from sampler.workload import Workload
 
 _SETTLING = {"wait": ("flush", "waitforcompaction"), "flush": ("flush",), "none": ()}
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
 _REST_SECONDS = 1.0
+
+
+def space_for(workload: Workload) -> int:
+    """Free bytes that a trial of a load needs: the data four times over, and a margin."""
+    return 4 * workload.user_bytes() + 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,8 @@ class DbBench:
 
     @property
     def space_bytes(self) -> int:
-        """Free bytes that a trial needs: the data four times over, and a margin."""
-        return 4 * self.plan.workload.user_bytes() + 256 * 2**20
+        """Free bytes that a trial needs."""
+        return space_for(self.plan.workload)
 
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
         """Writes the scaled OPTIONS file and returns the command line.

@@ -8,6 +8,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from sampler.cpu_state import governors, is_virtual
+
 
 def host_name() -> str:
     """This machine's name."""
@@ -20,11 +22,13 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
     Args:
         bench_dir: The folder that databases under test are made in.
     """
-    device, kind = _file_system(bench_dir)
+    device, kind = file_system(bench_dir)
     return {
         "host": host_name(),
         "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
+        "governor": ", ".join(governors()) or None,
+        "virtual": is_virtual(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "disk": device,
         "file_system": kind,
@@ -53,8 +57,11 @@ def _system() -> str:
         return platform.system()
 
 
-def _file_system(folder: Path) -> tuple[str, str]:
-    """The device and type of the file system that a folder is, or will be, on."""
+def file_system(folder: Path) -> tuple[str, str]:
+    """The device and type of the file system that a folder is, or will be, on.
+
+    Both are ``unknown`` where the system does not tell.
+    """
     place = folder.absolute()
     best, found = -1, ("unknown", "unknown")
     try:

@@ -1,0 +1,55 @@
+"""What was found about a machine, how bad that is, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How bad a finding is, from nothing to a reason not to measure here."""
+
+    OK = "ok"
+    NOTE = "note"  # worth knowing
+    WARNING = "warning"  # figures may be worse, or mean less, than they seem
+    PROBLEM = "problem"  # what is measured here is not what is asked for
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        check: What was looked at, in one or two words.
+        found: What is there, with figures.
+        advice: What to do about it; never empty where the level is not ``ok``.
+    """
+
+    check: str
+    level: Level
+    found: str
+    advice: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuses bad news without advice."""
+        if self.level is not Level.OK and not self.advice:
+            raise ValueError(f"{self.check}: {self.found}: what is to be done?")
+
+
+def graded(value: float, *, note: float, warning: float, problem: float) -> Level:
+    """The level of a figure of which more is worse; a limit itself is still within it."""
+    if value > problem:
+        return Level.PROBLEM
+    if value > warning:
+        return Level.WARNING
+    return Level.NOTE if value > note else Level.OK
+
+
+def percent(share: float) -> str:
+    """A share as people read it: ``0.046`` is ``4.6%``."""
+    return f"{100 * share:.{2 if share < 0.1 else 3}g}%"
+
+
+def figure(value: float) -> str:
+    """A number as people read it: four digits, thousands apart."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

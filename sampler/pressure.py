@@ -1,0 +1,42 @@
+"""How long work waits for processors, disk and memory: the kernel's pressure stall information."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pressure:
+    """The kernel's view of crowding.
+
+    Attributes:
+        load: Tasks that run or wait, mean of the last minute.
+        stalled: For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1,
+            in which at least one task waited for it; what the kernel does not tell is left out.
+    """
+
+    load: float
+    stalled: Mapping[str, float]
+
+
+def read_pressure(proc: Path = _PROC) -> Pressure:
+    """Reads ``loadavg`` and ``pressure/*`` (Documentation/accounting/psi.rst)."""
+    stalled = {kind: _some(proc / "pressure" / kind) for kind in ("cpu", "io", "memory")}
+    return Pressure(
+        load=float((proc / "loadavg").read_text(encoding="utf-8").split()[0]),
+        stalled={kind: share for kind, share in stalled.items() if share is not None},
+    )
+
+
+def _some(file: Path) -> float | None:
+    try:
+        # A kernel that was started with psi=0 has the file and refuses to read it.
+        first = file.read_text(encoding="utf-8").splitlines()[0]
+    except (OSError, IndexError):
+        return None
+    fields = dict(part.split("=") for part in first.split()[1:])
+    return float(fields["avg10"]) / 100
