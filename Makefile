@@ -11,18 +11,18 @@ GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 
-.PHONY: help setup tune test prove-crash prove-interface prove-load lint types lock check-lock clean db_bench postgresql curl gone
+.PHONY: help setup tune test prove-crash prove-interface prove-coverage prove-load reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant gone
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
-		printf '%-21s%s\n' "$$goal" "$$what"; done
+		printf '%-24s%s\n' "$$goal" "$$what"; done
 
 setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
 
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
-test: $(DEV) db_bench postgresql curl ## runs all tests with coverage, or those that ARGS names without
+test: $(DEV) db_bench postgresql curl chromium ## runs all tests with coverage, or those that ARGS names without
 	pg_virtualenv -t -o fsync=off .venv/bin/python -m pytest \
 		$(if $(ARGS),$(ARGS),--cov --numprocesses 2 --dist loadfile)
 
@@ -33,8 +33,19 @@ prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each da
 prove-interface: $(DEV) ## calls a real server in every way that its description allows (EXAMPLES=100)
 	PYTHONPATH=.:tests/api:tests/jobs .venv/bin/python tests/proofs/schemathesis_whole.py $(ARGS)
 
+prove-coverage: $(DEV) ## counts on 2,000 simulated jobs how often the intervals hold (ARGS=--again)
+	PYTHONPATH=.:tests:tests/optimizer .venv/bin/python tests/proofs/coverage_table.py $(ARGS)
+
 prove-load: $(DEV) postgresql ## serves pages and stores trials beside a million: ten minutes, alone
 	pg_virtualenv -t .venv/bin/python -m benchmarks.serve_load $(ARGS)
+
+reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
+	scripts/reproduction.sh paper
+	scripts/reproduction.sh default
+	$(MAKE) --no-print-directory reproduction-page
+
+reproduction-page: setup ## writes docs/reproduction.md from the trials that are kept
+	.venv/bin/python -m benchmarks.reproduction
 
 lint: $(DEV) ## style, format, and which rooms import which
 	.venv/bin/ruff check .
@@ -65,6 +76,15 @@ $(DEV): $(MADE_FROM) requirements-dev.txt
 
 db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
+
+report-pictures: $(DEV) chromium pngquant ## pictures of a report for docs/report (OUT=rocktune-out)
+	PYTHONPATH=.:tests .venv/bin/python tests/proofs/report_pictures.py $(OUT)/report.html docs/report
+
+chromium:
+	@command -v chromium >/dev/null || scripts/install.sh chromium
+
+pngquant:
+	@command -v pngquant >/dev/null || scripts/install.sh pngquant
 
 curl:
 	@command -v curl >/dev/null || scripts/install.sh curl

@@ -9,6 +9,7 @@ from fastapi import Depends, Header, Request, Response
 
 from api.dependencies import JobDep
 from db.job_row import ENDED, JobRow
+from jobs.report_engine import VERSION
 
 
 class NotModifiedError(Exception):
@@ -29,7 +30,8 @@ async def _unless_known(
         response.headers["Cache-Control"] = "no-store"
         return job
     what = f"{request.url.path}?{request.url.query} {request.headers.get('accept', '')}"
-    when = f"{job.run} {job.updated_at.timestamp()} {job.state.value}"
+    # With another version of Rocktune the same job may have another report.
+    when = f"{job.run} {job.updated_at.timestamp()} {job.state.value} {VERSION}"
     tag = f'W/"{hashlib.sha256(f"{what} {when}".encode()).hexdigest()[:24]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
     known = [each.strip() for each in (if_none_match or "").split(",")]

@@ -19,6 +19,7 @@ from cli import (
     jobs,
     options,
     parameters,
+    report,
     service,
     show,
     submit,
@@ -48,6 +49,7 @@ app.command("jobs", epilog=jobs.JOBS_EXAMPLES)(jobs.jobs)
 app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)
 app.command("options", epilog=options.EXAMPLES)(options.options)
+app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)
 app.command("resume", epilog=jobs.RESUME_EXAMPLES)(jobs.resume)
 app.command("serve", epilog=service.SERVE_EXAMPLES)(service.serve)

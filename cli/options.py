@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from cli.answers import NotFoundError
 from cli.exits import Exit, complain
 from cli.where import Db, JobId, Url, opened
-from sampler.errors import InputError
+from cli.whole_file import write_whole
 
 if TYPE_CHECKING:
     from cli.remote import Remote
@@ -44,7 +43,7 @@ def options(
         complain(f"job {job_id} found nothing better than its baseline; there is no file")
         return Exit.NOTHING_BETTER
     if out is not None:
-        _write(out, text)
+        write_whole(out, text.encode())
     elif sys.stdout.isatty():
         from cli.screen import plain
 
@@ -65,22 +64,3 @@ def _options(remote: Remote, job_id: int) -> str | None:
         if job_of(remote, job_id)[0].state.value != "done":
             raise
         return None
-
-
-def _write(out: Path, text: str) -> None:
-    """Replaces the file by one that is whole.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    path = out.resolve()
-    if path.exists() and not path.is_file():
-        raise InputError("--out", f"{str(out)!r} is not a file")  # a device would be replaced
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8", newline="")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError("--out", f"cannot write {str(out)!r}: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)

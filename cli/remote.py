@@ -62,6 +62,18 @@ class Remote:
             raise no_rocktune(response, self._place)
         return response.text
 
+    def page(self, path: str) -> bytes:
+        """The HTML page at a path.
+
+        Raises:
+            InputError: What was asked for is wrong.
+            ServiceError: No answer that can be used.
+        """
+        response = self._get(path, {})
+        if not response.headers.get("content-type", "").startswith("text/html"):
+            raise no_rocktune(response, self._place)
+        return response.content
+
     def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """Asks for a change, once; the answer's document.
 

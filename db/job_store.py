@@ -15,7 +15,6 @@ from db.transactions import reading, writing
 from db.trial_log import read_document
 from db.trial_rows import (
     count_trials,
-    read_outlines,
     read_points,
     read_shown,
     read_trials,
@@ -159,11 +158,6 @@ class Store:
         """A page of a job's trials by number, without their points and counters."""
         with reading(self.engine) as connection:
             return read_shown(connection, job_id, after=after, limit=limit)
-
-    def outlines(self, job_id: int) -> list[Trial]:
-        """A job's trials without their documents; see ``read_outlines``."""
-        with reading(self.engine) as connection:
-            return read_outlines(connection, job_id)
 
     def points(
         self, job_id: int, numbers: Collection[int]

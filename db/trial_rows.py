@@ -43,15 +43,6 @@ _page = (
     .where(trial.c.job_id == bindparam("job_id"), trial.c.number > bindparam("after"))
     .order_by(trial.c.number)
 )
-_outlines = (
-    select(
-        trial.c.number, trial.c.phase, trial.c.purpose, trial.c.digest, trial.c.subject,
-        trial.c.attempt, trial.c.given, trial.c.state, trial.c.failure, trial.c.bench_seconds,
-        trial.c.host,
-    )
-    .where(trial.c.job_id == bindparam("job_id"))
-    .order_by(trial.c.number)
-)  # fmt: skip
 # What a page shows: counters and coordinates are most of a row, and take most of the time.
 _hidden = (trial.c.point, trial.c.counters)
 _shown = (
@@ -100,32 +91,6 @@ def read_shown(connection: Connection, job_id: int, *, after: int, limit: int) -
     """A page of a job's trials by number, without their points and counters."""
     rows = connection.execute(_shown.limit(limit), {"job_id": job_id, "after": after})
     return [_trial(row) for row in rows]
-
-
-def read_outlines(connection: Connection, job_id: int) -> list[Trial]:
-    """A job's trials by number, without what takes most of the time to read: their documents.
-
-    Configurations, points, metrics, counters and values in effect are left empty.
-    """
-    rows = connection.execute(_outlines, {"job_id": job_id})
-    return [
-        Trial(
-            number=row.number,
-            phase=Phase(row.phase),
-            purpose=Purpose(row.purpose),
-            seed=0,
-            configuration={},
-            digest=row.digest,
-            subject=row.subject,
-            attempt=row.attempt,
-            given=row.given,
-            state=TrialState(row.state),
-            failure=row.failure,
-            bench_seconds=row.bench_seconds,
-            host=row.host,
-        )
-        for row in rows
-    ]
 
 
 def read_trials_ended(

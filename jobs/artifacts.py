@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jobs.finished import Finished
 from jobs.report import report_html
+from jobs.report_engine import whole_page
 from sampler.errors import InputError
 
 OPTIONS, RESULT, TRIALS, REPORT = "OPTIONS.ini", "result.json", "trials.csv", "report.html"
@@ -36,10 +37,10 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
 
     Where nothing was proven better there is no OPTIONS.ini, and one of an earlier job goes.
     """
-    makers: dict[str, Callable[[], str]] = {
+    makers: dict[str, Callable[[], str | bytes]] = {
         RESULT: lambda: json.dumps(finished.result, indent=1, allow_nan=False) + "\n",
         TRIALS: lambda: trials_csv(finished),
-        REPORT: lambda: report_html(finished),
+        REPORT: lambda: whole_page(report_html(finished)),
     }
     if finished.options is None:
         (out / OPTIONS).unlink(missing_ok=True)
@@ -49,9 +50,9 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
     return [_replace(out / name, make()) for name, make in makers.items()]
 
 
-def _replace(path: Path, text: str) -> Path:
+def _replace(path: Path, content: str | bytes) -> Path:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_bytes(content if isinstance(content, bytes) else content.encode())
     partial.replace(path)
     return path
 

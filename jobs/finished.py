@@ -13,6 +13,7 @@ from db.job_store import Store
 from db.lease import Lease
 from db.trial_export import KEPT_NAMES, TrialNames
 from jobs.export import describe, export_options
+from jobs.report_engine import VERSION
 from jobs.specification import Specification
 from optimizer.ports import TrialLog
 from optimizer.problem import Problem
@@ -71,7 +72,8 @@ def keep_finished(
 ) -> bool:
     """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
 
-    The report is kept as it was made: no reader then waits for it to be made again.
+    The report is kept as it was made, without the library that draws its plots: no reader then
+    waits for it to be made again.
 
     Raises:
         LeaseLost: Another controller has taken the job over.
@@ -79,7 +81,7 @@ def keep_finished(
     fitness = {str(number): value for number, value in finished.fitness.items()}
     log.remember(_OUTPUT, {"options": finished.options, "fitness": fitness})
     log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
-    log.remember(_REPORT, {"html": report})
+    log.remember(_REPORT, {"html": report, "version": VERSION})
     store.save_result(lease.job_id, finished.result, lease=lease)
     return store.set_state(
         lease.job_id,
@@ -90,13 +92,8 @@ def keep_finished(
     )
 
 
-def finished_job(engine: Engine, job_id: int, *, outlines: bool = False) -> Finished:
+def finished_job(engine: Engine, job_id: int) -> Finished:
     """A finished job's outcome as it was stored; nothing is measured.
-
-    Args:
-        engine: The database.
-        job_id: The job.
-        outlines: Read the trials without their documents: all that the report needs.
 
     Raises:
         KeyError: There is no such job, or it has no result.
@@ -107,15 +104,14 @@ def finished_job(engine: Engine, job_id: int, *, outlines: bool = False) -> Fini
         raise KeyError(f"job {job_id} has no result yet")
     kept = store.recall(job_id, _OUTPUT) or {}
     fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
-    trials = store.outlines(job_id) if outlines else store.trials(job_id)
-    return Finished(result, kept.get("options"), fitness, trials)
+    return Finished(result, kept.get("options"), fitness, store.trials(job_id))
 
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
-    """The report as it was made when the job ended; None for a job of an earlier version."""
+    """The report as it was made when the job ended; None if an earlier version made it."""
     kept = Store(engine).recall(job_id, _REPORT) or {}
     html: str | None = kept.get("html")
-    return html
+    return html if kept.get("version") == VERSION else None
 
 
 def options_of(engine: Engine, job_id: int) -> str | None:

@@ -20,9 +20,10 @@ from db.job_row import JobRow, JobState
 from db.tokens import Role
 from jobs.artifacts import OPTIONS
 from jobs.external import live_ranking
-from jobs.finished import finished_job, kept_report, options_of
+from jobs.finished import options_of
 from jobs.lifecycle import is_external
-from jobs.report import report_html
+from jobs.report_engine import policy
+from jobs.report_of_job import report_of_job
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
@@ -36,6 +37,7 @@ router = APIRouter(
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
 _MOST_LIVE = 5000
+_SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
 
 
 @router.get("/result", operation_id="show_result", response_model=dict[str, Any])
@@ -101,10 +103,10 @@ def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
     _require_done(job)
-    html = kept_report(service.engine, job.id)
-    if html is None:
-        html = report_html(finished_job(service.engine, job.id, outlines=True))
-    return HTMLResponse(html, headers=dict(response.headers))
+    page = report_of_job(service.engine, job)
+    # In a place of its own it can neither ask this server for anything, nor be framed.
+    alone = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'; {_SANDBOX}"}
+    return HTMLResponse(page, headers={**response.headers, **alone})
 
 
 @router.get(

@@ -62,6 +62,13 @@ def test_all_that_a_finished_job_has_found(
     assert report.headers["content-type"] == "text/html; charset=utf-8"
     assert report.headers["x-frame-options"] == "DENY"
     assert "<h2>What changed</h2>" in report.text and "codec" in report.text
+    policy = report.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert policy.endswith("frame-ancestors 'none'; sandbox allow-scripts allow-modals")
+    assert len(report.content) > 4_000_000
+    tag = {"If-None-Match": report.headers["etag"]}
+    again = client.get(f"{path}/report", headers=tag)
+    assert (again.status_code, again.content) == (304, b"")
     options = client.get(f"{path}/options")
     assert options.headers["content-type"] == "text/plain; charset=utf-8"
     assert options.headers["content-disposition"] == 'attachment; filename="OPTIONS.ini"'

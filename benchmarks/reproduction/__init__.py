@@ -1,0 +1,1 @@
+"""The reference paper repeated: its figures beside ours, made from the trials that were kept."""

@@ -1,0 +1,126 @@
+"""The proof: how far each metric has changed, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.charts.chart import Chart, axis, line_at, rows_axis, short, words
+from optimizer.objective import Term
+
+_FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
+
+
+def changes(
+    rows: Sequence[tuple[str, Mapping[str, float]]],
+    terms: Sequence[Term],
+    detectable: Mapping[str, float],
+) -> Chart | None:
+    """The changes with their intervals.
+
+    Args:
+        rows: (metric, its ``percent``, ``low``, ``high`` against the baseline).
+        terms: Of the objective: they say which way is better.
+        detectable: By metric, the smallest change in percent that the proof would have shown.
+
+    Returns:
+        The plot; None without a row.
+    """
+    if not rows:
+        return None
+    better = {term.metric: -1 if term.direction == "min" else 1 for term in terms}
+    points = [
+        _point(row, name, change, better.get(name)) for row, (name, change) in enumerate(rows)
+    ]
+    names = [name for name, _ in rows]
+    return Chart(
+        name="changes",
+        title=_title(rows, better),
+        caption="Dots: mean change of the pairs; bars: 95% intervals. One that crosses 0 may be "
+        "noise." + _band_words(detectable, names) + _beyond_words(rows),
+        traces=points,
+        layout={
+            "xaxis": axis("change against the baseline, %", zeroline=False, range=_range(rows)),
+            "yaxis": rows_axis(names),
+            "shapes": [line_at(0.0, across="x", dash="solid"), *_bands(names, detectable)],
+            "showlegend": False,
+        },
+        height=110 + 34 * len(rows),
+    )
+
+
+def _point(row: int, name: str, change: Mapping[str, float], better: int | None) -> dict[str, Any]:
+    low, high, percent = change["low"], change["high"], change["percent"]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [short(percent)],
+        "y": [row],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [short(high - percent)],
+            "arrayminus": [short(percent - low)],
+            "thickness": 2,
+            "color": _colour(low, high, better),
+        },
+        "marker": {"size": 11, "color": _colour(low, high, better)},
+        "hovertext": [f"{words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
+        "hoverinfo": "text",
+    }
+
+
+def _colour(low: float, high: float, better: int | None) -> str:
+    if better is None or low <= 0 <= high:
+        return "@dim"
+    return "@accent" if (low > 0) == (better > 0) else "@second"
+
+
+def _title(rows: Sequence[tuple[str, Mapping[str, float]]], better: Mapping[str, int]) -> str:
+    sure = {
+        name: (change["low"] > 0) == (better[name] > 0)
+        for name, change in rows
+        if name in better and not change["low"] <= 0 <= change["high"]
+    }
+    parts = [
+        ([name for name, good in sure.items() if good], "better"),
+        ([name for name, good in sure.items() if not good], "worse"),
+        ([n for n, _ in rows if n in better and n not in sure], "not told from noise"),
+    ]
+    said = [f"{', '.join(names)} {how}" for names, how in parts if names]
+    return "; ".join(said) if said else "Changes with their intervals"
+
+
+def _range(rows: Sequence[tuple[str, Mapping[str, float]]]) -> list[float]:
+    low = min(0.0, *(max(change["low"], -_FARTHEST) for _, change in rows))
+    high = max(0.0, *(min(change["high"], _FARTHEST) for _, change in rows))
+    room = 0.06 * (high - low) or 1.0
+    return [low - room, high + room]
+
+
+def _bands(names: Sequence[str], detectable: Mapping[str, float]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "rect",
+            "x0": -detectable[name],
+            "x1": detectable[name],
+            "y0": row - 0.32,
+            "y1": row + 0.32,
+            "fillcolor": "@band",
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for row, name in enumerate(names)
+        if name in detectable
+    ]
+
+
+def _band_words(detectable: Mapping[str, float], names: Sequence[str]) -> str:
+    if not any(name in detectable for name in names):
+        return ""
+    return " Shaded: changes too small for this proof to show them 8 times in 10."
+
+
+def _beyond_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    beyond = [n for n, c in rows if c["low"] < -_FARTHEST or c["high"] > _FARTHEST]
+    return f" The interval of {', '.join(beyond)} goes on beyond the plot." if beyond else ""

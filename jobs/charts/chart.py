@@ -1,0 +1,103 @@
+"""A plot as data: what Plotly draws, and the words around it.
+
+Colours are roles such as ``"@accent"``: the page puts in those of the light, the dark or the
+printed form. Plotly reads tags and entities in every text, so names that others chose pass
+through ``words``.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Trace = dict[str, Any]
+_Point = TypeVar("_Point")
+# Okabe and Ito's colours, which all kinds of eyes tell apart; in the order of a plot's series.
+SERIES = ("@accent", "@second", "@third", "@fourth")
+_MOST_POINTS = 3000
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One plot.
+
+    Attributes:
+        name: Unique in the page.
+        title: What to read from it.
+        caption: What is drawn, in one line.
+        traces: Plotly's.
+        layout: Plotly's, beside what all plots share.
+        height: In pixels.
+    """
+
+    name: str
+    title: str
+    caption: str
+    traces: Sequence[Trace]
+    layout: Mapping[str, Any]
+    height: int = 340
+
+    @property
+    def figure(self) -> dict[str, Any]:
+        """What the page's script draws."""
+        return {"data": list(self.traces), "layout": {**self.layout, "height": self.height}}
+
+
+def words(text: object, most: int = 60) -> str:
+    """A text that Plotly shows as it is, cut to so many characters."""
+    plain = _CONTROLS.sub(" ", str(text))
+    return html.escape(plain if len(plain) <= most else plain[: most - 1] + "…", quote=False)
+
+
+def short(value: float) -> float | None:
+    """Five significant digits, which is more than a plot shows; None for what is no number."""
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with its title, unit included."""
+    return {"title": {"text": title}, **more}
+
+
+def rows_axis(names: Sequence[str]) -> dict[str, Any]:
+    """An axis of names, the first at the top."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": [words(name, 40) for name in names],
+        "range": [len(names) - 0.4, -0.6],
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def line_at(
+    value: float, *, across: str = "y", dash: str = "dot", color: str = "@dim"
+) -> dict[str, Any]:
+    """A straight line through the whole plot at a value of the axis ``across``."""
+    along = "x" if across == "y" else "y"
+    return {
+        "type": "line",
+        f"{across}0": value,
+        f"{across}1": value,
+        f"{along}0": 0,
+        f"{along}1": 1,
+        f"{along}ref": "paper",
+        "line": {"color": color, "width": 1.5, "dash": dash},
+        "layer": "below",
+    }
+
+
+def thinned(points: Sequence[_Point], most: int = _MOST_POINTS) -> Sequence[_Point]:
+    """All points, or every second, third, ... of them where there are more than ``most``."""
+    return points[:: -(-len(points) // most)] if len(points) > most else points
+
+
+def thinned_words(shown: int, of: int) -> str:
+    """What the caption says of points that are left out."""
+    return "" if shown == of else f" {shown:,} of {of:,} points are drawn, evenly chosen."

@@ -1,0 +1,172 @@
+"""Convergence: the fitness of trial after trial, the best so far, and what is only noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jobs.charts.chart import Chart, Trace, axis, line_at, short, thinned, thinned_words
+from optimizer.trial import Phase, Purpose, Trial
+
+_SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
+
+
+def noise_of(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
+    """Standard deviation of the baseline's own fitness over its runs; None with fewer than two."""
+    own = [fitness[t.number] for t in trials if t.is_baseline and t.number in fitness]
+    return float(np.std(own, ddof=1)) if len(own) > 1 else None
+
+
+def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart | None:
+    """The plot of a job; None if no new configuration ended well.
+
+    Args:
+        trials: By number.
+        fitness: By trial's number, of those that ended well.
+    """
+    points = [
+        (trial.number, fitness[trial.number])
+        for trial in trials
+        if trial.purpose is Purpose.CANDIDATE and trial.number in fitness
+    ]
+    if not points:
+        return None
+    noise = noise_of(trials, fitness)
+    best = max(points, key=lambda point: point[1])
+    floor = _floor([value for _, value in points], best[1])
+    last = max(trial.number for trial in trials)
+    inside = [point for point in points if point[1] >= floor]
+    shown = thinned(inside)
+    below = [number for number, value in points if value < floor]
+    return Chart(
+        name="convergence",
+        title=_title(best, noise, points),
+        caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
+        "so far. The best of many single runs is partly luck: the proof above decides."
+        + _noise_words(noise)
+        + (f" Triangles: {len(below)} far below." if below else "")
+        + thinned_words(len(shown), len(inside)),
+        traces=[_dots(shown), _steps(points, last), *_outside(below, floor)],
+        layout={
+            "xaxis": axis("trial", range=[0, last + 1]),
+            "yaxis": axis("fitness, 0 = baseline", zeroline=False),
+            "shapes": [*_phases(trials), *_band(noise), line_at(0.0, dash="dash")],
+            "annotations": _labels(trials),
+        },
+        height=400,
+    )
+
+
+def _floor(values: Sequence[float], best: float) -> float:
+    """Where the plot ends below: failures of taste would squeeze what matters into a line."""
+    return max(min(values), -max(1000.0, 1.5 * best))
+
+
+def _title(
+    best: tuple[int, float], noise: float | None, points: Sequence[tuple[int, float]]
+) -> str:
+    number, value = best
+    if noise is not None and value <= 2 * noise:
+        return f"No single run rose above the noise of the baseline; the best was trial {number}"
+    best_at = next(i for i, point in enumerate(points, start=1) if point[0] == number)
+    return f"The best single run was trial {number}, new configuration {best_at} of {len(points)}"
+
+
+def _noise_words(noise: float | None) -> str:
+    if noise is None:
+        return ""
+    return f" Band: two standard deviations of the baseline's own fitness, ±{2 * noise:.0f}."
+
+
+def _dots(points: Sequence[tuple[int, float]]) -> Trace:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "configuration",
+        "x": [number for number, _ in points],
+        "y": [short(value) for _, value in points],
+        "marker": {"color": "@accent", "size": 6, "opacity": 0.5},
+        "hovertemplate": "trial %{x}: %{y:.0f}<extra></extra>",
+    }
+
+
+def _steps(points: Sequence[tuple[int, float]], last: int) -> Trace:
+    steps: list[tuple[int, float]] = []
+    for number, value in points:
+        if not steps or value > steps[-1][1]:
+            steps.append((number, value))
+    steps.append((last, steps[-1][1]))
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "best so far",
+        "x": [number for number, _ in steps],
+        "y": [short(value) for _, value in steps],
+        "line": {"color": "@second", "width": 2.5, "shape": "hv"},
+        "hovertemplate": "best up to trial %{x}: %{y:.0f}<extra></extra>",
+    }
+
+
+def _outside(numbers: Sequence[int], floor: float) -> list[Trace]:
+    shown = thinned(numbers, 500)
+    if not shown:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "far below",
+            "x": list(shown),
+            "y": [short(floor)] * len(shown),
+            "marker": {"color": "@dim", "size": 6, "symbol": "triangle-down"},
+            "hovertemplate": "trial %{x}: lower than drawn<extra></extra>",
+        }
+    ]
+
+
+def _band(noise: float | None) -> list[dict[str, Any]]:
+    if noise is None:
+        return []
+    return [
+        {
+            "type": "rect",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "y0": -2 * noise,
+            "y1": 2 * noise,
+            "fillcolor": "@band",
+            "line": {"width": 0},
+            "layer": "below",
+        }
+    ]
+
+
+def _spans(trials: Sequence[Trial]) -> list[tuple[Phase, int, int]]:
+    numbers = {phase: [t.number for t in trials if t.phase is phase] for phase in _SHADED}
+    return [(phase, min(found), max(found)) for phase, found in numbers.items() if found]
+
+
+def _phases(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Lines where phases begin."""
+    return [
+        line_at(first - 0.5, across="x", color="@line", dash="solid")
+        for _, first, _ in _spans(trials)
+    ]
+
+
+def _labels(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    return [
+        {
+            "x": (first + last) / 2,
+            "y": 0,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "text": phase.value,
+            "showarrow": False,
+            "font": {"color": "@dim", "size": 11},
+        }
+        for phase, first, last in _spans(trials)
+    ]

@@ -1,0 +1,190 @@
+"""Box plots of a metric by the groups of a parameter, with their analysis of variance.
+
+Figure 7 of Jin et al. (JIPS 18(3), 2022): the two most and the two least important parameters,
+each for the metric for which it is most, or least, important.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jobs.charts.chart import Chart, axis, short, words
+from models.groups import group_labels
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.byte_size import format_bytes
+from sampler.parameter import Value
+
+_EACH = 2
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether a parameter matters for a metric.
+
+    Attributes:
+        top: Whether it is one of the most important; else of the least.
+        special: Values that mean something else than their neighbours.
+    """
+
+    parameter: str
+    metric: str
+    top: bool
+    anova: Mapping[str, Any]
+    special: tuple[Value, ...] = ()
+    is_bytes: bool = False
+
+
+def questions(parameters: Sequence[Mapping[str, Any]]) -> list[Question]:
+    """The top and bottom parameters, each with its metric; fewer where there are fewer.
+
+    Args:
+        parameters: Rows of ``result.json``, the most important first.
+    """
+    rows = [row for row in parameters if _tested(row)]
+    top = rows[:_EACH]
+    bottom = rows[max(len(top), len(rows) - _EACH) :]
+    return [_question(row, top=True) for row in top] + [
+        _question(row, top=False) for row in bottom
+    ]
+
+
+def _tested(row: Mapping[str, Any]) -> list[str]:
+    """The metrics for which both an importance and a test are known."""
+    return [m for m in row["importance"] if row["anova"].get(m, {}).get("p") is not None]
+
+
+def _question(row: Mapping[str, Any], *, top: bool) -> Question:
+    def weight(metric: str) -> float:
+        return float(row["importance"][metric]["permutation"])
+
+    metrics = _tested(row)
+    metric = max(metrics, key=weight) if top else min(metrics, key=weight)
+    return Question(row["name"], metric, top, row["anova"][metric])
+
+
+def groups(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
+    """The box plot of one question.
+
+    Args:
+        question: A parameter and a metric.
+        trials: By number; the drawn ones that ended well are compared.
+        unit: Of the metric, for its axis.
+
+    Returns:
+        The plot; None with fewer than two groups.
+    """
+    drawn = [
+        t
+        for t in trials
+        if t.purpose is Purpose.CANDIDATE
+        and t.phase is Phase.SAMPLE
+        and t.done
+        and question.metric in t.metrics
+    ]
+    values = [t.features.get(question.parameter) for t in drawn]
+    special = [v for v in question.special if not isinstance(v, str)]
+    boxes = _boxes(group_labels(values, special=special), values, drawn, question.metric)
+    if len(boxes) < 2:
+        return None
+    labels = [_label(label, len(box), question.is_bytes) for label, box in boxes]
+    fences = [_fences(box) for _, box in boxes]
+    rank = "most" if question.top else "least"
+    return Chart(
+        name=f"groups-{question.parameter}-{question.metric}",
+        title=f"{question.parameter}, one of the {rank} important: {question.metric} "
+        + _finding(question.anova),
+        caption=f"{_statistics(question.anova)} Boxes: quartiles, dashed: mean; whiskers: the "
+        "farthest within 1.5 interquartile ranges; n drawn trials in each.",
+        traces=[
+            {
+                "type": "box",
+                "orientation": "h",
+                "y": labels,
+                "q1": [short(f.q1) for f in fences],
+                "median": [short(f.median) for f in fences],
+                "q3": [short(f.q3) for f in fences],
+                "lowerfence": [short(f.low) for f in fences],
+                "upperfence": [short(f.high) for f in fences],
+                "mean": [short(f.mean) for f in fences],
+                "marker": {"color": "@accent" if question.top else "@dim"},
+                "line": {"color": "@accent" if question.top else "@dim", "width": 1.5},
+                "fillcolor": "@band",
+                "showlegend": False,
+            }
+        ],
+        layout={
+            "xaxis": axis(f"{words(question.metric)}{unit}", zeroline=False),
+            "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+        },
+        height=130 + 44 * len(boxes),
+    )
+
+
+@dataclass(frozen=True)
+class _Fences:
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+    mean: float
+
+
+def _fences(values: NDArray[np.float64]) -> _Fences:
+    q1, median, q3 = (float(q) for q in np.percentile(values, [25, 50, 75]))
+    reach = 1.5 * (q3 - q1)
+    inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
+    low, high = (float(inside.min()), float(inside.max())) if inside.size else (q1, q3)
+    return _Fences(min(low, q1), q1, median, q3, max(high, q3), float(values.mean()))
+
+
+def _boxes(
+    labels: Sequence[str | None], values: Sequence[Value | None], trials: Sequence[Trial],
+    metric: str,
+) -> list[tuple[str, NDArray[np.float64]]]:  # fmt: skip
+    """The groups of at least two trials, by the least value in each."""
+    members: dict[str, list[float]] = {}
+    least: dict[str, tuple[bool, float, str]] = {}
+    for label, value, trial in zip(labels, values, trials, strict=True):
+        if label is None or value is None:
+            continue
+        members.setdefault(label, []).append(trial.metrics[metric])
+        number = isinstance(value, int | float)
+        key = (not number, float(value) if isinstance(value, int | float) else 0.0, label)
+        least[label] = min(least.get(label, key), key)
+    kept = [label for label in members if len(members[label]) > 1]
+    return [(label, np.array(members[label])) for label in sorted(kept, key=least.__getitem__)]
+
+
+def _label(label: str, size: int, is_bytes: bool) -> str:
+    parts = label.split(" to ")
+    if is_bytes:
+        parts = [format_bytes(float(part)) for part in parts]
+    else:
+        parts = [_number(part) for part in parts]
+    return f"{words(' to '.join(parts), 30)}<br>n = {size}"
+
+
+def _number(text: str) -> str:
+    """A number of many digits with fewer."""
+    try:
+        return text if len(text) < 7 else f"{float(text):.4g}"
+    except ValueError:
+        return text
+
+
+def _finding(anova: Mapping[str, Any]) -> str:
+    p = anova.get("p_holm")
+    return "differs between its values" if p is not None and p < 0.05 else "shows no difference"
+
+
+def _statistics(anova: Mapping[str, Any]) -> str:
+    p, eta = anova.get("p_holm"), anova.get("eta_squared")
+    said = "p unknown" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    effect = "" if eta is None else f", eta squared {eta:.2f}"
+    return f"{said} (Holm){effect}."

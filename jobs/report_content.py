@@ -1,0 +1,260 @@
+"""What a report says: the figures and plots of a finished job, from what is stored of it.
+
+Results of earlier versions lack some parts; theirs are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.charts.changes import changes
+from jobs.charts.chart import Chart
+from jobs.charts.convergence import convergence, noise_of
+from jobs.charts.drift import drift
+from jobs.charts.fitness_terms import fitness_terms
+from jobs.charts.front import front
+from jobs.charts.groups import Question, groups, questions
+from jobs.charts.importance import LEAST_R2, importance
+from jobs.charts.memory import best_within, memory
+from jobs.charts.parallel import parallel
+from jobs.charts.sampling import sampling
+from jobs.charts.stability import stability
+from jobs.finished import Finished
+from jobs.report_phases import phase_rows
+from jobs.report_power import detectable
+from optimizer.baseline import Baseline, summarise
+from optimizer.objective import Objective, Term
+from optimizer.trial import Trial
+from sampler.byte_size import format_bytes
+from sampler.catalogue import catalogue
+from sampler.parameter import Parameter
+
+_UNITS = {
+    "waf": "bytes written to storage per byte of user data",
+    "sa": "live bytes per byte of distinct user data",
+    "time": "s until the tree is settled",
+    "rate": "operations/s",
+    "memory": "memtables and block cache at full scale",
+    "waf_with_wal": "the same with the log",
+    "peak_rss": "the most memory of the process",
+    "write_p99": "us",
+    "read_p99": "us",
+    "stall_percent": "% of the load's time",
+    "cpu_seconds": "s of all cores",
+    "device_bytes": "written to the device",
+}
+_SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
+_ALSO = ("waf_with_wal", "memory", "peak_rss", "write_p99", "read_p99", "stall_percent",
+         "cpu_seconds", "device_bytes")  # fmt: skip
+_FRONT_ROWS = 12
+
+
+def content(finished: Finished) -> dict[str, Any]:
+    """All that the page's template asks for."""
+    result, trials, fitness = finished.result, finished.trials, finished.fitness
+    job, verdict = result["job"], result["verdict"]
+    terms = [_term(row) for row in job["objective"]["metric"]]
+    names = [term.metric for term in terms]
+    baseline = _baseline(trials)
+    compared = _compared(result, names)
+    power = detectable(result)
+    parameters = _parameters(result)
+    learned = any(forest["r2"] is not None for forest in result["forest"].values())
+    ranked = [row["name"] for row in parameters]
+    winner = verdict["trial"] if verdict else None
+    budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
+    level = baseline.metrics.get("memory") if baseline else None
+    charts: list[Chart | None] = [
+        changes([(row["metric"], row["change"]) for row in compared], terms, power),
+        fitness_terms(names, *_terms(result, terms, trials, baseline)),
+        memory(trials, fitness, baseline=level, budget=budget, winner=winner),
+        convergence(trials, fitness),
+        stability(parameters, names),
+        sampling(result.get("sampling") or {}),
+        parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
+        front(trials, result["pareto"], terms),
+        drift(trials, baseline, names) if baseline else None,
+    ]
+    return {
+        "result": result,
+        "job": job,
+        "best": result["best"],
+        "verdict": verdict,
+        "terms": terms,
+        "rows": compared,
+        "power": {m: power[m] for m in names if m in power},
+        "power_fitness": (result.get("power") or {}).get("fitness"),
+        "power_level": (result.get("power") or {}).get("level", 0.8),
+        "changes": _changes(result),
+        "charts": {chart.name: chart for chart in charts if chart},
+        "importances": _each(importance(m, parameters, f) for m, f in result["forest"].items()),
+        "boxes": _each(
+            groups(question, trials, _SHORT.get(question.metric, ""))
+            for question in _questions(parameters)
+        )
+        if learned
+        else [],
+        "parameters": parameters[:15],
+        "learned": learned,
+        "unsure": [m for m, f in result["forest"].items() if (f["r2"] or 0.0) < LEAST_R2],
+        "least_r2": LEAST_R2,
+        "within": best_within(trials, fitness, level) if level else None,
+        "noise_of_fitness": noise_of(trials, fitness),
+        "front": _front(result, trials, names, fitness),
+        "phases": phase_rows(trials, result),
+        "given": sum(trial.given for trial in trials),
+        "failures": _failures(trials),
+        "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
+        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *_UNITS)},
+        "sampling": result.get("sampling") or {},
+        "options": finished.options,
+        "apart": _apart(result),
+    }
+
+
+def _each(charts: Any) -> list[Chart]:
+    return [chart for chart in charts if chart is not None]
+
+
+def _term(row: Mapping[str, Any]) -> Term:
+    return Term(row["name"], row["direction"], row.get("weight", 1.0))
+
+
+def _baseline(trials: Sequence[Trial]) -> Baseline | None:
+    runs = [trial for trial in trials if trial.is_baseline]
+    return summarise(runs) if any(run.done for run in runs) else None
+
+
+def _compared(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The metrics of the proof, the objective's first."""
+    verdict, level = result["verdict"], result["baseline"]["metrics"]
+    if verdict is None:
+        return []
+    return [
+        {
+            "metric": metric,
+            "help": _UNITS.get(metric, ""),
+            "default": level[metric],
+            "best": verdict["metrics"][metric],
+            "change": verdict["change"][metric],
+        }
+        for metric in [*names, *(m for m in _ALSO if m not in names)]
+        if metric in verdict["change"] and metric in level
+    ]
+
+
+def _terms(
+    result: Mapping[str, Any],
+    terms: Sequence[Term],
+    trials: Sequence[Trial],
+    baseline: Baseline | None,
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """The terms of the candidate in the proof, and in the run that found it."""
+    verdict = result["verdict"]
+    if verdict is None:
+        return {}, {}
+    objective = Objective("", tuple(terms))
+    proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
+    first = next((t for t in trials if t.number == verdict["trial"] and t.done), None)
+    if first is None or baseline is None:
+        return proven, {}
+    metrics = baseline.corrected(first.metrics, first.started_at)
+    found = objective.gains(metrics, baseline.metrics)
+    return proven, found if found.keys() == proven.keys() else {}
+
+
+def _parameters(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return sorted(result["parameters"], key=lambda row: row["rank"])
+
+
+def _questions(parameters: Sequence[Mapping[str, Any]]) -> list[Question]:
+    known = catalogue()
+    return [
+        Question(q.parameter, q.metric, q.top, q.anova, *_kind(known.get(q.parameter)))
+        for q in questions(parameters)
+    ]
+
+
+def _kind(parameter: Parameter | None) -> tuple[tuple[Any, ...], bool]:
+    """The parameter's special values, and whether its values are bytes."""
+    return (parameter.special, parameter.scaled) if parameter else ((), False)
+
+
+def _byte_sized(names: Sequence[str]) -> frozenset[str]:
+    known = catalogue()
+    return frozenset(name for name in names if name in known and known[name].scaled)
+
+
+def _changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The options of the best configuration that differ from the baseline, with their help."""
+    if result["best"] is None:
+        return []
+    baseline, best = result["baseline"]["configuration"], result["best"]["configuration"]
+    known = catalogue()
+    rank = {row["name"]: row["rank"] for row in result["parameters"]}
+    rows = [
+        {
+            "name": name,
+            "default": _value(baseline.get(name), known.get(name)),
+            "best": _value(best.get(name), known.get(name)),
+            "rank": rank.get(name),
+            "help": known[name].help if name in known else "",
+            "factor": name in known and known[name].section == "workload",
+        }
+        for name in dict.fromkeys([*best, *baseline])
+        if baseline.get(name) != best.get(name)
+    ]
+    return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"]))
+
+
+def _value(value: Any, parameter: Parameter | None) -> str:
+    if value is None:
+        return "inactive"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if parameter and parameter.scaled and number and value >= 1024:
+        return f"{value} ({format_bytes(value)})"
+    return str(value)
+
+
+def _front(
+    result: Mapping[str, Any],
+    trials: Sequence[Trial],
+    names: Sequence[str],
+    fitness: Mapping[int, float],
+) -> dict[str, Any]:
+    """The fittest of the Pareto front, and how many more there are."""
+    on = set(result["pareto"])
+    found = [trial for trial in trials if trial.number in on]
+    found.sort(key=lambda trial: -fitness.get(trial.number, 0.0))
+    rows = [
+        {
+            "number": trial.number,
+            "fitness": fitness.get(trial.number),
+            "metrics": [trial.metrics.get(name) for name in names],
+        }
+        for trial in found[:_FRONT_ROWS]
+    ]
+    return {"rows": rows, "more": len(found) - len(rows)}
+
+
+def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:
+    """(state, first line of the reason) with the number of trials, most often first."""
+    counts = Counter(
+        (trial.state.value, (trial.failure.splitlines() or [""])[0][:200])
+        for trial in trials
+        if trial.failure
+    )
+    return counts.most_common()
+
+
+def _apart(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+    """What the best configuration sets that no OPTIONS file carries, by section."""
+    known = catalogue()
+    apart: dict[str, list[tuple[str, str]]] = {"deployment": [], "workload": []}
+    for name, value in (result["best"] or {}).get("configuration", {}).items():
+        if name in known and known[name].section in apart:
+            said = _value(value, known[name])
+            apart[known[name].section].append((known[name].key or name, said))
+    return apart

@@ -1,0 +1,66 @@
+"""Why each phase began and ended, told from the trials alone."""
+
+from dataclasses import replace
+from typing import Any
+
+from pretended_job import finished_job
+
+from jobs.finished import Finished
+from jobs.report_phases import phase_rows
+from optimizer.budget import divide
+from optimizer.trial import Phase
+
+
+def test_all_phases_in_their_order(finished: Finished):
+    rows = phase_rows(finished.trials, finished.result)
+    assert [row.name for row in rows] == ["baseline", "sample", "rank", "search", "confirm"]
+    assert sum(row.runs for row in rows) == len(finished.trials) == 60
+    begun = [row.began for row in rows]
+    assert begun == sorted(begun, key=str)
+    for row in rows:
+        assert row.began is not None and row.ended is not None and row.began <= row.ended
+    search, confirm = rows[3], rows[4]
+    assert search.why_ended == f"the budget for new configurations, {divide(60).explore}, was used"
+    assert f"{2 * divide(60).pairs} proof runs ended well" in confirm.why_ended
+
+
+def ended(finished: Finished, **job: Any) -> str:
+    """Why the search ended, had the job been asked for so."""
+    asked = {**finished.result["job"], **job}
+    rows = phase_rows(finished.trials, {**finished.result, "job": asked, "sampling": None})
+    return next(row.why_ended for row in rows if row.name == "search")
+
+
+def test_a_search_that_ended_otherwise(finished: Finished):
+    explored = divide(60).explore
+    early = {"stop_early": True}
+    assert ended(finished, trials=200, search=early) == (
+        f"the search stopped early, as its settings allow, after {explored} configurations"
+    )
+    assert ended(finished, trials=None, minutes=5) == (
+        "what was left of the minutes was needed to confirm"
+    )
+    more = divide(200).explore
+    assert ended(finished, trials=200, search={}) == (
+        f"{explored} of {more} planned configurations were tried"
+    )
+
+
+def test_why_the_draws_ended_is_told_where_it_is_known(finished: Finished):
+    result = {**finished.result, "sampling": {"why": "the order was steady"}}
+    rows = phase_rows(finished.trials, result)
+    assert rows[1].why_ended == "the order was steady"
+    draws = sum(t.phase is Phase.SAMPLE and not t.is_baseline for t in finished.trials)
+    rows = phase_rows(finished.trials, {**finished.result, "sampling": None})
+    assert rows[1].why_ended == f"its share of the budget, {draws} draws, was used"
+
+
+def test_a_job_without_a_search_has_no_ranking_phase():
+    job = finished_job(12, strategy="random")
+    rows = phase_rows(job.trials, job.result)
+    assert [row.name for row in rows] == ["baseline", "sample", "confirm"]
+
+
+def test_given_trials_are_no_part_of_what_was_done(finished: Finished):
+    given = [replace(trial, given=True) for trial in finished.trials]
+    assert phase_rows(given, finished.result) == []
