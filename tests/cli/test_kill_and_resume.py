@@ -17,7 +17,6 @@ from db.job_row import JobState
 from db.job_store import Store
 from optimizer.trial import Trial
 from sampler.outcome import TrialState
-from sampler.process_identity import start_time
 
 KILLS = 8
 TRIALS = 60
