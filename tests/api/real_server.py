@@ -76,6 +76,7 @@ def serving(app: FastAPI) -> Iterator[str]:
     """The URL of an application that a real server in a thread of this process serves."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
     sockets = [uvicorn.Config(app, port=0, log_config=None).bind_socket()]
+    sockets[0].listen()  # whoever connects before the server is up waits for it
     thread = threading.Thread(target=server.run, kwargs={"sockets": sockets})
     thread.start()
     try:

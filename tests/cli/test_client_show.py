@@ -117,13 +117,13 @@ def test_a_write_that_fails_leaves_the_old_file(
     out = tmp_path / "OPTIONS.ini"
     out.write_text("of yesterday")
     before = sorted(tmp_path.iterdir())
-    real = Path.write_text
+    real = Path.write_bytes
 
-    def full(self: Path, text: str, **more: Any) -> int:
-        real(self, text[:10], **more)
+    def full(self: Path, content: bytes) -> int:
+        real(self, content[:10])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     assert client("options", done, "--out", out, url=service.url) == 2
     assert out.read_text() == "of yesterday"
     assert sorted(tmp_path.iterdir()) == before
