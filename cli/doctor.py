@@ -76,4 +76,4 @@ def doctor(
     shown.sum_up(diagnosis)
     if as_json:
         sys.stdout.write(json.dumps(diagnosis.document(), allow_nan=False) + "\n")
-    return Exit.NOT_FIT if diagnosis.fitness is Fitness.NOT_FIT else Exit.DONE
+    return Exit.ANSWER_IS_NO if diagnosis.fitness is Fitness.NOT_FIT else Exit.DONE

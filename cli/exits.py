@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from enum import IntEnum
+from enum import IntEnum, unique
 
 
+@unique
 class Exit(IntEnum):
-    """Exit statuses that scripts rely on."""
+    """Exit statuses that scripts rely on; each number has one name, whichever command ends so."""
 
     DONE = 0
     TOOL_FAILED = 1
     BAD_INPUT = 2
-    NOTHING_BETTER = 3
-    NOT_FIT = 3  # of `doctor`: all went well, and the answer is no
+    # All went well, and the answer is no: nothing better was proven (tune, show, options), or this
+    # machine is not fit (doctor).
+    ANSWER_IS_NO = 3
     INTERRUPTED = 130
 
 

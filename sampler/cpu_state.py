@@ -9,7 +9,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-_PROC, _SYS = Path("/proc"), Path("/sys")
+from sampler.control_groups import cpu_quota
+from sampler.hypervisor import is_virtual
+from sampler.kernel_files import PROC, SYS, line_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,18 +22,18 @@ class CpuState:
         cores: How many it may run on.
         governors: The distinct governors of all processors; empty where the system shows none.
         turbo: Whether the clock may rise above its nominal rate; None where that is not shown.
-        virtual: Whether a hypervisor is beneath.
+        virtual: Whether a hypervisor is beneath; None where nothing tells.
         quota: CPU seconds a second that control groups grant; None for no limit.
     """
 
     cores: int
     governors: tuple[str, ...]
     turbo: bool | None
-    virtual: bool
+    virtual: bool | None
     quota: float | None
 
 
-def read_cpu_state(proc: Path = _PROC, sys: Path = _SYS) -> CpuState:
+def read_cpu_state(proc: Path = PROC, sys: Path = SYS) -> CpuState:
     """Reads it; what cannot be read is left unknown."""
     return CpuState(
         cores=len(os.sched_getaffinity(0)),
@@ -42,68 +44,16 @@ def read_cpu_state(proc: Path = _PROC, sys: Path = _SYS) -> CpuState:
     )
 
 
-def governors(sys: Path = _SYS) -> tuple[str, ...]:
+def governors(sys: Path = SYS) -> tuple[str, ...]:
     """The distinct cpufreq governors, sorted (Documentation/admin-guide/pm/cpufreq.rst)."""
     files = (sys / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return tuple(sorted({text for file in files if (text := line_of(file))}))
 
 
-def turbo(sys: Path = _SYS) -> bool | None:
+def turbo(sys: Path = SYS) -> bool | None:
     """Whether the clock may be raised: Intel's ``no_turbo``, or cpufreq's ``boost``."""
     cpu = sys / "devices/system/cpu"
     if (off := line_of(cpu / "intel_pstate/no_turbo")) is not None:
         return off == "0"
     boost = line_of(cpu / "cpufreq/boost")
     return None if boost is None else boost == "1"
-
-
-def is_virtual(proc: Path = _PROC, sys: Path = _SYS) -> bool:
-    """Whether the processor, or the firmware, says that a hypervisor is beneath."""
-    if (sys / "hypervisor/type").exists() or (proc / "device-tree/hypervisor").exists():
-        return True
-    try:
-        text = (proc / "cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    flags = (line for line in text.splitlines() if line.startswith("flags"))
-    return "hypervisor" in next(flags, "").split()
-
-
-def cpu_quota(proc: Path = _PROC, sys: Path = _SYS) -> float | None:
-    """The least CPU seconds a second that the control groups above this process grant.
-
-    Reads ``cpu.max`` of version 2 and ``cpu.cfs_quota_us`` of version 1; in a container the
-    group's own folder may be the root of what is mounted.
-    """
-    found: list[float] = []
-    try:
-        groups = (proc / "self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    for line in groups:
-        _, controllers, place = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        below = Path(place.lstrip("/"))
-        for root in (sys / "fs/cgroup" / controllers, sys / "fs/cgroup/unified"):
-            for folder in (below, *below.parents):
-                limit = _limit_of(root / folder)
-                found += [] if limit is None else [limit]
-    return min(found, default=None)
-
-
-def _limit_of(folder: Path) -> float | None:
-    newer = (line_of(folder / "cpu.max") or "").split()
-    older = [line_of(folder / f"cpu.cfs_{name}_us") or "" for name in ("quota", "period")]
-    for numbers in (newer, older):  # "max", or -1: none
-        if len(numbers) == 2 and all(number.isdecimal() for number in numbers):
-            return int(numbers[0]) / max(int(numbers[1]), 1)
-    return None
-
-
-def line_of(file: Path) -> str | None:
-    """The text of a file of one line; None where it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None

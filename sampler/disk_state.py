@@ -8,8 +8,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.cpu_state import line_of
 from sampler.errors import InputError
+from sampler.kernel_files import SYS, line_of
 from sampler.machine import file_system
 from sampler.trial_folder import make_trial_folder, remove_trial_folder
 
@@ -80,7 +80,7 @@ def _writes_direct(file: Path) -> bool:
         os.close(descriptor)
 
 
-def _is_rotational(folder: Path, sys: Path = Path("/sys")) -> bool | None:
+def _is_rotational(folder: Path, sys: Path = SYS) -> bool | None:
     number = folder.stat().st_dev
     device = (sys / f"dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     for place in (device, device.parent):  # a partition's queue is its disk's

@@ -8,7 +8,9 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from sampler.cpu_state import governors, is_virtual
+from sampler.cpu_state import governors
+from sampler.hypervisor import is_virtual
+from sampler.kernel_files import PROC, text_of
 
 
 def host_name() -> str:
@@ -25,7 +27,7 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
     device, kind = file_system(bench_dir)
     return {
         "host": host_name(),
-        "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.machine(),
+        "cpu": _field(PROC / "cpuinfo", "model name") or platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "governor": ", ".join(governors()) or None,
         "virtual": is_virtual(),
@@ -40,13 +42,10 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
 
 def _field(path: Path, name: str) -> str | None:
     """The first ``name : value`` of a file of such lines."""
-    try:
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            key, colon, value = line.partition(":")
-            if colon and key.strip() == name:
-                return value.strip()
-    except OSError:
-        pass
+    for line in (text_of(path) or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
     return None
 
 
@@ -60,15 +59,13 @@ def _system() -> str:
 def file_system(folder: Path) -> tuple[str, str]:
     """The device and type of the file system that a folder is, or will be, on.
 
-    Both are ``unknown`` where the system does not tell.
+    Behind a symbolic link that is where the link leads. Both are ``unknown`` where the system
+    does not tell.
     """
-    place = folder.absolute()
+    # Unlike Path.resolve() this bears links that lead in a circle.
+    place = Path(os.path.realpath(folder))
     best, found = -1, ("unknown", "unknown")
-    try:
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return found
-    for line in mounts.splitlines():
+    for line in (text_of(PROC / "self/mounts") or "").splitlines():
         device, mounted, kind, *_ = line.split(" ")
         # The longest mount point that holds the folder; of equals the last one mounted.
         if place.is_relative_to(mounted) and len(mounted) >= best:

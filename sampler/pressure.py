@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_PROC = Path("/proc")
+from sampler.kernel_files import PROC, text_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,29 +14,29 @@ class Pressure:
     """The kernel's view of crowding.
 
     Attributes:
-        load: Tasks that run or wait, mean of the last minute.
+        load: Tasks that run or wait, mean of the last minute; None where that is not shown.
         stalled: For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1,
             in which at least one task waited for it; what the kernel does not tell is left out.
     """
 
-    load: float
+    load: float | None
     stalled: Mapping[str, float]
 
 
-def read_pressure(proc: Path = _PROC) -> Pressure:
+def read_pressure(proc: Path = PROC) -> Pressure:
     """Reads ``loadavg`` and ``pressure/*`` (Documentation/accounting/psi.rst)."""
     stalled = {kind: _some(proc / "pressure" / kind) for kind in ("cpu", "io", "memory")}
+    means = (text_of(proc / "loadavg") or "").split()
     return Pressure(
-        load=float((proc / "loadavg").read_text(encoding="utf-8").split()[0]),
+        load=float(means[0]) if means else None,
         stalled={kind: share for kind, share in stalled.items() if share is not None},
     )
 
 
 def _some(file: Path) -> float | None:
-    try:
-        # A kernel that was started with psi=0 has the file and refuses to read it.
-        first = file.read_text(encoding="utf-8").splitlines()[0]
-    except (OSError, IndexError):
+    # A kernel that was started with psi=0 has the file and refuses to read it.
+    text = text_of(file)
+    if not text:
         return None
-    fields = dict(part.split("=") for part in first.split()[1:])
+    fields = dict(part.split("=") for part in text.splitlines()[0].split()[1:])
     return float(fields["avg10"]) / 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -135,6 +136,19 @@ class Page:
                 self._rest += got
 
 
+def give_pipes(read_from: int, write_to: int) -> None:
+    """Puts two descriptors where the browser expects them: it reads from 3 and writes to 4.
+
+    Either may be one of these numbers already, and dup2 closes what it lands on: so both are
+    moved above them first.
+    """
+    read_from, write_to = (
+        fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 5) for number in (read_from, write_to)
+    )
+    os.dup2(read_from, 3)
+    os.dup2(write_to, 4)
+
+
 @contextmanager
 def chromium(folder: Path) -> Iterator[Page]:
     """A browser of one's own with an empty page, in an empty folder."""
@@ -143,16 +157,10 @@ def chromium(folder: Path) -> Iterator[Page]:
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
 
-    def give_pipes() -> None:
-        # The browser reads from 3 and writes to 4.
-        kept = os.dup2(theirs_in, 20), os.dup2(theirs_out, 21)
-        os.dup2(kept[0], 3)
-        os.dup2(kept[1], 4)
-
     process = subprocess.Popen(
         [program, *_FLAGS, f"--user-data-dir={folder}", "about:blank"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        close_fds=False, preexec_fn=give_pipes,
+        close_fds=False, preexec_fn=lambda: give_pipes(theirs_in, theirs_out),
     )  # fmt: skip
     os.close(theirs_in)
     os.close(theirs_out)

@@ -7,6 +7,12 @@ from sampler.cpu_state import CpuState
 
 # The client, a flush and a compaction run at once as soon as a load does anything.
 LEAST_CORES = 2
+# Who sets the clock where no governor is shown: by whether a hypervisor is beneath.
+_DECIDES = {
+    True: "the hypervisor's host decides",
+    False: "the firmware decides",
+    None: "the firmware decides, or a hypervisor's host",
+}
 
 
 def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
@@ -19,6 +25,10 @@ def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
     findings = [_cores(cpu, most_jobs), _governor(cpu)]
     if cpu.turbo is not None:
         findings.append(_turbo(cpu.turbo))
+    if cpu.virtual is None:
+        found = "unknown: neither the processor nor the firmware tells whether one is beneath"
+        advice = "ask whoever runs this machine: another guest would share caches, memory and disk"
+        findings.append(Finding("hypervisor", Level.NOTE, found, advice))
     if cpu.virtual:
         found = "virtual: neighbours share caches, memory and disk, and are seen in no figure here"
         advice = "repeat what matters at another time, or on hardware of your own"
@@ -43,8 +53,7 @@ def _cores(cpu: CpuState, most_jobs: int) -> Finding:
 
 def _governor(cpu: CpuState) -> Finding:
     if not cpu.governors:
-        whose = "the hypervisor's host decides" if cpu.virtual else "the firmware decides"
-        return Finding("governor", Level.OK, f"not shown here: {whose}")
+        return Finding("governor", Level.OK, f"not shown here: {_DECIDES[cpu.virtual]}")
     found = ", ".join(cpu.governors)
     if cpu.governors == ("performance",):
         return Finding("governor", Level.OK, found)

@@ -41,10 +41,10 @@ def judge_disk_state(
     Args:
         disk: The reading.
         needed_bytes: Free bytes that a trial of the workload needs.
-        least_free_bytes: A trial is ended when less is left.
+        least_free_bytes: A trial is ended when less is left (``ROCKTUNE_FREE_BYTES``).
         wants_direct: Whether the space may draw direct I/O.
     """
-    findings = [_folder(disk), _room(disk, max(needed_bytes, least_free_bytes)), _kind(disk)]
+    findings = [_folder(disk), _room(disk, needed_bytes, least_free_bytes), _kind(disk)]
     if wants_direct and disk.direct is False:
         found = f"{disk.kind} refuses O_DIRECT: configurations with direct I/O will fail"
         advice = "choose another file system, or take direct I/O out of the space"
@@ -59,9 +59,11 @@ def _folder(disk: DiskState) -> Finding:
     return Finding("bench folder", Level.OK, str(disk.folder))
 
 
-def _room(disk: DiskState, needed: int) -> Finding:
-    free, least = format_bytes(disk.free_bytes), format_bytes(needed)
-    found = f"{free} free, a trial needs {least}"
+def _room(disk: DiskState, own: int, reserve: int) -> Finding:
+    # A trial that has all its data written must still find the reserve untouched.
+    needed = own + reserve
+    free, needs, leaves = (format_bytes(n) for n in (disk.free_bytes, own, reserve))
+    found = f"{free} free, a trial needs {needs} and must leave {leaves}"
     if disk.free_bytes < needed:
         return Finding("free disk", Level.PROBLEM, found, f"make room, or {_MOVE}")
     if disk.free_bytes < 2 * needed:

@@ -36,6 +36,17 @@ class Finding:
             raise ValueError(f"{self.check}: {self.found}: what is to be done?")
 
 
+def not_shown(check: str, where: str) -> Finding:
+    """What nobody can judge, because the system does not show it: in a sandbox, in a container.
+
+    Args:
+        check: What was to be looked at.
+        where: What cannot be read, such as ``/proc/stat``.
+    """
+    found = f"not shown here: nothing to be read in {where}"
+    return Finding(check, Level.NOTE, found, "look at it from outside: on the host, or as root")
+
+
 def graded(value: float, *, note: float, warning: float, problem: float) -> Level:
     """The level of a figure of which more is worse; a limit itself is still within it."""
     if value > problem:

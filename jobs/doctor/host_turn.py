@@ -1,12 +1,15 @@
-"""What is looked at under the host's lock: who else measures here, and how fast the disk is."""
+"""What is done while nobody's trial runs: it takes its turn with the host's lock, as trials do."""
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from jobs.doctor.disk_check import judge_disk_speed
 from jobs.doctor.finding import Finding, Level
@@ -18,6 +21,17 @@ from sampler.host_lock import host_lock
 from sampler.settings import Settings
 from sampler.trial_folder import make_trial_folder, remove_trial_folder
 
+T = TypeVar("T")
+Waiting = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class NoTurn:
+    """Why something was left out, and what to do about it."""
+
+    why: str
+    advice: str
+
 
 class _Held(Exception):
     """Somebody holds the host, and that is not waited for."""
@@ -25,6 +39,26 @@ class _Held(Exception):
 
 def _give_up(_: float) -> None:
     raise _Held
+
+
+def in_turn(settings: Settings, work: Callable[[], T], *, waiting: Waiting | None) -> T | NoTurn:
+    """Does some work under the host's lock.
+
+    Args:
+        settings: Where the lock is.
+        work: What it raises is raised.
+        waiting: Told who holds the host, while somebody does; None waits for nobody.
+    """
+    token, tell = secrets.token_hex(8), waiting or (lambda _: None)
+    pause = _give_up if waiting is None else time.sleep
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(host_lock(settings.lock, token, waiting=tell, pause=pause))
+        except _Held:
+            return NoTurn("a trial is at work here", "run this again when it is over")
+        except InputError as error:
+            return NoTurn(error.problem, "mend that, and run this again")
+        return work()
 
 
 def look_for_benchmarks(settings: Settings) -> list[Finding]:
@@ -42,27 +76,23 @@ def look_for_benchmarks(settings: Settings) -> list[Finding]:
     return judge_benchmarks(others, None)
 
 
-def look_at_disk_speed(
-    settings: Settings, *, waiting: Callable[[str], None] | None
-) -> list[Finding]:
+def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[Finding]:
     """Loads the disk for some seconds, while nobody's trial runs.
 
     Args:
         settings: Where.
-        waiting: Told who holds the host, while somebody does; None waits for nobody.
+        waiting: As ``in_turn`` has it.
     """
-    token, tell = secrets.token_hex(8), waiting or (lambda _: None)
-    pause = _give_up if waiting is None else time.sleep
     try:
-        with host_lock(settings.lock, token, waiting=tell, pause=pause):
-            return judge_disk_speed(_speed_of(settings.bench_dir))
-    except _Held:
-        why, advice = "a trial is at work here", "run this again when it is over"
+        speed = in_turn(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
     except InputError as error:
-        why, advice = error.problem, "mend that, and run this again"
+        speed = NoTurn(error.problem, "mend that, and run this again")
     except OSError as error:
-        why, advice = f"{error.strerror}", "make room, or replace the disk if it is broken"
-    return [Finding("disk speed", Level.NOTE, f"not measured: {why}", advice)]
+        speed = NoTurn(f"{error.strerror}", "make room, or replace the disk if it is broken")
+    if isinstance(speed, NoTurn):
+        found = f"not measured: {speed.why}"
+        return [Finding("disk speed", Level.NOTE, found, speed.advice)]
+    return judge_disk_speed(speed)
 
 
 def _speed_of(bench_dir: Path) -> DiskSpeed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobs.doctor.finding import Finding, Level, graded, percent
+from jobs.doctor.finding import Finding, Level, graded, not_shown, percent
 from sampler.cpu_use import CpuUse
 from sampler.pressure import Pressure
 
@@ -27,44 +27,50 @@ def judge_load(use: CpuUse, pressure: Pressure, *, seconds: float) -> list[Findi
         pressure: The kernel's own view.
         seconds: How long it looked on.
     """
+    return [_others(use, pressure, seconds), _stolen(use.stolen), _disk_pressure(pressure)]
+
+
+def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
+    if use.others is None:
+        return not_shown("other load", "/proc/stat")
     names = ", ".join(f"{name} ({pid}) {percent(share)}" for name, pid, share in use.busiest)
+    load = "not shown" if pressure.load is None else f"{pressure.load:g}"
     waited = pressure.stalled.get("cpu")
     found = (
-        f"others used {percent(use.others)} of all CPUs over {seconds:g} s, "
-        f"load average {pressure.load:g}"
+        f"others used {percent(use.others)} of all CPUs over {seconds:g} s, load average {load}"
         + (f", somebody waited {percent(waited)} of the last 10 s" if waited is not None else "")
     )
     level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
     if level is Level.OK:
-        findings = [Finding("other load", level, found)]
-    else:
-        advice = "end it, or measure when it is over"
-        findings = [Finding("other load", level, f"{found}: {names or 'unseen'}", advice)]
-    return [*findings, _stolen(use.stolen), *_disk_pressure(pressure)]
+        return Finding("other load", level, found)
+    advice = "end it, or measure when it is over"
+    return Finding("other load", level, f"{found}: {names or 'unseen'}", advice)
 
 
-def _stolen(stolen: float) -> Finding:
+def _stolen(stolen: float | None) -> Finding:
+    if stolen is None:
+        return not_shown("stolen time", "/proc/stat")
     level = graded(stolen, note=STOLEN_NOTE, warning=STOLEN_WARNING, problem=STOLEN_PROBLEM)
     found = f"{percent(stolen)} of the time of all CPUs"
     advice = "move to a host or a kind of instance whose CPUs are yours alone"
     return Finding("stolen time", level, found, "" if level is Level.OK else advice)
 
 
-def _disk_pressure(pressure: Pressure) -> list[Finding]:
+def _disk_pressure(pressure: Pressure) -> Finding:
     if "io" not in pressure.stalled:
-        return []
+        return not_shown("disk load", "/proc/pressure/io")
     waited = pressure.stalled["io"]
     level = graded(waited, note=IO_NOTE, warning=IO_WARNING, problem=IO_PROBLEM)
     found = f"somebody waited for a disk {percent(waited)} of the last 10 s"
     advice = "look who (iotop, pidstat -d 1), and measure when it is over"
-    return [Finding("disk load", level, found, "" if level is Level.OK else advice)]
+    return Finding("disk load", level, found, "" if level is Level.OK else advice)
 
 
-def judge_benchmarks(others: Sequence[int], holder: str | None) -> list[Finding]:
+def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[Finding]:
     """Judges other benchmarks at work here.
 
     Args:
-        others: Numbers of the processes named db_bench.
+        others: Numbers of the processes named db_bench; None where no process is shown.
         holder: Who holds the host's lock; None where nobody does.
     """
     if holder:
@@ -75,4 +81,6 @@ def judge_benchmarks(others: Sequence[int], holder: str | None) -> list[Finding]
         found = f"db_bench runs already, outside of Rocktune's lock: {', '.join(map(str, others))}"
         advice = "end it: two benchmarks on one machine measure each other"
         return [Finding("benchmarks", Level.PROBLEM, found, advice)]
+    if others is None:
+        return [not_shown("benchmarks", "/proc")]
     return [Finding("benchmarks", Level.OK, "no other at work")]

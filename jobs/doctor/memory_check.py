@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.doctor.finding import Finding, Level
+from jobs.doctor.finding import Finding, Level, not_shown, percent
 from sampler.byte_size import format_bytes
 from sampler.memory_state import MemoryState
 
@@ -24,29 +24,45 @@ def judge_memory(
     """
     return [
         _room(after, load_bytes),
-        _swapping(after.pages_swapped - before.pages_swapped, after, stalled or 0.0),
+        _swapping(before, after, stalled or 0.0),
         _huge_pages(after.huge_pages),
     ]
 
 
 def _room(memory: MemoryState, load_bytes: int) -> Finding:
-    available, load = format_bytes(memory.available_bytes), format_bytes(load_bytes)
-    found = f"{available} available, the load writes {load}"
+    usable, granted = memory.usable_bytes, memory.left_by_groups
+    if usable is None:
+        return not_shown("memory", "/proc/meminfo")
+    limited = " (what a control group leaves)" if usable == granted else ""
+    found = (
+        f"{format_bytes(usable)} available{limited}, the load writes {format_bytes(load_bytes)}"
+    )
     # Inputs and outputs of compactions are there together.
-    if memory.available_bytes < 2 * load_bytes:
+    if usable < 2 * load_bytes:
+        if limited:
+            advice = "raise the limit (memory.max, docker --memory): page cache counts to it too"
+            return Finding("memory", Level.NOTE, found, advice)
         advice = "free memory: with too small a page cache compactions read from the disk, now \
 and then"
         return Finding("memory", Level.NOTE, found, advice)
     return Finding("memory", Level.OK, found)
 
 
-def _swapping(pages: int, memory: MemoryState, stalled: float) -> Finding:
-    used = format_bytes(memory.swap_used_bytes)
-    if pages > 0 or stalled > STALLED:
-        found = f"{pages} pages moved while I looked, {used} swapped out"
+def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Finding:
+    if before.pages_swapped is None or after.pages_swapped is None:
+        moved = None
+    else:
+        moved = after.pages_swapped - before.pages_swapped
+    out = None if after.swap_used_bytes is None else format_bytes(after.swap_used_bytes)
+    told = [] if moved is None else [f"{moved} pages moved while I looked"]
+    told += [] if out is None else [f"{out} swapped out"]
+    if (moved or 0) > 0 or stalled > STALLED:
+        told += [f"somebody waited for memory {percent(stalled)} of the last 10 s"]
         advice = "free memory, then `swapoff -a`: a page fetched back stops a thread"
-        return Finding("swap", Level.WARNING, found, advice)
-    return Finding("swap", Level.OK, f"idle, {used} swapped out")
+        return Finding("swap", Level.WARNING, ", ".join(told), advice)
+    if moved is None:
+        return not_shown("swap", "/proc/vmstat")
+    return Finding("swap", Level.OK, ", ".join(told))
 
 
 def _huge_pages(setting: str | None) -> Finding:

@@ -1,5 +1,6 @@
 """Readings of machines that do not exist."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sampler.cpu_state import CpuState
@@ -21,12 +22,13 @@ def use(**changes: object) -> CpuUse:
     return CpuUse(**{"others": 0.004, "own": 0.001, "stolen": 0.0, **changes})
 
 
-def pressure(load: float = 0.1, **stalled: float) -> Pressure:
+def pressure(load: float | None = 0.1, **stalled: float) -> Pressure:
     return Pressure(load=load, stalled={"cpu": 0.0, "io": 0.0, "memory": 0.0, **stalled})
 
 
 def memory(**changes: object) -> MemoryState:
     given = {"available_bytes": 2**34, "swap_used_bytes": 0, "pages_swapped": 7}
+    given |= {"left_by_groups": None}
     return MemoryState(**{**given, "huge_pages": "madvise", **changes})
 
 
@@ -39,3 +41,11 @@ def disk(**changes: object) -> DiskState:
 
 def speed(*, rate: float = 500e6, syncs: tuple[float, ...] = (0.001,) * 100) -> DiskSpeed:
     return DiskSpeed(written_bytes=2**27, write_seconds=2**27 / rate, sync_seconds=syncs)
+
+
+def tree(folder: Path, files: Mapping[str, str]) -> Path:
+    """A /proc or /sys of these files."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder

@@ -83,6 +83,8 @@ def test_of_a_good_machine_nothing_is_said_to_be_bad():
         (cpu(governors=("schedutil",)), {"governor": "warning"}),
         (cpu(governors=()), {}),
         (cpu(governors=(), virtual=True, turbo=None), {"hypervisor": "note"}),
+        (cpu(virtual=None), {"hypervisor": "note"}),
+        (cpu(governors=(), virtual=None), {"hypervisor": "note"}),
         (cpu(turbo=True), {"turbo": "note"}),
         (cpu(quota=1.5), {"CPU limit": "warning"}),
         (cpu(quota=8.0), {}),
@@ -105,7 +107,10 @@ def test_processors(reading: CpuState, expected: dict[str, str]):
         (use(), pressure(io=0.06), {"disk load": "note"}),
         (use(), pressure(io=0.2), {"disk load": "warning"}),
         (use(), pressure(io=0.7), {"disk load": "problem"}),
-        (use(), Pressure(load=0, stalled={}), {}),
+        (use(), Pressure(load=0, stalled={}), {"disk load": "note"}),
+        (use(), Pressure(load=None, stalled={"io": 0.0}), {}),
+        (use(others=None), pressure(), {"other load": "note"}),
+        (use(stolen=None), pressure(), {"stolen time": "note"}),
     ],
 )
 def test_load(seen: CpuUse, pressed: Pressure, expected: dict[str, str]):
@@ -122,6 +127,8 @@ def test_those_who_load_the_machine_are_named():
 def test_a_benchmark_outside_of_the_lock_is_worse_than_a_trial_within_it():
     assert levels(judge_benchmarks((), "process 5")) == {"benchmarks": "warning"}
     assert levels(judge_benchmarks((6,), "process 5")) == {"benchmarks": "warning"}
+    assert levels(judge_benchmarks(None, "process 5")) == {"benchmarks": "warning"}
+    assert levels(judge_benchmarks(None, None)) == {"benchmarks": "note"}
     (finding,) = judge_benchmarks((6, 7), None)
     assert finding.level is Level.PROBLEM
     assert finding.found.endswith("6, 7")
@@ -131,6 +138,13 @@ def test_a_benchmark_outside_of_the_lock_is_worse_than_a_trial_within_it():
     ("after", "stalled", "expected"),
     [
         (memory(available_bytes=GIB), 0.0, {"memory": "note"}),
+        (memory(left_by_groups=GIB), 0.0, {"memory": "note"}),
+        (memory(left_by_groups=2**40), 0.0, {}),
+        (memory(available_bytes=None), 0.0, {"memory": "note"}),
+        (memory(available_bytes=None, left_by_groups=2**40), 0.0, {}),
+        (memory(pages_swapped=None), 0.0, {"swap": "note"}),
+        (memory(pages_swapped=None), 0.02, {"swap": "warning"}),
+        (memory(swap_used_bytes=None), 0.0, {}),
         (memory(pages_swapped=8), 0.0, {"swap": "warning"}),
         (memory(swap_used_bytes=GIB), 0.0, {}),
         (memory(), 0.02, {"swap": "warning"}),
@@ -165,10 +179,25 @@ def test_disks(reading: DiskState, expected: dict[str, str]):
     assert levels(found) == expected
 
 
-def test_room_is_what_a_trial_needs_and_what_must_be_left():
-    reading = disk(free_bytes=GIB)
-    found = judge_disk_state(reading, needed_bytes=0, least_free_bytes=GIB + 1, wants_direct=False)
-    assert levels(found) == {"free disk": "problem"}
+def test_the_less_of_what_there_is_and_of_what_is_granted_is_told():
+    now = memory(available_bytes=4 * GIB, left_by_groups=3 * GIB)
+    finding = judge_memory(now, now, load_bytes=GIB, stalled=0.0)[0]
+    assert finding.found.startswith("3 GiB available (what a control group leaves), ")
+    now = memory(available_bytes=2 * GIB, left_by_groups=3 * GIB)
+    finding = judge_memory(now, now, load_bytes=GIB, stalled=0.0)[0]
+    assert finding.found.startswith("2 GiB available, ")
+
+
+@pytest.mark.parametrize(
+    ("free", "expected"),
+    [(3 * GIB - 1, {"free disk": "problem"}), (6 * GIB - 1, {"free disk": "note"}), (6 * GIB, {})],
+)
+def test_room_is_what_a_trial_needs_and_what_must_be_left(free: int, expected: dict[str, str]):
+    found = judge_disk_state(
+        disk(free_bytes=free), needed_bytes=2 * GIB, least_free_bytes=GIB, wants_direct=False
+    )
+    assert levels(found) == expected
+    assert found[1].found.endswith("GiB free, a trial needs 2 GiB and must leave 1 GiB")
 
 
 def test_direct_io_that_nobody_asks_for_is_not_missed():

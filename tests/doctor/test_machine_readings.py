@@ -4,27 +4,23 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_up import tree
 
 from sampler.cpu_state import read_cpu_state
 from sampler.cpu_use import CpuMoment, between, read_moment, running
 from sampler.disk_speed import DiskSpeed, measure_disk
 from sampler.disk_state import read_disk_state
-from sampler.machine import fingerprint
+from sampler.machine import file_system, fingerprint
 from sampler.memory_state import read_memory_state
 from sampler.pressure import read_pressure
+from sampler.processor_time import ProcessorTime
 
 MIB = 2**20
-
-
-def tree(folder: Path, files: Mapping[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
 
 
 class TestProcessors:
@@ -51,36 +47,10 @@ class TestProcessors:
         state = read_cpu_state(proc, tmp_path)
         assert (state.virtual, state.governors, state.turbo) == (True, (), None)
 
-    @pytest.mark.parametrize("file", ["sys/hypervisor/type", "proc/device-tree/hypervisor/x"])
-    def test_a_guest_without_flags(self, tmp_path: Path, file: str):
-        tree(tmp_path, {file: "xen\n"})
-        assert read_cpu_state(tmp_path / "proc", tmp_path / "sys").virtual is True
-
     @pytest.mark.parametrize(("text", "on"), [("1\n", True), ("0\n", False)])
     def test_boost(self, tmp_path: Path, text: str, on: bool):
         tree(tmp_path, {"devices/system/cpu/cpufreq/boost": text})
         assert read_cpu_state(tmp_path, tmp_path).turbo is on
-
-    @pytest.mark.parametrize(
-        ("groups", "files", "quota"),
-        [
-            ("0::/a/b\n", {"a/b/cpu.max": "150000 100000\n"}, 1.5),
-            ("0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "50000 100000\n"}, 0.5),
-            ("0::/not/shown/here\n", {"cpu.max": "300000 100000\n"}, 3.0),
-            ("0::/\n", {"unified/cpu.max": "200000 100000\n"}, 2.0),
-            ("2:cpu:/d\n0::/\n", {"cpu/d/cpu.cfs_quota_us": "25000\n",
-                                  "cpu/d/cpu.cfs_period_us": "100000\n"}, 0.25),
-            ("2:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "9\n"}, None),
-            ("3:memory:/\n", {"cpu.max": "1 2\n"}, None),
-            ("0::/\n", {"cpu.max": "max\n"}, None),
-        ],
-    )  # fmt: skip
-    def test_limits_of_control_groups(
-        self, tmp_path: Path, groups: str, files: dict[str, str], quota: float | None
-    ):
-        tree(tmp_path / "proc", {"self/cgroup": groups})
-        tree(tmp_path / "sys" / "fs" / "cgroup", files)
-        assert read_cpu_state(tmp_path / "proc", tmp_path / "sys").quota == quota
 
     def test_they_are_told_beside_every_number(self, tmp_path: Path):
         told, state = fingerprint(tmp_path), read_cpu_state()
@@ -91,12 +61,12 @@ class TestProcessors:
 class TestUse:
     def test_others_and_ones_own_are_told_apart(self):
         first = CpuMoment(
-            busy=10, idle=90, stolen=1, own=2, processes={(7, 100): ("a", 3.0), (8, 100): ("b", 1)}
+            mine=ProcessorTime(10, 90, 1),
+            own=2,
+            processes={(7, 100): ("a", 3.0), (8, 100): ("b", 1)},
         )
         last = CpuMoment(
-            busy=13,
-            idle=95,
-            stolen=3,
+            mine=ProcessorTime(13, 95, 3),
             own=3,
             # 8 has ended, and another process has its number.
             processes={(7, 100): ("a", 3.5), (8, 900): ("c", 1.0), (9, 901): ("d", 0.0)},
@@ -106,18 +76,44 @@ class TestUse:
         assert use.busiest == (("c", 8, 0.1), ("a", 7, 0.05))
 
     def test_counters_that_step_back_are_nothing(self):
-        moment = CpuMoment(busy=10, idle=90, stolen=1, own=2)
-        back = CpuMoment(busy=9, idle=89, stolen=0, own=2)
+        moment = CpuMoment(mine=ProcessorTime(10, 90, 1), own=2)
+        back = CpuMoment(mine=ProcessorTime(9, 99, 0), own=2)
         use = between(moment, back)
         assert (use.others, use.own, use.stolen, use.busiest) == (0, 0, 0, ())
 
+    def test_where_nothing_was_counted_nothing_is_known(self):
+        for later in (ProcessorTime(10, 90, 1), ProcessorTime(9, 90, 1)):
+            use = between(
+                CpuMoment(mine=ProcessorTime(10, 90, 1), own=2, processes={(7, 1): ("a", 3.0)}),
+                CpuMoment(mine=later, own=2, processes={(7, 1): ("a", 9.0)}),
+            )
+            assert (use.others, use.own, use.stolen, use.busiest) == (None, None, None, ())
+
+    def test_processors_with_other_numbers_are_looked_at_together(self, tmp_path: Path):
+        """As lxcfs shows a container's: from 0, while the affinity has the host's numbers."""
+        mine = sorted(os.sched_getaffinity(0))
+        shown = [n for n in range(len(mine) + 1) if n != mine[0]]
+        tick = os.sysconf("SC_CLK_TCK")
+
+        def at(busy: int, idle: int) -> CpuMoment:
+            rows = [f"cpu{n} {busy} 0 0 {idle} 0 0 0 0" for n in shown]
+            whole = f"cpu {2 * busy} 0 0 {2 * idle} 0 0 0 0"
+            tree(tmp_path, {"stat": "\n".join([whole, *rows, "btime 5", ""])})
+            return replace(read_moment(tmp_path), own=0)
+
+        first, last = at(0, 0), at(3 * tick, tick)
+        assert last.mine == ProcessorTime()
+        use = between(first, last)
+        assert (use.others, use.own, use.stolen) == (0.75, 0, 0)
+
     def test_the_kernels_counters_are_read(self, tmp_path: Path):
-        mine = sorted(os.sched_getaffinity(0))[0]
+        mine = os.sched_getaffinity(0)
         numbers = "100 200 300 4000 500 60 40 700 0 0"
+        rows = "".join(f"cpu{number} {numbers}\n" for number in (*mine, 9999))
         proc = tree(
             tmp_path,
             {
-                "stat": f"cpu 9 9 9 9 9 9 9 9 9\ncpu{mine} {numbers}\ncpu9999 {numbers}\nintr 5\n",
+                "stat": f"cpu 9 9 9 9 9 9 9 9 9\n{rows}intr 5\n",
                 "41/stat": "41 (a b) c) S" + " 0" * 10 + " 300 100" + " 0" * 6 + " 777 0\n",
                 "42/stat": "42 (gone) Z" + " 0" * 10 + " 300 100" + " 0" * 6 + " 778 0\n",
                 f"{os.getpid()}/stat": "1 (me) R" + " 0" * 20,
@@ -125,9 +121,11 @@ class TestUse:
         )
         tick = os.sysconf("SC_CLK_TCK")
         moment = read_moment(proc)
-        assert moment.busy == pytest.approx(700 / tick)
-        assert moment.idle == pytest.approx(4500 / tick)
-        assert moment.stolen == pytest.approx(700 / tick)
+        # The numbers of the first processor, once for each that this process may run on.
+        assert moment.mine.busy == pytest.approx(len(mine) * 700 / tick)
+        assert moment.mine.idle == pytest.approx(len(mine) * 4500 / tick)
+        assert moment.mine.stolen == pytest.approx(len(mine) * 700 / tick)
+        assert moment.shown.total == pytest.approx(8 * 9 / tick)
         assert moment.processes == {(41, 777): ("a b) c", pytest.approx(400 / tick))}
         assert running("a b) c", proc) == (41,)
 
@@ -139,8 +137,11 @@ class TestUse:
         last = read_moment()
         assert last.own - first.own >= 0.29
         use = between(first, last)
+        assert use.own is not None
         assert use.own > 0
         assert os.getpid() not in {pid for _, pid, _ in use.busiest}
+        assert use.others is not None
+        assert use.stolen is not None
         assert use.own + use.others + use.stolen <= 1.0001
 
     def test_what_another_process_does_is_others(self):
@@ -158,7 +159,7 @@ class TestUse:
             other.communicate()
         ((_, seconds),) = [v for (pid, _), v in last.processes.items() if pid == other.pid]
         assert seconds >= 0.3
-        assert last.busy - first.busy >= 0.3
+        assert last.mine.busy - first.mine.busy >= 0.3
         # No child has ended, so it is not counted as this process's own.
         assert last.own - first.own < seconds
 
@@ -172,7 +173,9 @@ class TestPressure:
         assert pressure.stalled == {"io": 0.125}
 
     def test_this_machine(self):
-        assert read_pressure().load >= 0
+        load = read_pressure().load
+        assert load is not None
+        assert load >= 0
 
 
 class TestMemory:
@@ -195,6 +198,7 @@ class TestMemory:
 
     def test_this_machine(self):
         state = read_memory_state()
+        assert state.available_bytes is not None
         assert state.available_bytes > 0
         assert state.huge_pages in (None, "always", "madvise", "never")
 
@@ -218,6 +222,18 @@ class TestDisk:
 
     def test_memory_that_looks_like_one(self, shared_memory: Path):
         assert read_disk_state(shared_memory).kind == "tmpfs"
+
+    def test_a_link_is_judged_by_where_it_leads(self, tmp_path: Path):
+        (tmp_path / "link").symlink_to("/dev/shm", target_is_directory=True)
+        assert file_system(tmp_path / "link")[1] == "tmpfs"
+        assert file_system(tmp_path / "link" / "not" / "yet")[1] == "tmpfs"
+        assert file_system(tmp_path / "link" / "..") == file_system(Path("/dev"))
+
+    def test_a_link_to_itself_is_a_place_for_no_folder(self, tmp_path: Path):
+        (tmp_path / "circle").symlink_to(tmp_path / "circle")
+        refusal = read_disk_state(tmp_path / "circle").refusal
+        assert refusal is not None
+        assert "cannot make a folder" in refusal
 
     @pytest.mark.parametrize("place", ["/proc/rocktune", "file/bench"])
     def test_a_place_for_no_folder(self, tmp_path: Path, place: str):

@@ -1,0 +1,56 @@
+"""A sandbox without /proc and /sys: nothing is known, nothing fails, nothing is called well."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.doctor.cpu_check import judge_cpu
+from jobs.doctor.finding import Finding, Level
+from jobs.doctor.load_check import judge_benchmarks, judge_load
+from jobs.doctor.memory_check import judge_memory
+from sampler.control_groups import cpu_quota, memory_left
+from sampler.cpu_state import governors, read_cpu_state, turbo
+from sampler.cpu_use import between, read_moment, running
+from sampler.hypervisor import is_virtual
+from sampler.memory_state import read_memory_state
+from sampler.pressure import read_pressure
+
+
+@pytest.fixture(params=["empty", "missing"])
+def nothing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path if request.param == "empty" else tmp_path / "missing"
+
+
+def told(findings: list[Finding]) -> dict[str, tuple[Level, str]]:
+    return {f.check: (f.level, f.found.split(":")[0]) for f in findings}
+
+
+def test_processors(nothing: Path):
+    assert governors(nothing) == ()
+    assert turbo(nothing) is None
+    assert is_virtual(nothing, nothing) is None
+    assert cpu_quota(nothing, nothing) is None
+    state = read_cpu_state(nothing, nothing)
+    assert state.cores >= 1  # asked of the kernel itself
+    assert told(judge_cpu(state, most_jobs=1))["hypervisor"] == (Level.NOTE, "unknown")
+
+
+def test_load(nothing: Path):
+    use = between(read_moment(nothing), read_moment(nothing))
+    assert (use.others, use.own, use.stolen, use.busiest) == (None, None, None, ())
+    pressure = read_pressure(nothing)
+    assert (pressure.load, pressure.stalled) == (None, {})
+    assert running("db_bench", nothing) is None
+    findings = [*judge_load(use, pressure, seconds=2), *judge_benchmarks(None, None)]
+    checks = ("other load", "stolen time", "disk load", "benchmarks")
+    assert told(findings) == dict.fromkeys(checks, (Level.NOTE, "not shown here"))
+
+
+def test_memory(nothing: Path):
+    assert memory_left(nothing, nothing) is None
+    state = read_memory_state(nothing, nothing)
+    numbers = (state.available_bytes, state.left_by_groups, state.usable_bytes)
+    assert numbers == (None, None, None)
+    assert (state.swap_used_bytes, state.pages_swapped, state.huge_pages) == (None, None, None)
+    findings = told(judge_memory(state, state, load_bytes=1, stalled=None))
+    assert findings["memory"] == findings["swap"] == (Level.NOTE, "not shown here")
