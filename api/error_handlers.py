@@ -100,5 +100,6 @@ def _finding(found: Any) -> FieldProblem:
 _EITHER = {
     "space": "write a shipped name, or the space itself as an object",
     "objective": "write a shipped name, or the objective itself as an object",
+    "detect": "write a change such as 5% or rate=5%",
     "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
 }

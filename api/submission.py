@@ -83,8 +83,16 @@ def specification_from(
         parts |= {"trials": given.get("trials"), "minutes": given.get("minutes")}
     if given.get("baseline") is not None and given.get("baseline_options") is not None:
         found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
-    search = {name: given[name] for name in _SEARCH if given.get(name) is not None}
-    if given.get("detect") is not None:
+    # In a clone null takes a setting back.
+    usual = SearchSettings().document()
+    search = {
+        name: usual[name] if given[name] is None else given[name]
+        for name in _SEARCH
+        if name in given
+    }
+    if "detect" in given and given["detect"] is None:
+        search |= {"detect": None, "detect_metric": None}
+    elif "detect" in given:
         with noting(found):
             change, metric = parse_detect(str(given["detect"]), field="detect")
             search |= {"detect": change, "detect_metric": metric}

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from sampler.errors import InputError
 
-def names_of(text: str | None) -> list[str]:
-    """The names, in their order, each once; none for None."""
+
+def names_of(text: str | None, *, field: str) -> list[str]:
+    """The names, in their order, each once; none for None.
+
+    Raises:
+        InputError: There is none in it.
+    """
     parts = (part.strip() for part in (text or "").split(","))
-    return list(dict.fromkeys(part for part in parts if part))
+    names = list(dict.fromkeys(part for part in parts if part))
+    if text is not None and not names:
+        raise InputError(field, f"{text!r} names nothing; write NAME,NAME")
+    return names

@@ -11,7 +11,7 @@ import typer
 from cli.answers import NotFoundError
 from cli.exits import Exit, complain
 from cli.where import Db, JobId, Url, opened
-from cli.whole_file import write_whole
+from jobs.whole_file import write_whole
 
 if TYPE_CHECKING:
     from cli.remote import Remote
@@ -41,7 +41,7 @@ def options(
         text = _options(remote, job_id)
     if text is None:
         complain(f"job {job_id} found nothing better than its baseline; there is no file")
-        return Exit.NOTHING_BETTER
+        return Exit.ANSWER_IS_NO
     if out is not None:
         write_whole(out, text.encode())
     elif sys.stdout.isatty():

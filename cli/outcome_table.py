@@ -50,7 +50,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
 
 def _ranking(result: Mapping[str, Any]) -> str:
     """One line: what matters most, and whether that can be relied on."""
-    r2 = {metric: forest["r2"] for metric, forest in result["forest"].items()}
+    # One split of a few trials may be lucky: the mean of the folds says more.
+    r2 = {metric: forest["r2_cross_validated"] for metric, forest in result["forest"].items()}
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
         return "What matters most: too few draws to learn it from (at least 10 must end well)."
@@ -91,7 +92,8 @@ def _power(result: Mapping[str, Any]) -> list[str]:
     shown = ", ".join(f"{m.upper()} {_percent(smallest[m])}" for m in terms if m in smallest)
     lines = [
         f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
-        f"probability: {shown}; a fitness of {power['fitness']:.0f}."
+        f"probability, of each metric by itself: {shown}; of the fitness, which decides: "
+        f"{power['fitness']:.0f}."
     ]
     if power["planned"] is not None:
         lines.append(f"Planned: {told(power['planned'])}.")

@@ -15,23 +15,11 @@ if TYPE_CHECKING:
 _AWAY = (502, 503, 504)
 _NO_SUCH_PATH = "Not Found"
 _NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
-_OPTIONS = {
-    *("workload", "space", "objective", "strategy", "baseline", "trials", "minutes", "memory"),
-    *(
-        "scale",
-        "seed",
-        "samples",
-        "top",
-        "over",
-        "generations",
-        "fitness",
-        "stop_early",
-        "cutoff",
-        "detect",
-        "priority",
-    ),
-    *("state", "limit", "metric"),
-}
+_OPTIONS = frozenset(
+    {"workload", "space", "objective", "strategy", "baseline", "trials", "minutes", "memory"}
+    | {"scale", "seed", "samples", "top", "over", "generations", "fitness", "stop_early"}
+    | {"cutoff", "detect", "priority", "state", "limit", "metric"}
+)
 
 
 def refuse(response: Response, place: str, *, token: str | None) -> NoReturn:

@@ -127,7 +127,7 @@ def _print_result(result: dict[str, Any]) -> None:
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:
     if job.state.value == "done":
-        return Exit.DONE if result and result["best"] else Exit.NOTHING_BETTER
+        return Exit.DONE if result and result["best"] else Exit.ANSWER_IS_NO
     return {"failed": Exit.TOOL_FAILED, "cancelled": Exit.INTERRUPTED}.get(
         job.state.value, Exit.DONE
     )

@@ -109,7 +109,7 @@ def submit(
         seed=seed,
         samples=samples,
         top=top,
-        over=names_of(over) or None,
+        over=names_of(over, field="--over") or None,
         stop_early=stop_early,
         generations=generations,
         fitness=fitness,

@@ -121,7 +121,7 @@ def tune(
         search=SearchSettings(
             samples=samples,
             top=top,
-            over=tuple(names_of(over)),
+            over=tuple(names_of(over, field="--over")),
             generations=generations,
             fitness=fitness,
             stop_early=stop_early,
@@ -224,4 +224,4 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
     print_outcome(console, finished.result)
     names = " ".join(path.name for path in written)
     console.print(f"Written to {out}: {names}", markup=False, highlight=False, soft_wrap=True)
-    return Exit.DONE if finished.result["best"] else Exit.NOTHING_BETTER
+    return Exit.DONE if finished.result["best"] else Exit.ANSWER_IS_NO

@@ -25,7 +25,7 @@ def restore_job(
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
 
-    It waits to be gone on with: no service takes it up by itself.
+    It stands as one that was cancelled: nobody takes it up until it is resumed.
 
     Raises:
         ValueError: A number in it is not finite, or two trials share a number.
@@ -37,8 +37,8 @@ def restore_job(
     new = insert(job).values(
         created_at=now,
         updated_at=now,
-        state=JobState.QUEUED,
-        why=f"restored with {len(trials)} trials",
+        state=JobState.CANCELLED,
+        why=f"restored with {len(trials)} trials; resume it to go on",
         specification=plain(specification, "specification"),
         specification_digest=digest,
         environment=None if environment is None else plain(environment, "environment"),

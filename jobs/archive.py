@@ -2,14 +2,15 @@
 
 The file is gzip over JSON lines: first what was asked for and on which machine, then a trial a
 line with all that is known of it. Counters that are 0 are left out, for they are most of a row.
-The same trials give the same file, byte for byte.
+The same trials give the same file, byte for byte. It holds all that the specification holds,
+the command of a benchmark of one's own included: look at it before it is published.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -21,7 +22,9 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from db.restored_job import restore_job
+from db.trial_rows import proposal
 from jobs.specification import Specification, specification_from_document
+from jobs.whole_file import write_whole
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError
 from sampler.outcome import TrialState
@@ -59,17 +62,12 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
         "environment": row.environment,
     }
     trials = store.trials(job_id)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        # No name and no time in it: they would make equal contents differ.
-        with partial.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
-            for document in (head, *map(_document, trials)):
-                file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError("FILE", f"cannot write {str(path)!r}: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    text = io.BytesIO()
+    # No name and no time in it: they would make equal contents differ.
+    with gzip.GzipFile("", "wb", 9, text, mtime=0) as file:
+        for document in (head, *map(_document, trials)):
+            file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+    write_whole(path, text.getvalue(), field="FILE")
     return len(trials)
 
 
@@ -85,26 +83,48 @@ def read_archive(path: Path) -> Archive:
             if not isinstance(head, dict) or head.get("rocktune_archive") != SCHEMA:
                 raise InputError("FILE", f"{str(path)!r} is no archive of schema {SCHEMA}")
             specification = specification_from_document(head["specification"])
+            environment = head["environment"]
             trials = tuple(_trial(json.loads(line)) for line in file)
+        _require_sound(environment, trials)
+    except InputError:
+        raise
     except OSError as error:  # gzip's own errors too
         why = error.strerror or str(error)
         raise InputError("FILE", f"cannot read {str(path)!r}: {why}") from None
     except (ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
         raise InputError("FILE", f"{str(path)!r} is no whole archive: {error}") from None
-    return Archive(specification, head["environment"], trials)
+    return Archive(specification, environment, trials)
+
+
+def _require_sound(environment: object, trials: tuple[Trial, ...]) -> None:
+    """Refuses what no database would take.
+
+    Raises:
+        ValueError: Something is not as it was written.
+    """
+    if environment is not None and not isinstance(environment, dict):
+        raise ValueError("its environment is no object")
+    if len({trial.number for trial in trials}) < len(trials):
+        raise ValueError("two trials share a number")
+    for trial in trials:
+        proposal(trial)
+        for moment in (trial.started_at, trial.finished_at):
+            if moment is not None and moment.tzinfo is None:
+                raise ValueError(f"a time of trial {trial.number} has no time zone")
 
 
 def restore_archive(engine: Engine, path: Path) -> int:
     """Puts an archived job into a database; returns its number there.
 
     Raises:
-        InputError: The file is not one, or the same job is in the database already.
+        InputError: The file is not one, or a job of the same specification is there already.
     """
     archive = read_archive(path)
     digest = archive.specification.digest()
     there = Store(engine).newest_job_with(digest)
     if there is not None:
-        raise InputError("FILE", f"holds the same job as job {there.id} of this database")
+        problem = f"job {there.id} of this database has the same specification"
+        raise InputError("FILE", f"{problem}; restore it into another database with --db")
     document = archive.specification.document()
     return restore_job(engine, document, digest, archive.environment, archive.trials)
 

@@ -16,7 +16,7 @@ from jobs.charts.drift import drift
 from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.front import front
 from jobs.charts.groups import Question, groups, questions
-from jobs.charts.importance import LEAST_R2, importance
+from jobs.charts.importance import LEAST_R2, held_out, importance
 from jobs.charts.memory import best_within, memory
 from jobs.charts.parallel import parallel
 from jobs.charts.sampling import sampling
@@ -30,6 +30,7 @@ from optimizer.trial import Trial
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.parameter import Parameter
+from sampler.space_file import space_from_document
 
 _UNITS = {
     "waf": "bytes written to storage per byte of user data",
@@ -61,7 +62,8 @@ def content(finished: Finished) -> dict[str, Any]:
     compared = _compared(result, names)
     power = detectable(result)
     parameters = _parameters(result)
-    learned = any(forest["r2"] is not None for forest in result["forest"].values())
+    r2 = {metric: held_out(forest) for metric, forest in result["forest"].items()}
+    learned = any(value is not None for value in r2.values())
     ranked = [row["name"] for row in parameters]
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
@@ -92,13 +94,14 @@ def content(finished: Finished) -> dict[str, Any]:
         "importances": _each(importance(m, parameters, f) for m, f in result["forest"].items()),
         "boxes": _each(
             groups(question, trials, _SHORT.get(question.metric, ""))
-            for question in _questions(parameters)
+            for question in _questions(parameters, job)
         )
         if learned
         else [],
         "parameters": parameters[:15],
         "learned": learned,
-        "unsure": [m for m, f in result["forest"].items() if (f["r2"] or 0.0) < LEAST_R2],
+        "r2": r2,
+        "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
         "within": best_within(trials, fitness, level) if level else None,
         "noise_of_fitness": noise_of(trials, fitness),
@@ -169,8 +172,8 @@ def _parameters(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return sorted(result["parameters"], key=lambda row: row["rank"])
 
 
-def _questions(parameters: Sequence[Mapping[str, Any]]) -> list[Question]:
-    known = catalogue()
+def _questions(parameters: Sequence[Mapping[str, Any]], job: Mapping[str, Any]) -> list[Question]:
+    known = space_from_document(job["space"]).by_name
     return [
         Question(q.parameter, q.metric, q.top, q.anova, *_kind(known.get(q.parameter)))
         for q in questions(parameters)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from optimizer.budget import LEAST_TRIALS, Plan, divide
 from optimizer.trial import Phase, Purpose, Trial
 
 
@@ -111,29 +110,24 @@ def _why_ended(
         draws = sum(trial.purpose is Purpose.CANDIDATE for trial in trials)
         why = (result.get("sampling") or {}).get("why")
         return str(why) if why else f"its share of the budget, {draws} draws, was used"
-    return _explored(own, result["job"], last=last)
+    return _explored(own, result, last=last)
 
 
-def _explored(own: Sequence[Trial], job: Mapping[str, Any], *, last: bool) -> str:
+def _explored(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
     """Why no new configuration was tried any more."""
     explored = sum(trial.purpose is Purpose.CANDIDATE for trial in own)
-    plan = _plan(job)
-    if plan is not None and explored >= plan.explore:
-        return f"the budget for new configurations, {plan.explore}, was used"
-    if plan is None:
-        return "what was left of the minutes was needed to confirm"
+    job, planned = result["job"], (result.get("plan") or {}).get("explore")
+    unproven = "; nothing could be confirmed" if last else ""
+    if planned is None:
+        return f"{explored} new configurations were tried{unproven}"
+    if explored >= planned:
+        return f"the budget for new configurations, {planned}, was used{unproven}"
     search = job.get("search") or {}
     if any(search.get(name) for name in ("stop_early", "generations", "fitness")):
         return f"the search stopped early, as its settings allow, after {explored} configurations"
-    return f"{explored} of {plan.explore} planned configurations were tried" + (
-        "; nothing could be confirmed" if last else ""
-    )
-
-
-def _plan(job: Mapping[str, Any]) -> Plan | None:
-    """The division of a budget of trials; None for one of minutes."""
-    budget = job.get("trials")
-    return divide(budget) if budget is not None and budget >= LEAST_TRIALS else None
+    if job.get("minutes") is not None:
+        return "what was left of the minutes was needed to confirm"
+    return f"{explored} of {planned} planned configurations were tried{unproven}"
 
 
 def _proof(trials: Sequence[Trial]) -> str:

@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from optimizer.budget import LEAST_TRIALS
+from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.detect_text import MOST_DETECTED
 from optimizer.detection import LEAST_TRIALS_TO_DETECT
 from optimizer.objective import Objective
 from optimizer.objective_file import load_objective, objective_document, objective_from_document
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
+from optimizer.strategies.drawn import Drawn
+from optimizer.strategy import Strategy
 from sampler.documents import read_document
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.options_file import parse_options
@@ -197,7 +199,12 @@ def specification_of(
         problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
         found.append(InputError("--cutoff", problem))
     with noting(found):
-        find_strategy(strategy)
+        _require_heeded(search, find_strategy(strategy), strategy)
+    if search.samples is not None and trials is not None and trials >= LEAST_TRIALS:
+        explore = divide(trials).explore
+        if search.samples >= explore:
+            problem = f"{search.samples} draws leave nothing to search of {explore} configurations"
+            found.append(InputError("--samples", f"{problem}; write at most {explore - 1}"))
     with noting(found):
         workload_from_document(workload)
     with noting(found):
@@ -225,6 +232,20 @@ def specification_of(
     )
 
 
+def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> None:
+    """Refuses settings of a search where nothing is searched.
+
+    Raises:
+        InputError: One is given; the message names it.
+    """
+    usual = SearchSettings()
+    if isinstance(strategy, Drawn):
+        for setting in ("samples", "over", "generations", "fitness", "stop_early"):
+            if getattr(search, setting) != getattr(usual, setting):
+                field = f"--{setting.replace('_', '-')}"
+                raise InputError(field, f"the strategy {name} only draws; use genetic")
+
+
 def specification_from_document(document: Mapping[str, Any]) -> Specification:
     """Reads a stored specification back.
 
@@ -233,6 +254,7 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
     """
     try:
         specification = Specification(**document)
+        SearchSettings.of(specification.search)
     except TypeError as error:
         raise InputError("job", f"was written by another version of Rocktune: {error}") from None
     workload_from_document(specification.workload)

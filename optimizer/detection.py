@@ -89,12 +89,13 @@ def planned(problem: Problem, plan: Plan, history: History) -> Plan:
         return plan
     at_first = _detection(problem, plan, history, first)
     newest = _detection(problem, plan, history, history.own(Purpose.BASELINE))
-    if at_first is None or newest is None:
+    if newest is None:
         return plan
     # Draws are laid out once, by the first plan; a noisier baseline only ends them sooner.
-    laid_out = _with_pairs(plan, at_first.pairs)
+    laid_out = _with_pairs(plan, at_first.pairs) if at_first else plan
     room = plan.exploring + 2 * plan.pairs - _explored(history)
-    pairs = min(max(at_first.pairs, newest.pairs), room // 2)
+    least = at_first.pairs if at_first else plan.pairs
+    pairs = min(max(least, newest.pairs), room // 2)
     return replace(
         _with_pairs(plan, pairs),
         laid_out=laid_out.exploring,
@@ -109,10 +110,10 @@ def most_pairs(trials: int) -> int:
 
 
 @lru_cache(maxsize=64)  # a plan is made before every trial
-def trials_for(pairs: int) -> int:
-    """The smallest budget that holds so many pairs."""
+def trials_for(pairs: int, beyond: int = LEAST_TRIALS_TO_DETECT) -> int:
+    """The smallest budget, of at least ``beyond`` trials, that holds so many pairs."""
     # More than divide() gives to any job take at least four trials each.
-    least = LEAST_TRIALS_TO_DETECT if pairs <= divide(MOST_PAIRS).pairs else 4 * pairs
+    least = beyond if pairs <= divide(MOST_PAIRS).pairs else max(beyond, 4 * pairs)
     return next(n for n in count(least) if most_pairs(n) >= pairs)
 
 
@@ -163,7 +164,7 @@ def _detection(
         runs=len(runs),
         needed=needed,
         pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
-        trials=trials_for(needed) if needed < MOST_PAIRS else None,
+        trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
     )
 
 

@@ -19,7 +19,7 @@ from optimizer.trial import Phase, Purpose, Trial
 from sampler.encoding import encode_columns
 from sampler.outcome import TrialState
 
-_COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
+COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 
 
 def baseline_of(history: History) -> Baseline:
@@ -44,7 +44,7 @@ def comparable(
             trial,
         )
         for trial in trials
-        if trial.state in _COMPARABLE
+        if trial.state in COMPARABLE
     ]
 
 
@@ -96,7 +96,7 @@ class DrawsKey:
 
 def ended_well(trials: Iterable[Trial]) -> tuple[int, ...]:
     """The numbers of the trials that teach something: whole measurements and bounds."""
-    return tuple(trial.number for trial in trials if trial.state in _COMPARABLE)
+    return tuple(trial.number for trial in trials if trial.state in COMPARABLE)
 
 
 def learned_table(key: DrawsKey) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:

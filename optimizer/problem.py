@@ -46,7 +46,8 @@ class SearchSettings:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> SearchSettings:
         """The settings that a stored specification holds; what an older one lacks is unset."""
-        return cls(**{**document, "over": tuple(document.get("over", ()))})
+        over = dict.fromkeys(document.get("over") or ())  # a name twice means no more than once
+        return cls(**{**document, "over": tuple(over)})
 
     def document(self) -> dict[str, Any]:
         """The settings as JSON holds them."""

@@ -63,6 +63,7 @@ def result_document(
         },
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
+        "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
         "power": _power(problem, conclusion),
         **ranking_document(problem, ranking),
         "sampling": sampling_document(

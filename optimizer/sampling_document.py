@@ -71,6 +71,8 @@ def _curve(problem: Problem, history: History, drawn: int) -> list[Checkpoint]:
 
 
 def _judged(problem: Problem, last: Checkpoint) -> str:
+    if problem.search.over:
+        return "the search goes over the parameters that were named, whatever the ranking"
     agreement, top = agreement_of(problem, last), problem.search.top
     if agreement is None:
         return "every parameter is searched, so no ranking decides"

@@ -1,7 +1,7 @@
 """Writes docs/reproduction.md from the archived trials.
 
 Run with ``python -m benchmarks.reproduction [docs]``; it reads ``docs/reproduction/*.jsonl.gz``
-and ``docs/reproduction/remarks.md``, and measures nothing.
+and, if it is there, ``docs/reproduction/remarks.md``, and measures nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def main(docs: Path) -> None:
     }
     for name, study in studies.items():
         _draw(study, folder / f"{name}.svg", published=name == "paper")
-    remarks = (folder / "remarks.md").read_text(encoding="utf-8")
+    if "paper" not in studies:
+        raise SystemExit(f"{folder / 'paper.jsonl.gz'} is missing: make reproduction measures it")
+    told = folder / "remarks.md"
+    remarks = told.read_text(encoding="utf-8") if told.exists() else ""
     text = page(studies["paper"], studies.get("default"), remarks=remarks)
     (docs / "reproduction.md").write_text(text, encoding="utf-8")
     print(

@@ -21,7 +21,7 @@ def figure(value: float | None) -> str:
     """Three or four digits, or a dash."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def chance(p: float | None) -> str:

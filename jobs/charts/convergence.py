@@ -61,7 +61,7 @@ def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart 
 
 def _floor(values: Sequence[float], best: float) -> float:
     """Where the plot ends below: failures of taste would squeeze what matters into a line."""
-    return max(min(values), -max(1000.0, 1.5 * best))
+    return max(min(values), min(best, 0.0) - max(1000.0, 1.5 * abs(best)))
 
 
 def _title(

@@ -24,7 +24,7 @@ def drift(trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]) -
     drawn = [m for m in metrics if baseline.metrics.get(m)][: len(SERIES)]
     if len(runs) < 2 or not drawn:
         return None
-    drifting = [m for m in drawn if baseline.noise[m].drifting]
+    drifting = [m for m in baseline.noise if baseline.noise[m].drifting]
     traces = []
     for metric, color in zip(drawn, SERIES, strict=False):
         traces.append(_runs(runs, baseline, metric, color))
@@ -32,10 +32,7 @@ def drift(trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]) -
             traces.append(_level(runs, baseline, metric, color))
     return Chart(
         name="drift",
-        title=f"The machine drifted: of each trial, {', '.join(drifting)} compared with the "
-        "baseline of that time"
-        if drifting
-        else "No drift was seen, and nothing was corrected",
+        title=_title(baseline, drifting),
         caption="Dots: runs of the baseline, those of the proof included."
         + (" Lines: the smoothed level that trials are corrected by." if drifting else "")
         + " Byte counters are never corrected.",
@@ -46,6 +43,19 @@ def drift(trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]) -
             "shapes": [line_at(100.0)],
         },
     )
+
+
+def _title(baseline: Baseline, drifting: Sequence[str]) -> str:
+    if drifting:
+        return (
+            f"The machine drifted: of each trial, {', '.join(drifting)} compared with the "
+            "baseline of that time"
+        )
+    if all(noise.drift_p is None for noise in baseline.noise.values()):
+        return (
+            "Drift could not be tested on so few runs of the baseline, and nothing was corrected"
+        )
+    return "No drift was seen, and nothing was corrected"
 
 
 def _minutes(run: Trial, first: Trial) -> float | None:

@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 
 from jobs.charts.chart import Chart, axis, short, words
 from models.groups import group_labels
+from optimizer.baseline import CLOCKS
+from optimizer.knowledge import COMPARABLE
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.byte_size import format_bytes
 from sampler.parameter import Value
 
 _EACH = 2
+_CLOCK = (
+    " Tested are logarithms, corrected for drift; runs that were cut off count by their bound."
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,8 @@ def groups(question: Question, trials: Sequence[Trial], unit: str) -> Chart | No
 
     Args:
         question: A parameter and a metric.
-        trials: By number; the drawn ones that ended well are compared.
+        trials: By number; the drawn ones are compared, as the analysis of variance does: those
+            that ended well, and with their bounds those that were cut off.
         unit: Of the metric, for its axis.
 
     Returns:
@@ -81,10 +87,7 @@ def groups(question: Question, trials: Sequence[Trial], unit: str) -> Chart | No
     drawn = [
         t
         for t in trials
-        if t.purpose is Purpose.CANDIDATE
-        and t.phase is Phase.SAMPLE
-        and t.done
-        and question.metric in t.metrics
+        if t.purpose is Purpose.CANDIDATE and t.phase is Phase.SAMPLE and t.state in COMPARABLE
     ]
     values = [t.features.get(question.parameter) for t in drawn]
     special = [v for v in question.special if not isinstance(v, str)]
@@ -99,7 +102,8 @@ def groups(question: Question, trials: Sequence[Trial], unit: str) -> Chart | No
         title=f"{question.parameter}, one of the {rank} important: {question.metric} "
         + _finding(question.anova),
         caption=f"{_statistics(question.anova)} Boxes: quartiles, dashed: mean; whiskers: the "
-        "farthest within 1.5 interquartile ranges; n drawn trials in each.",
+        "farthest within 1.5 interquartile ranges; n drawn trials in each."
+        + (_CLOCK if question.metric in CLOCKS else ""),
         traces=[
             {
                 "type": "box",
@@ -151,7 +155,7 @@ def _boxes(
     members: dict[str, list[float]] = {}
     least: dict[str, tuple[bool, float, str]] = {}
     for label, value, trial in zip(labels, values, trials, strict=True):
-        if label is None or value is None:
+        if label is None or value is None or metric not in trial.metrics:
             continue
         members.setdefault(label, []).append(trial.metrics[metric])
         number = isinstance(value, int | float)

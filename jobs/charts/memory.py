@@ -97,7 +97,8 @@ def _candidates(trials: Sequence[Trial], fitness: Mapping[int, float]) -> list[T
 def _range(candidates: Sequence[Trial], fitness: Mapping[int, float]) -> list[float]:
     values = [fitness[trial.number] for trial in candidates]
     high = max(*values, 100.0)
-    low = max(min(values), -max(1000.0, 1.5 * high))
+    best = max(values)
+    low = max(min(values), min(best, 0.0) - max(1000.0, 1.5 * abs(best)))
     return [low - 0.05 * (high - low), high + 0.08 * (high - low)]
 
 

@@ -101,6 +101,18 @@ def test_a_deleted_job_is_gone_and_its_number_is_not_given_again(client: TestCli
     assert submit(client) > job
 
 
+def test_a_clone_takes_settings_back_with_null(client: TestClient) -> None:
+    asked = {"samples": 9, "over": ["block_size"], "detect": "5%", "cutoff": 6}
+    job = submit(client, {"workload": "load-quick", "trials": 60, **asked})
+    kept = client.post(f"/v1/jobs/{job}/clone", json={}).json()["specification"]["search"]
+    assert (kept["samples"], kept["over"], kept["detect"]) == (9, ["block_size"], 0.05)
+    back = dict.fromkeys(asked)
+    found = client.post(f"/v1/jobs/{job}/clone", json=back).json()["specification"]["search"]
+    assert (found["samples"], found["over"], found["detect"], found["cutoff"]) == (
+        None, [], None, 4.0
+    )  # fmt: skip
+
+
 def test_a_clone_is_like_its_job_but_for_what_is_changed(client: TestClient) -> None:
     job = submit(client, {**QUEUED, "priority": 5, "top": 3, "generations": 9})
     start = client.get(f"/v1/jobs/{job}").json()

@@ -1,6 +1,8 @@
 import gzip
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from any_trials import any_trials, plain_trial
@@ -9,6 +11,7 @@ from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.engine import make_engine
+from db.job_row import JobState
 from db.job_store import Store
 from db.migrate import upgrade
 from db.restored_job import restore_job
@@ -99,7 +102,9 @@ def test_the_same_job_is_not_restored_twice(
 ):
     job_id = kept(database, asked, [plain_trial(1)])
     write_archive(database, job_id, tmp_path / "a.gz")
-    with pytest.raises(InputError, match=f"the same job as job {job_id} of this database"):
+    with pytest.raises(
+        InputError, match=f"job {job_id} of this database has the same specification"
+    ):
         restore_archive(database, tmp_path / "a.gz")
 
 
@@ -133,6 +138,51 @@ def test_what_is_no_archive_is_refused_by_name(tmp_path: Path, content: bytes):
         read_archive(path)
 
 
+HEAD = {"rocktune_archive": 1, "environment": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "lines", "why"),
+    [
+        ({"rocktune_archive": 2}, [], "no archive of schema 1"),
+        ({"environment": ...}, [], "no whole archive: 'environment'"),
+        ({"environment": [1]}, [], "environment is no object"),
+        ({}, [{}, {}], "two trials share a number"),
+        ({}, [{"started_at": "2026-01-01T00:00:00"}], "no time zone"),
+        ({}, [{"seed": None, "newer": 1}], "unexpected keyword argument 'newer'"),
+        ({}, [{"configuration": {"size": float("nan")}}], "configuration"),
+    ],
+)
+def test_what_no_database_would_take_is_refused(
+    tmp_path: Path, asked: Specification, change: dict[str, Any], lines: list[Any], why: str
+):
+    document = json.loads(json.dumps(asked.document()))
+    head = {**HEAD, "specification": document, **change}
+    head = {name: value for name, value in head.items() if value is not ...}
+    good = asdict(plain_trial(1)) | {"started_at": None, "finished_at": None}
+    text = "\n".join(json.dumps(each) for each in [head, *({**good, **line} for line in lines)])
+    (tmp_path / "odd.gz").write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(InputError, match=why):
+        read_archive(tmp_path / "odd.gz")
+
+
+def test_a_setting_that_this_version_does_not_know_is_refused(
+    tmp_path: Path, asked: Specification
+):
+    document = asked.document() | {"search": {**asked.search, "newer": 3}}
+    head = json.dumps({**HEAD, "specification": document})
+    (tmp_path / "newer.gz").write_bytes(gzip.compress(head.encode()))
+    with pytest.raises(InputError, match="another version"):
+        read_archive(tmp_path / "newer.gz")
+
+
+def test_a_restored_job_waits_to_be_resumed(database: Engine, asked: Specification):
+    row = Store(database).job(kept(database, asked, [plain_trial(1)]))
+    assert (row.state, row.why) == (
+        JobState.CANCELLED, "restored with 1 trials; resume it to go on"
+    )  # fmt: skip
+
+
 def test_a_torn_line_is_refused(database: Engine, tmp_path: Path, asked: Specification):
     job_id = kept(database, asked, [plain_trial(1), plain_trial(2)])
     write_archive(database, job_id, tmp_path / "a.gz")
@@ -144,7 +194,11 @@ def test_a_torn_line_is_refused(database: Engine, tmp_path: Path, asked: Specifi
 
 def test_what_cannot_be_written_is_refused(database: Engine, tmp_path: Path, asked: Specification):
     job_id = kept(database, asked, [])
-    with pytest.raises(InputError, match="cannot write"):
-        write_archive(database, job_id, tmp_path / "nowhere" / "a.gz")
+    (tmp_path / "file").touch()
+    for place in ("nowhere/a.gz", "file/a.gz", "x" * 300):
+        with pytest.raises(InputError, match="cannot write"):
+            write_archive(database, job_id, tmp_path / place)
+    with pytest.raises(InputError, match="is not a file"):
+        write_archive(database, job_id, tmp_path)
     with pytest.raises(KeyError, match="there is no job 99"):
         write_archive(database, 99, tmp_path / "a.gz")

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,11 @@ class TestTheProgramOfAWorkload:
         ({"space": "nothing"}, "--space"),
         ({"objective": "nothing"}, "--objective"),
         ({"baseline": "nothing"}, "--baseline"),
+        ({"search": SearchSettings(cutoff=0.5)}, "--cutoff"),
+        ({"search": SearchSettings(samples=60), "trials": 90}, "--samples"),
+        ({"strategy": "lhs", "search": SearchSettings(samples=3)}, "--samples"),
+        ({"strategy": "random", "search": SearchSettings(over=("block_size",))}, "--over"),
+        ({"strategy": "sobol", "search": SearchSettings(stop_early=True)}, "--stop-early"),
     ],
 )
 def test_what_is_wrong_is_named(asked: dict[str, object], field: str):
@@ -147,3 +153,10 @@ def test_an_options_file_that_is_none(tmp_path: Path):
     options.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="--baseline"):
         specify(baseline=str(options))
+
+
+def test_what_is_left_at_its_default_does_not_part_a_job_from_an_older_one():
+    today = specify(search=SearchSettings(top=3))
+    older = replace(today, search={"top": 3})
+    assert older.digest() == today.digest() != specify().digest()
+    assert SearchSettings.of({"over": ["b", "a", "b"]}).over == ("b", "a")

@@ -8,16 +8,14 @@ import pytest
 # What the optimizer's tests measure with is in their folder.
 sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
 
-from pretended_job import failing, finished_job
+from pretended_job import HOSTILE, failing, finished_job
 
 from jobs.finished import Finished
 from models.ranking import rank_parameters
 from optimizer import knowledge
 
-HOSTILE = "</script><script>alert(1)</script><!-- <b>'\"& \x00\x1b[31m\u2028 end"
 
-
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def quick_ranking() -> Iterator[None]:
     """Small forests: how good a ranking is is not judged here."""
     quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2, n_jobs=1)
@@ -28,7 +26,7 @@ def quick_ranking() -> Iterator[None]:
     knowledge._ranking.cache_clear()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def finished() -> Finished:
     """A job with something better, drift, and failures whose words are hostile."""
     return failing(finished_job(60), HOSTILE)

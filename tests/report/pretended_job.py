@@ -19,6 +19,7 @@ from sampler.space import Space
 from sampler.space_file import load_space, space_text
 
 MIB = 2.0**20
+HOSTILE = "</script><script>alert(1)</script><!-- <b>'\"& \x00\x1b[31m\u2028 end"
 ENVIRONMENT = {
     "host": "bench-1", "cpu": "a processor", "cores": 2, "memory_bytes": 24 * 2**30,
     "disk": "/dev/vda", "file_system": "ext4", "kernel": "6.1", "rocksdb": "7.8.3",

@@ -277,6 +277,17 @@ class TestGroups:
         assert chart.title.endswith("waf differs between its values")
         assert chart.caption.startswith("p < 0.001 (Holm), eta squared 0.40.")
 
+    def test_what_was_cut_off_counts_as_it_does_in_the_analysis(self):
+        cut = [trial_of(30 + n, {"time": 9.0}, configuration={"codec": "b"},
+                        state=TrialState.CENSORED) for n in range(3)]  # fmt: skip
+        whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
+                 for n in range(2)]  # fmt: skip
+        chart = groups(Question("codec", "time", True, {}), [*whole, *cut], ", s")
+        assert chart is not None
+        assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
+        assert "logarithms" in chart.caption
+        assert groups(Question("codec", "waf", True, {}), [*whole, *cut], "") is None
+
     def test_one_group_is_no_comparison(self):
         question = Question("codec", "waf", True, {})
         assert groups(question, self.drawn()[:5], "") is None
@@ -347,11 +358,23 @@ class TestDrift:
         assert trace(chart, "waf")["y"] == [100.0] * 12
 
     def test_one_that_does_not(self):
-        runs = self.runs([10.0, 10.1, 9.9])
+        runs = self.runs([10.0, 10.1, 9.9, 10.1, 9.9, 10.0, 10.1])
         chart = drift(runs, summarise(runs), ["time"])
         assert chart is not None
         assert chart.title == "No drift was seen, and nothing was corrected"
         assert len(chart.traces) == 1
+
+    def test_too_few_runs_are_no_proof_of_calm(self):
+        runs = self.runs([10.0, 10.1, 9.9])
+        chart = drift(runs, summarise(runs), ["time"])
+        assert chart is not None
+        assert chart.title.startswith("Drift could not be tested")
+
+    def test_a_clock_that_the_objective_does_not_name_is_told_too(self):
+        runs = self.runs([10.0 + 0.5 * n for n in range(12)])
+        chart = drift(runs, summarise(runs), ["waf"])
+        assert chart is not None
+        assert "time compared with" in chart.title
 
     def test_given_runs_have_no_time(self):
         runs = [replace(run, started_at=None) for run in self.runs([1.0, 2.0])]

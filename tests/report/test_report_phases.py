@@ -24,26 +24,28 @@ def test_all_phases_in_their_order(finished: Finished):
     assert f"{2 * divide(60).pairs} proof runs ended well" in confirm.why_ended
 
 
-def ended(finished: Finished, **job: Any) -> str:
-    """Why the search ended, had the job been asked for so."""
+def ended(finished: Finished, planned: int | None, **job: Any) -> str:
+    """Why the search ended, had the job been asked for so and planned so many configurations."""
     asked = {**finished.result["job"], **job}
-    rows = phase_rows(finished.trials, {**finished.result, "job": asked, "sampling": None})
+    plan = None if planned is None else {"explore": planned}
+    result = {**finished.result, "job": asked, "sampling": None, "plan": plan}
+    rows = phase_rows(finished.trials, result)
     return next(row.why_ended for row in rows if row.name == "search")
 
 
 def test_a_search_that_ended_otherwise(finished: Finished):
-    explored = divide(60).explore
-    early = {"stop_early": True}
-    assert ended(finished, trials=200, search=early) == (
+    explored = finished.result["plan"]["explore"]
+    assert ended(finished, 99, search={"stop_early": True}) == (
         f"the search stopped early, as its settings allow, after {explored} configurations"
     )
-    assert ended(finished, trials=None, minutes=5) == (
+    used = f"the budget for new configurations, {explored}, was used"
+    assert ended(finished, explored, trials=None, minutes=5) == used
+    assert ended(finished, 99, trials=None, minutes=5) == (
         "what was left of the minutes was needed to confirm"
     )
-    more = divide(200).explore
-    assert ended(finished, trials=200, search={}) == (
-        f"{explored} of {more} planned configurations were tried"
-    )
+    assert ended(finished, 99) == f"{explored} of 99 planned configurations were tried"
+    # Results of earlier versions do not tell what was planned.
+    assert ended(finished, None) == f"{explored} new configurations were tried"
 
 
 def test_why_the_draws_ended_is_told_where_it_is_known(finished: Finished):
