@@ -45,7 +45,7 @@ are computed from [reproduction/paper.jsonl.gz](reproduction/paper.jsonl.gz), a 
 def _machine(study: Study) -> str:
     about = study.archive.environment or {}
     rocksdb = about.get("rocksdb", "?")
-    trials = study.archive.trials
+    trials = study.trials
     days = sorted({t.started_at.date().isoformat() for t in trials if t.started_at})
     return (
         f"Measured {days[0]}{' to ' + days[-1] if len(days) > 1 else ''} on {about.get('cores')} "
@@ -59,7 +59,7 @@ def _machine(study: Study) -> str:
 def _unfinished(study: Study) -> str:
     if study.complete:
         return ""
-    made, all_of_it = len(study.archive.trials), study.archive.specification.trials
+    made, all_of_it = len(study.trials), study.archive.specification.trials
     return (
         f"\n**Not finished: {made:,} of {all_of_it:,} runs are made.** What follows is "
         "what these say so far.\n"

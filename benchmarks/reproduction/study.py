@@ -15,6 +15,7 @@ from optimizer.result import fitness_by_trial, result_document
 from optimizer.strategies.genetic import generation_of
 from optimizer.trial import Phase, Purpose, Trial
 from optimizer.tuning import Budget, conclude, plan_of
+from sampler.outcome import TrialState
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Study:
     """An archived job and what follows from it.
 
     Attributes:
+        trials: Those that have ended: one that was stopped in the middle has no outcome.
         result: The document of result.json, made anew from the trials.
         generations: The genetic algorithm's.
         draws: The random draws.
@@ -44,6 +46,7 @@ class Study:
     """
 
     archive: Archive
+    trials: tuple[Trial, ...]
     result: Mapping[str, Any]
     generations: tuple[Generation, ...]
     draws: tuple[Trial, ...]
@@ -52,7 +55,7 @@ class Study:
     @property
     def complete(self) -> bool:
         """Whether the whole budget was spent."""
-        return len(self.archive.trials) >= (self.archive.specification.trials or 0)
+        return len(self.trials) >= (self.archive.specification.trials or 0)
 
     @property
     def states(self) -> Counter[str]:
@@ -68,7 +71,9 @@ def read_study(path: Path) -> Study:
     """
     archive = read_archive(path)
     problem = frame(archive.specification, None).problem
-    history = History(archive.trials)
+    out = (TrialState.RUNNING, TrialState.LOST)
+    trials = tuple(trial for trial in archive.trials if trial.state not in out)
+    history = History(trials)
     asked = archive.specification
     plan = plan_of(problem, Budget(asked.trials, asked.minutes), history)
     conclusion = conclude(problem, plan, history)
@@ -81,7 +86,7 @@ def read_study(path: Path) -> Study:
     fitness = fitness_by_trial(problem, conclusion)
     searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
     draws = tuple(history.of(Purpose.CANDIDATE, Phase.SAMPLE))
-    return Study(archive, result, generations_of(searched, fitness), draws, fitness)
+    return Study(archive, trials, result, generations_of(searched, fitness), draws, fitness)
 
 
 def generations_of(

@@ -139,7 +139,8 @@ def changes(study: Study, *, published: bool) -> str:
 
 def options(study: Study) -> str:
     """What the winner sets otherwise than the baseline."""
-    configuration = study.archive.trials[study.result["verdict"]["trial"] - 1].configuration
+    winner = study.result["verdict"]["trial"]
+    configuration = next(t.configuration for t in study.trials if t.number == winner)
     baseline = study.result["baseline"]["configuration"]
     rows = [
         [f"`{name}`", str(baseline.get(name, "-")), str(value)]

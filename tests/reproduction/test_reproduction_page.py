@@ -1,5 +1,7 @@
 """The page is made from the first 79 real runs of the reproduction."""
 
+import gzip
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -36,8 +38,19 @@ def test_what_was_published_is_about_parameters_of_the_space():
 def test_every_draw_is_counted_once(study: Study):
     assert not study.complete
     assert sum(study.states.values()) == len(study.draws)
-    baselines = [trial for trial in study.archive.trials if trial.is_baseline]
-    assert len(baselines) + len(study.draws) == len(study.archive.trials) == 80
+    baselines = [trial for trial in study.trials if trial.is_baseline]
+    assert len(baselines) + len(study.draws) == len(study.trials) == 80
+
+
+def test_a_trial_that_was_stopped_in_its_middle_is_left_out(tmp_path: Path):
+    head, *lines = gzip.decompress(FIRST.read_bytes()).decode().splitlines()
+    last = json.loads(lines[-1])
+    assert last["state"] == "done"
+    lines[-1] = json.dumps({**last, "state": "running", "metrics": {}, "finished_at": None})
+    (tmp_path / "stopped.gz").write_bytes(gzip.compress("\n".join([head, *lines]).encode()))
+    stopped = read_study(tmp_path / "stopped.gz")
+    assert len(stopped.trials) == 79
+    assert len(stopped.archive.trials) == 80
 
 
 def test_forests_are_beside_the_papers(study: Study):
