@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from jobs.charts.importance import held_out
 from optimizer.detect_text import told
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
@@ -50,8 +51,7 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
 
 def _ranking(result: Mapping[str, Any]) -> str:
     """One line: what matters most, and whether that can be relied on."""
-    # One split of a few trials may be lucky: the mean of the folds says more.
-    r2 = {metric: forest["r2_cross_validated"] for metric, forest in result["forest"].items()}
+    r2 = {metric: held_out(forest) for metric, forest in result["forest"].items()}
     known = {metric: value for metric, value in r2.items() if value is not None}
     if not known:
         return "What matters most: too few draws to learn it from (at least 10 must end well)."

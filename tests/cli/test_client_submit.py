@@ -61,13 +61,13 @@ def test_all_that_tune_would_be_asked_for_arrives(
     objective.write_text('name = "mine"\n[[metric]]\nname = "waf"\ndirection = "min"\n')
     options.write_text(OPTIONS)
     asked = ["--workload", "load-quick", "--space", "paper", "--objective", objective,
-             "--strategy", "sobol", "--baseline", options, "--trials", 30, "--memory", "1GiB",
+             "--strategy", "genetic", "--baseline", options, "--trials", 30, "--memory", "1GiB",
              "--scale", 8, "--seed", 7, "--top", 3, "--stop-early", "--generations", 4,
              "--fitness", 12.5, "--detect", "waf=5%", "--priority", -3]  # fmt: skip
     job = made(client, service, capsys, *asked)
     assert job["priority"] == -3
     whole = specify(
-        workload="load-quick", space="paper", objective=str(objective), strategy="sobol",
+        workload="load-quick", space="paper", objective=str(objective), strategy="genetic",
         baseline=str(options), trials=30, memory=2**30, scale=8, seed=7,
         search=SearchSettings(
             top=3, generations=4, fitness=12.5, stop_early=True, detect=0.05, detect_metric="waf"

@@ -35,8 +35,8 @@ def result_with(power: dict | None) -> dict:
 
 def test_where_nothing_was_proven_the_table_says_what_could_have_been():
     said = printed(result_with(POWER))
-    shown = "WAF 3.1%, TIME 11%; a fitness of 97."
-    line = f"These 7 pairs could have shown, with 80% probability: {shown}"
+    shown = "of each metric by itself: WAF 3.1%, TIME 11%; of the fitness, which decides: 97."
+    line = f"These 7 pairs could have shown, with 80% probability, {shown}"
     assert line in said.splitlines()
     assert "Planned" not in said
 
