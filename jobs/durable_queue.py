@@ -27,6 +27,7 @@ _POLL_SECONDS = 1.0
 _VERSION = "rocktune-1"
 _LIVE = ["PENDING", "ENQUEUED", "DELAYED"]
 _HIGHEST = 1_000_000
+_OUTCOME_SECONDS = 2.0  # to write down that a run has ended takes some milliseconds
 _STRANDED_SECONDS = 5.0  # from handed out to begun, and from ended to written down, it takes less
 
 
@@ -64,6 +65,7 @@ class DurableQueue:
         self._engine, self._run = engine, run
         self._own: Engine | None = None
         self._at_work: set[str] = set()
+        self._last_ended: str | None = None
         self._idle_since: dict[str, float] = {}
 
     def open(self) -> None:
@@ -91,6 +93,7 @@ class DurableQueue:
             self._at_work.add(name)
             try:
                 self._run(job_id, run)
+                self._last_ended = name
             finally:
                 self._at_work.discard(name)
 
@@ -107,7 +110,7 @@ class DurableQueue:
             "system_database_engine": self._open_engine(),
             "log_level": "WARNING",
         }
-        DBOS(config=config)
+        self._library = DBOS(config=config)
         DBOS.launch()
         self._register()
 
@@ -122,6 +125,7 @@ class DurableQueue:
 
     def close(self) -> None:
         """Stops running jobs. What runs must have been told to end before."""
+        self._await_outcome()
         DBOS.destroy(destroy_registry=True)
         if self._own is not None:
             # What another took over, or what was deleted, the library still watches, for ever if
@@ -130,6 +134,21 @@ class DurableQueue:
             event.listen(self._own, "checkin", _drop)
             self._own.dispose()
             self._own = None
+
+    def _await_outcome(self) -> None:
+        """Lets the library write down that the last run has ended, which it does just after.
+
+        Its own way of waiting takes a second at least, and waits for what never ends too.
+        """
+        deadline = time.monotonic() + _OUTCOME_SECONDS
+        while self._writing_down() and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _writing_down(self) -> bool:
+        library = getattr(self, "_library", None)  # none where the queue could not be opened
+        return (
+            library is not None and self._last_ended in library._active_workflows_set.activeList()
+        )
 
     def _open_engine(self) -> Engine:
         on_file = self._engine.dialect.name == "sqlite"
