@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jobs.charts.importance import held_out
-from optimizer.detect_text import told
+from optimizer.detect_text import percent, told
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 
@@ -89,7 +89,7 @@ def _power(result: Mapping[str, Any]) -> list[str]:
         return []
     smallest = power["smallest_change"]
     terms = [row["name"] for row in result["job"]["objective"]["metric"]]
-    shown = ", ".join(f"{m.upper()} {_percent(smallest[m])}" for m in terms if m in smallest)
+    shown = ", ".join(f"{m.upper()} {percent(smallest[m])}" for m in terms if m in smallest)
     lines = [
         f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
         f"probability, of each metric by itself: {shown}; of the fitness, which decides: "
@@ -98,10 +98,6 @@ def _power(result: Mapping[str, Any]) -> list[str]:
     if power["planned"] is not None:
         lines.append(f"Planned: {told(power['planned'])}.")
     return lines
-
-
-def _percent(value: float) -> str:
-    return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
 
 
 def _noise(result: Mapping[str, Any]) -> str:

@@ -57,10 +57,7 @@ class Remote:
             InputError: What was asked for is wrong.
             ServiceError: No answer that can be used.
         """
-        response = self._get(path, {})
-        if not response.headers.get("content-type", "").startswith("text/plain"):
-            raise no_rocktune(response, self._place)
-        return response.text
+        return self._of_kind("text/plain", path).text
 
     def page(self, path: str) -> bytes:
         """The HTML page at a path.
@@ -69,10 +66,7 @@ class Remote:
             InputError: What was asked for is wrong.
             ServiceError: No answer that can be used.
         """
-        response = self._get(path, {})
-        if not response.headers.get("content-type", "").startswith("text/html"):
-            raise no_rocktune(response, self._place)
-        return response.content
+        return self._of_kind("text/html", path).content
 
     def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """Asks for a change, once; the answer's document.
@@ -88,6 +82,12 @@ class Remote:
         """
         headers = {"Idempotency-Key": key} if key else {}
         return document_of(self._ask("POST", path, json=body, headers=headers), self._place)
+
+    def _of_kind(self, kind: str, path: str) -> Response:
+        response = self._get(path, {})
+        if not response.headers.get("content-type", "").startswith(kind):
+            raise no_rocktune(response, self._place)
+        return response
 
     def _get(self, path: str, query: Mapping[str, str | int | None]) -> Response:
         asked = {name: value for name, value in query.items() if value is not None}

@@ -66,6 +66,7 @@ class DurableQueue:
         self._own: Engine | None = None
         self._at_work: set[str] = set()
         self._last_ended: str | None = None
+        self._library: DBOS | None = None  # once it is opened
         self._idle_since: dict[str, float] = {}
 
     def open(self) -> None:
@@ -145,7 +146,7 @@ class DurableQueue:
             time.sleep(0.005)
 
     def _writing_down(self) -> bool:
-        library = getattr(self, "_library", None)  # none where the queue could not be opened
+        library = self._library
         return (
             library is not None and self._last_ended in library._active_workflows_set.activeList()
         )

@@ -49,17 +49,18 @@ def told(planned: Mapping[str, Any]) -> str:
     Args:
         planned: ``optimizer.detection.Detection.document``.
     """
-    spread = f"{planned['metric']} {_percent(planned['noise'])}"
+    spread = f"{planned['metric']} {percent(planned['noise'])}"
     noise = f"{planned['runs']} runs of the baseline ({spread})"
     most = "more than " if planned["trials"] is None else ""
     needed = f"{most}{planned['needed']} pairs by the noise of {noise}"
     takes = f"to show a change of {planned['change']:g}% takes {needed}"
     if planned["needed"] <= planned["pairs"]:
         return f"{takes}; {planned['pairs']} are planned"
-    held = f"{planned['pairs']}, which show {_percent(planned['smallest_change'])}"
+    held = f"{planned['pairs']}, which show {percent(planned['smallest_change'])}"
     would = "" if planned["trials"] is None else f"; {planned['trials']} trials would do"
     return f"warning: {takes}, and the budget holds {held}{would}"
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
+    """A change in percent, as short as it is certain."""
     return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
