@@ -25,7 +25,7 @@ from sampler.outcome import TrialState
 
 FIRST_CHECKPOINT = 48  # halves of 24: below, forests of so few trials agree by accident or not
 GROWTH = 2**0.5  # so a job of 10,000 draws has 16 checkpoints
-LEVEL = 0.4  # agreement beyond chance; for the top 5 of 30 parameters, 2.5 of 5 in common
+LEVEL = 0.46  # agreement beyond chance; for the top 5 of 30 parameters, 2.75 of 5 in common
 IN_A_ROW = 2  # once may be luck
 LEAST_JUDGED = 20  # halves of 10, the fewest that a forest is judged by
 
@@ -68,7 +68,7 @@ def in_a_row(agreement: Sequence[float | None], level: float = LEVEL) -> bool:
         level: How far.
     """
     newest = agreement[-IN_A_ROW:]
-    # Means of shares: what is 0.4 by hand may come out a hair below.
+    # Means of shares: what is 0.46 by hand may come out a hair below.
     return len(newest) == IN_A_ROW and all(x is not None and x >= level - 1e-9 for x in newest)
 
 
