@@ -11,7 +11,7 @@ GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 
-.PHONY: help setup tune test prove-crash prove-interface prove-coverage prove-load reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant gone
+.PHONY: help setup tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -22,9 +22,9 @@ setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
-test: $(DEV) db_bench postgresql curl chromium ## runs all tests with coverage, or those that ARGS names without
+test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests with coverage, or those that ARGS names without
 	pg_virtualenv -t -o fsync=off .venv/bin/python -m pytest \
-		$(if $(ARGS),$(ARGS),--cov --numprocesses 2 --dist loadfile)
+		$(if $(ARGS),$(ARGS),--cov --numprocesses 2 --dist loadfile --durations 20)
 
 prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
 	PYTHONPATH=.:tests pg_virtualenv -t -o fsync=off .venv/bin/python \
@@ -38,6 +38,19 @@ prove-coverage: $(DEV) ## counts on 2,000 simulated jobs how often the intervals
 
 prove-load: $(DEV) postgresql ## serves pages and stores trials beside a million: ten minutes, alone
 	pg_virtualenv -t .venv/bin/python -m benchmarks.serve_load $(ARGS)
+
+prove-faults: $(DEV) db_bench postgresql iproute2 ## strikes a cluster with each fault ten times: 40 minutes, as root (ARGS=--again)
+	PYTHONPATH=.:tests:tests/proofs .venv/bin/python tests/proofs/fault_table.py $(ARGS)
+
+prove-speedup: $(DEV) ## the same job on one host and on four, which sleep: 40 minutes (ARGS=--again)
+	PYTHONPATH=.:tests .venv/bin/python tests/proofs/speedup_table.py $(ARGS)
+
+prove-scale: $(DEV) postgresql ## 500 simulated hosts, 100,000 trials: what one controller takes (ARGS)
+	pg_virtualenv -t .venv/bin/python -m benchmarks.scale_out $(ARGS)
+	.venv/bin/python -m benchmarks.scale_out $(ARGS)
+
+prove-watch: $(DEV) ## simulates nights: false alarms and power of the regression watch (ARGS)
+	.venv/bin/python -m benchmarks.watch_power $(ARGS)
 
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper
@@ -85,6 +98,9 @@ chromium:
 
 pngquant:
 	@command -v pngquant >/dev/null || scripts/install.sh pngquant
+
+iproute2:
+	@command -v ip >/dev/null || [ -x /usr/sbin/ip ] || scripts/install.sh iproute2
 
 curl:
 	@command -v curl >/dev/null || scripts/install.sh curl

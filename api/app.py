@@ -6,6 +6,7 @@ import gc
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,10 +20,11 @@ from api.caching import NotModifiedError
 from api.dependencies import Service
 from api.error_handlers import add_handlers
 from api.exports import Exports
+from api.known_builds import KnownBuilds, names_on_hosts
 from api.measures import time_statements
 from api.middleware import Around, rate_limit
 from api.problems import Problem
-from api.routes import catalogue, events, health, jobs, results, trials
+from api.routes import batches, catalogue, events, health, jobs, results, schedules, trials
 from api.security import TokensEverMade
 from db.job_store import Store
 from jobs.external import ExternalJobs
@@ -40,6 +42,7 @@ def make_app(
     settings: ServiceSettings | None = None,
     *,
     installed: InstalledDbBench | None = None,
+    builds: KnownBuilds | None = None,
     loopback: bool = True,
     trusted: bool = False,
     stopping: Callable[[], bool] = lambda: False,
@@ -50,6 +53,7 @@ def make_app(
         engine: The database.
         settings: How the service behaves.
         installed: The db_bench that measures, where it is on this machine.
+        builds: All builds of this machine that jobs may name, where they are known.
         loopback: Whether only this machine can reach it: then, while no token was ever made,
             requests need none.
         trusted: Whether whoever calls could as well open the database: then nobody needs a token.
@@ -75,6 +79,7 @@ def make_app(
         settings=settings,
         workloads=registered_workloads(settings.workloads_dir),
         installed=installed,
+        builds=replace(builds or KnownBuilds(), elsewhere=lambda: names_on_hosts(engine)),
         loopback=loopback,
         needs_token=(lambda: False) if trusted else TokensEverMade(engine),
         stopping=stopping,
@@ -88,7 +93,7 @@ def make_app(
 
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes)
     app.add_middleware(Around, limit=rate_limit(settings.rate_limit))
-    for routes in (health, catalogue, jobs, trials, results, events):
+    for routes in (health, catalogue, jobs, trials, results, events, schedules, batches):
         app.include_router(routes.router)
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app

@@ -10,6 +10,7 @@ from fastapi import Depends, Path, Request
 from sqlalchemy import Engine
 
 from api.exports import Exports
+from api.known_builds import KnownBuilds
 from api.problems import ProblemError
 from db.job_row import JobRow
 from db.job_store import Store
@@ -25,6 +26,7 @@ class Service:
     Attributes:
         workloads: Those that jobs may name, with their documents.
         installed: The db_bench that measures, where it is on this machine.
+        builds: Further RocksDB builds that jobs may name.
         loopback: Whether only this machine can reach the server.
         needs_token: Whether a token was ever made.
         stopping: Whether the server is about to stop: then long answers end.
@@ -37,6 +39,7 @@ class Service:
     settings: ServiceSettings
     workloads: Mapping[str, Mapping[str, Any]]
     installed: InstalledDbBench | None
+    builds: KnownBuilds
     loopback: bool
     needs_token: Callable[[], bool]
     stopping: Callable[[], bool]

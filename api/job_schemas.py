@@ -75,6 +75,15 @@ class JobChange(BaseModel):
         description="Plan the proof to show such a change, as 5% or rate=5%, by the noise; "
         "a number is in percent.",
     )
+    db_bench: str | None = Field(
+        default=None,
+        max_length=64,
+        description="The RocksDB build that measures, by the name that hosts know it by "
+        "(`builds` under /v1/hosts); each host's default else. No path.",
+    )
+    host_kind: str | None = Field(
+        default=None, max_length=64, description="The kind of hosts that it is for; else any."
+    )
     priority: Whole = Field(
         default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
     )

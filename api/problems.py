@@ -92,6 +92,9 @@ def field_problems(
 def _over_http(field: str) -> str:
     """The field as the client wrote it: the document that it is in goes before it."""
     name = field.removeprefix("--")
+    if name != field:
+        option, space, rest = name.partition(" ")
+        name = option.replace("-", "_") + space + rest
     if name == "baseline" or name.startswith("baseline "):
         return "baseline_options"  # what else baseline may be is checked before
     for document, starts in _DOCUMENTS.items():

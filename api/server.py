@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from api.app import make_app
+from api.known_builds import builds_here
 from db.tokens import any_valid_token
 from jobs.service_settings import ServiceSettings
 from jobs.worker import Worker
@@ -60,10 +61,12 @@ def serve(
             "(`rocktune token make NAME --role admin`), or listen on 127.0.0.1",
         )
     stopping = threading.Event()
+    installed = _installed(settings) if with_worker else None
     app = make_app(
         engine,
         service,
-        installed=_installed(settings) if with_worker else None,
+        installed=installed,
+        builds=builds_here(settings, installed) if with_worker else None,
         loopback=loopback,
         stopping=stopping.is_set,
     )

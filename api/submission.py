@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from api.job_schemas import JobChange, JobCreate
+from api.known_builds import KnownBuilds
 from api.problems import FieldProblem, field_problems, shown
 from db.types import safe_text
 from jobs.frame import frame
@@ -25,6 +26,7 @@ from optimizer.objective_file import (
     objective_from_document,
 )
 from optimizer.problem import SearchSettings
+from sampler.builds import DEFAULT_BUILD
 from sampler.byte_size import parse_bytes
 from sampler.documents import read_document
 from sampler.errors import InputError, noting, refuse_noted
@@ -46,6 +48,7 @@ def specification_from(
     installed: InstalledDbBench | None,
     *,
     start: Specification | None = None,
+    builds: KnownBuilds | None = None,
 ) -> Specification:
     """Checks all that is asked for at once.
 
@@ -54,6 +57,7 @@ def specification_from(
         workloads: Those that may be named, with their documents.
         installed: The db_bench that will measure, where it is known.
         start: The job that is cloned; what is not asked for stays as it is there.
+        builds: Further builds that may be named, where they are known.
 
     Raises:
         InputError: Something is wrong.
@@ -84,6 +88,13 @@ def specification_from(
     if given.get("baseline") is not None and given.get("baseline_options") is not None:
         found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
     # In a clone null takes a setting back.
+    parts |= {name: given[name] for name in ("db_bench", "host_kind") if name in given}
+    if parts.get("db_bench") not in (None, DEFAULT_BUILD):
+        # Also in a clone of a job that a terminal made with a path.
+        named, parts["db_bench"] = parts["db_bench"], None  # what is wrong with it is told once
+        with noting(found):
+            installed = (builds or KnownBuilds()).find(named)
+            parts["db_bench"] = named
     usual = SearchSettings().document()
     search = {
         name: usual[name] if given[name] is None else given[name]

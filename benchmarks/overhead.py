@@ -105,6 +105,9 @@ class _Clock:
         del trial, standing
         self.ends.append(time.perf_counter())
 
+    def host_set_aside(self, host: str, why: str) -> None:
+        """Of no interest here."""
+
     def tick(self) -> None:
         """Of no interest."""
 

@@ -18,6 +18,8 @@ Examples:
   rocktune bench --set compression_type=zstd --set block_size=16KiB --runs 3
 
   rocktune bench --baseline OPTIONS.ini --workload load         a file of your own
+
+  rocktune bench --db-bench /opt/10.2/db_bench                  another RocksDB
 """
 
 
@@ -30,6 +32,10 @@ def bench(
         str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
     ] = None,
     scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    db_bench: Annotated[
+        str | None,
+        typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
+    ] = None,
     runs: Annotated[int, typer.Option(help="How often.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
 ) -> int:
@@ -53,7 +59,9 @@ def bench(
                 f"--set {assignment}", "write parameter=value; `rocktune space all` lists them"
             )
         configuration[name] = parse_value(catalogue()[name], text, field=f"--set {name}")
-    specification = specify(workload=workload, space="all", baseline=baseline, scale=scale)
+    specification = specify(
+        workload=workload, space="all", baseline=baseline, scale=scale, db_bench=db_bench
+    )
     settings = load_settings()
     assembly = assemble(specification, settings)
     console = Console(stderr=True)

@@ -12,18 +12,24 @@ from typer.exceptions import Abort, TyperException
 
 from cli import (
     archive,
+    batch,
     bench,
     catalogue,
+    cluster,
     database,
     doctor,
+    host,
     jobs,
+    nights,
     options,
     parameters,
     report,
+    schedule,
     service,
     show,
     submit,
     tune,
+    upgrade_check,
 )
 from cli.answers import ServiceError
 from cli.exits import Exit, complain
@@ -54,6 +60,24 @@ app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)
 app.command("resume", epilog=jobs.RESUME_EXAMPLES)(jobs.resume)
 app.command("serve", epilog=service.SERVE_EXAMPLES)(service.serve)
 app.command("worker", epilog=service.WORKER_EXAMPLES)(service.worker)
+app.command("batch", epilog=batch.EXAMPLES)(batch.batch)
+app.command("nights", epilog=nights.EXAMPLES)(nights.nights)
+app.command("upgrade-check", epilog=upgrade_check.EXAMPLES)(upgrade_check.upgrade_check)
+schedule_app = typer.Typer(no_args_is_help=True, help="Batches that start by themselves.")
+schedule_app.command("add", epilog=schedule.ADD_EXAMPLES)(schedule.add)
+schedule_app.command("list")(schedule.list_)
+schedule_app.command("show", epilog=schedule.SHOW_EXAMPLES)(schedule.show)
+schedule_app.command("delete")(schedule.delete)
+schedule_app.command("run", epilog=schedule.RUN_EXAMPLES)(schedule.run)
+app.add_typer(schedule_app, name="schedule")
+app.command("host", epilog=host.EXAMPLES)(host.host)
+cluster_app = typer.Typer(
+    no_args_is_help=True, help="Many bench hosts: scheduler, certificates, who is there."
+)
+cluster_app.command("scheduler", epilog=cluster.SCHEDULER_EXAMPLES)(cluster.scheduler)
+cluster_app.command("certificates", epilog=cluster.CERTIFICATES_EXAMPLES)(cluster.certificates)
+cluster_app.command("status", epilog=cluster.STATUS_EXAMPLES)(cluster.status)
+app.add_typer(cluster_app, name="cluster")
 token_app = typer.Typer(no_args_is_help=True, help="Tokens of the service: who may do what.")
 token_app.command("make", epilog=service.TOKEN_EXAMPLES)(service.make)
 token_app.command("list")(service.list_)

@@ -80,6 +80,10 @@ class TuningProgress:
                 highlight=False,
             )
 
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
+        self._console.print(f"host {host} is set aside: {why}", markup=False, highlight=False)
+
     def tick(self) -> None:
         """A moment passed: the bar redraws itself."""
 

@@ -18,7 +18,7 @@ _NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request
 _OPTIONS = frozenset(
     {"workload", "space", "objective", "strategy", "baseline", "trials", "minutes", "memory"}
     | {"scale", "seed", "samples", "top", "over", "generations", "fitness", "stop_early"}
-    | {"cutoff", "detect", "priority", "state", "limit", "metric"}
+    | {"cutoff", "detect", "priority", "state", "limit", "metric", "cron", "time_zone", "missed"}
 )
 
 

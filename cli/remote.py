@@ -83,6 +83,15 @@ class Remote:
         headers = {"Idempotency-Key": key} if key else {}
         return document_of(self._ask("POST", path, json=body, headers=headers), self._place)
 
+    def delete(self, path: str) -> None:
+        """Deletes what is at a path.
+
+        Raises:
+            InputError: There is none, or it may not be deleted.
+            ServiceError: No answer that can be used.
+        """
+        self._ask("DELETE", path)
+
     def _of_kind(self, kind: str, path: str) -> Response:
         response = self._get(path, {})
         if not response.headers.get("content-type", "").startswith(kind):

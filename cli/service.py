@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.cluster_options import Certificates, Scheduler
 from cli.database_option import Db
 from cli.exits import Exit
 
@@ -26,6 +28,8 @@ WORKER_EXAMPLES = """
 Example:
 
   rocktune worker --db postgresql://me@host/rocktune     on the bench host
+
+  rocktune worker --db ... --scheduler tls://bench:8786 --certificates DIR     for many hosts
 """
 TOKEN_EXAMPLES = """
 Examples:
@@ -66,8 +70,14 @@ def serve(
     return Exit.DONE
 
 
-def worker(db: Db = None, migrate: _Migrate = False) -> int:
+def worker(
+    scheduler: Scheduler = None,
+    certificates: Certificates = None,
+    db: Db = None,
+    migrate: _Migrate = False,
+) -> int:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
+    from cli.cluster_options import cluster_of
     from jobs.logs import configure_logs
     from jobs.service_settings import load_service_settings
     from jobs.worker import Worker
@@ -77,7 +87,11 @@ def worker(db: Db = None, migrate: _Migrate = False) -> int:
     configure_logs(service.log_level)
     engine = open_database(db, migrate=migrate)
     try:
-        working = Worker(engine, settings, keep_days=service.keep_days)
+        cluster = None
+        if scheduler is not None:
+            cluster = partial(cluster_of, scheduler, certificates)
+            cluster()  # what is wrong with the address is told now
+        working = Worker(engine, settings, keep_days=service.keep_days, cluster=cluster)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: working.stop())
         working.run()

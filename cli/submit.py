@@ -79,6 +79,13 @@ def submit(
         str | None,
         typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
     ] = None,
+    db_bench: Annotated[
+        str | None,
+        typer.Option(help="The RocksDB build that measures, by the name that its hosts know."),
+    ] = None,
+    host_kind: Annotated[
+        str | None, typer.Option(help="The kind of hosts that it is for; else any.")
+    ] = None,
     priority: Annotated[int, typer.Option(help="Of queued jobs the highest goes first.")] = 0,
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
     as_json: Annotated[
@@ -115,6 +122,8 @@ def submit(
         fitness=fitness,
         cutoff=cutoff,
         detect=detect,
+        db_bench=db_bench,
+        host_kind=host_kind,
         priority=priority,
     )
     with opened(url, None) as remote:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.cluster_options import Certificates, Scheduler, place_of
 from cli.database_option import Db
 from cli.exits import Exit, complain
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from sqlalchemy import Engine
 
     from jobs.finished import Finished
+    from jobs.place import Place
     from jobs.specification import Specification
 
 EXAMPLES = """
@@ -31,6 +32,10 @@ Examples:
   rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
 
   rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
+
+  rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB than the usual one
+
+  rocktune tune --scheduler tls://bench:8786 --certificates DIR    on many hosts
 
   rocktune tune --resume                          goes on where it was stopped
 """
@@ -81,6 +86,15 @@ def tune(
         str | None,
         typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
     ] = None,
+    db_bench: Annotated[
+        str | None,
+        typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
+    ] = None,
+    host_kind: Annotated[
+        str | None, typer.Option(help="The kind of hosts that it is for; else any.")
+    ] = None,
+    scheduler: Scheduler = None,
+    certificates: Certificates = None,
     db: Db = None,
     out: Annotated[Path, typer.Option(help="Receives the OPTIONS file and the report.")] = Path(
         "rocktune-out"
@@ -105,6 +119,7 @@ def tune(
     from optimizer.detect_text import parse_detect
     from optimizer.problem import SearchSettings
     from sampler.byte_size import parse_bytes
+    from sampler.settings import load_settings
 
     change, metric = (None, None) if detect is None else parse_detect(detect)
     specification = specify(
@@ -129,12 +144,15 @@ def tune(
             detect=change,
             detect_metric=metric,
         ),
+        db_bench=db_bench,
+        host_kind=host_kind,
     )
     require_folder(out)
     engine = make_engine(db)
     try:
         upgrade(engine)
-        finished = _run(engine, specification, resume=resume, out=out)
+        place = place_of(scheduler, certificates, load_settings())
+        finished = _run(engine, specification, place, resume=resume, out=out)
         if finished is None:
             return Exit.INTERRUPTED
         return _tell(finished, out, as_json=as_json)
@@ -143,19 +161,17 @@ def tune(
 
 
 def _run(
-    engine: Engine, specification: Specification, *, resume: bool, out: Path
+    engine: Engine, specification: Specification, place: Place, *, resume: bool, out: Path
 ) -> Finished | None:
     """The job's outcome; None when it was interrupted."""
     from rich.console import Console
 
-    from cli.progress import TuningProgress
+    from cli.run_here import run_here, tell_warnings, terminate_like_interrupt
     from db.job_row import JobState
     from db.job_store import Store
     from db.lease import LeaseHeld
-    from jobs.assembly import assemble
     from jobs.finished import finished_job
     from jobs.lease_keeper import JobCancelled
-    from jobs.run_job import run_job
     from sampler.errors import InputError
     from sampler.settings import load_settings
 
@@ -166,9 +182,15 @@ def _run(
         console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
         return finished_job(engine, earlier.id)
     settings = load_settings()
-    assembly = assemble(specification, settings)
-    for warning in assembly.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
+    terminate_like_interrupt()
+    try:
+        assembly = place.assemble(
+            specification, told=lambda what: _say(console, what), check=lambda: None
+        )
+    except KeyboardInterrupt:
+        complain("interrupted before the job began")
+        return None
+    tell_warnings(console, assembly)
     job_id = (
         earlier.id
         if earlier
@@ -177,19 +199,10 @@ def _run(
     console.print(
         f"job {job_id}, files go to {out}", markup=False, highlight=False, soft_wrap=True
     )
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
-        with TuningProgress(console, specification.trials) as progress:
-            return run_job(
-                engine,
-                job_id,
-                specification,
-                assembly,
-                settings,
-                progress=progress,
-                waiting=progress.waiting,
-                away=progress.away,
-            )
+        return run_here(
+            engine, job_id, specification, assembly, settings, console=console, place=place
+        )
     except LeaseHeld as held:
         raise InputError("--resume", f"{held}") from None
     except JobCancelled as cancelled:
@@ -204,8 +217,8 @@ def _run(
         return None
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _say(console: Console, what: str) -> None:
+    console.print(what, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:

@@ -54,6 +54,8 @@ job = Table(
     Column("idempotency_key", SafeText),
     Column("request_digest", SafeText),
     Column("standing", Document),  # done, failed, total, best: as of the last trial
+    Column("batch_id", BigInteger, index=True),
+    Column("batch_item", SafeText),  # which of the batch's jobs it is, the same every night
     Index(None, "state", "id"),
     Index("ix_job_idempotency_key", "idempotency_key", unique=True),
     # A deleted job's number is never given again: links and logs name jobs by it.
@@ -96,6 +98,7 @@ trial = Table(
     Column("finished_at", UtcDateTime),
     Column("lease_epoch", BigInteger, nullable=False),  # which controller wrote it
     Column("given", Boolean, nullable=False, server_default=false()),
+    Column("round", Integer),  # of choosing, or the pair of the proof
     UniqueConstraint("job_id", "number"),
     Index(None, "job_id", "state"),
     Index(None, "job_id", "digest"),
@@ -138,4 +141,38 @@ host = Table(
     Column("seen_at", UtcDateTime, nullable=False),
     Column("job_id", BigInteger),  # what it measures for, if anything
     Column("environment", Document, nullable=False),
+)
+
+schedule = Table(
+    "schedule",
+    metadata,
+    Column("id", BigKey, primary_key=True),
+    Column("name", SafeText, nullable=False, unique=True),
+    Column("cron", SafeText, nullable=False),
+    Column("time_zone", SafeText, nullable=False),
+    Column("missed", SafeText, nullable=False),  # late: run once when it is noticed; skip
+    Column("document", Document, nullable=False),  # the batch that it starts
+    Column("submitter", SafeText),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("next_at", UtcDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+batch = Table(
+    "batch",
+    metadata,
+    Column("id", BigKey, primary_key=True),
+    Column("name", SafeText, nullable=False),
+    Column("state", SafeText, nullable=False),
+    Column("why", SafeText, nullable=False),
+    Column("document", Document, nullable=False),
+    Column("digest", SafeText, nullable=False),
+    Column("schedule_id", BigInteger),
+    Column("due_at", UtcDateTime),  # the time of the schedule that it was started for
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("ended_at", UtcDateTime),
+    Column("result", Document),
+    UniqueConstraint("schedule_id", "due_at"),  # one time starts one batch, whoever fires it
+    Index(None, "name", "id"),
+    sqlite_autoincrement=True,
 )

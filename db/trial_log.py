@@ -12,11 +12,14 @@ from db.inserts import insert_into
 from db.lease import Lease, fence, held
 from db.tables import document, job, trial
 from db.transactions import reading, writing
-from db.trial_rows import outcome, proposal, read_trials
+from db.trial_rows import outcome, proposal, read_trials, withdrawn
 from db.types import plain
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
 from sampler.outcome import TrialState
+
+WITHDRAWN = "withdrawn"
+"""The document of measurements that were taken back, with why."""
 
 _LARGEST_SEED = 2**63 - 1  # a column's largest integer, on both databases
 
@@ -25,6 +28,12 @@ _finish = update(trial).where(
     trial.c.number == bindparam("of_number"),
     trial.c.attempt == bindparam("of_attempt"),
     trial.c.state == TrialState.RUNNING,
+)
+_withdraw = update(trial).where(
+    trial.c.job_id == bindparam("in_job"),
+    trial.c.number == bindparam("of_number"),
+    trial.c.attempt == bindparam("of_attempt"),
+    trial.c.state.not_in([TrialState.RUNNING, TrialState.LOST]),
 )
 _standing = select(trial.c.state, trial.c.attempt).where(
     trial.c.job_id == bindparam("job_id"), trial.c.number == bindparam("number")
@@ -106,6 +115,28 @@ class StoredTrialLog:
             for each in trials:
                 if not each.given:
                     self._end(connection, each)
+
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        """Takes ended trials back, all or none; what they had measured is kept beside them.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            ValueError: One has not ended, or is another attempt.
+        """
+        job_id, moment = self._lease.job_id, datetime.now(UTC)
+        rows = [withdrawn(each, why) for each in trials]
+        with writing(self._engine) as connection:
+            fence(connection, self._lease)
+            kept = read_document(connection, job_id, WITHDRAWN) or {"trials": []}
+            body = plain({"trials": [*kept["trials"], *rows]}, WITHDRAWN)
+            values = {"job_id": job_id, "name": WITHDRAWN, "body": body, "updated_at": moment}
+            connection.execute(self._remember, values)
+            for each in trials:
+                which = {"in_job": job_id, "of_number": each.number, "of_attempt": each.attempt}
+                lost = outcome(each.lost(why, at=moment))
+                if not connection.execute(_withdraw, which | lost).rowcount:
+                    told = f"trial {each.number} has no outcome of attempt {each.attempt}"
+                    raise ValueError(f"{told} to take back")
 
     def _require_ended(self, trial: Trial) -> None:
         if trial.state is TrialState.RUNNING:

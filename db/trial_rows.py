@@ -37,6 +37,7 @@ _columns = (
     trial.c.started_at,
     trial.c.finished_at,
     trial.c.given,
+    trial.c.round,
 )
 _page = (
     select(*_columns)
@@ -143,6 +144,7 @@ def proposal(proposed: Trial) -> dict[str, Any]:
         "based_on": proposed.based_on,
         "attempt": proposed.attempt,
         "given": proposed.given,
+        "round": proposed.round,
         **outcome(proposed),
     }
 
@@ -165,11 +167,28 @@ def outcome(ended: Trial) -> dict[str, Any]:
     }
 
 
+def withdrawn(measured: Trial, why: str) -> dict[str, Any]:
+    """What a trial had measured before it was taken back, as a document keeps it."""
+    return {
+        "number": measured.number,
+        "attempt": measured.attempt,
+        "state": measured.state,
+        "host": measured.host,
+        "metrics": finite(measured.metrics),
+        "counters": finite(measured.counters),
+        "failure": measured.failure,
+        "bench_seconds": measured.bench_seconds,
+        "started_at": measured.started_at.isoformat() if measured.started_at else None,
+        "finished_at": measured.finished_at.isoformat() if measured.finished_at else None,
+        "why": why,
+    }
+
+
 def _trial(row: Sequence[Any]) -> Trial:
     # By position: looking ten thousand rows' columns up by name takes longer than reading them.
     (number, phase, purpose, seed, configuration, digest, point, subject, why, based_on) = row[:10]
     (attempt, state, waf, sa, time, rate, memory, other_metrics, counters, effective) = row[10:20]
-    (failure, warnings, bench_seconds, host, started_at, finished_at, given) = row[20:]
+    (failure, warnings, bench_seconds, host, started_at, finished_at, given, in_round) = row[20:]
     metrics = _metrics((waf, sa, time, rate, memory), other_metrics)
     return Trial(
         number=number,
@@ -194,4 +213,5 @@ def _trial(row: Sequence[Any]) -> Trial:
         started_at=started_at,
         finished_at=finished_at,
         given=given,
+        round=in_round,
     )

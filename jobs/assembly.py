@@ -8,10 +8,11 @@ from jobs.frame import frame
 from jobs.specification import Specification
 from optimizer.problem import Problem
 from sampler.bench_plan import BenchPlan
+from sampler.builds import installed_build
 from sampler.command_bench import CommandBench, require_program
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, find_db_bench, probe
+from sampler.installed import InstalledDbBench
 from sampler.settings import Settings
 from sampler.workload_file import workload_from_document
 
@@ -36,9 +37,9 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
     """Checks a specification against this machine and puts the parts together.
 
     Raises:
-        InputError: There is no db_bench, it does not know an option that the user asked for, the
-            load is too small to measure anything, the memory budget cannot be kept, or nothing
-            here measures this workload.
+        InputError: There is no db_bench, or no build of the name asked for; it does not know an
+            option that the user asked for, the load is too small to measure anything, the memory
+            budget cannot be kept, or nothing here measures this workload.
     """
     workload = workload_from_document(specification.workload)
     if workload.external:
@@ -47,12 +48,27 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
             "is measured by a runner of your own: submit it to `rocktune serve`, then ask for "
             "suggestions and tell trials",
         )
-    installed = probe(find_db_bench(settings.db_bench)) if workload.by_db_bench else None
+    if workload.command is not None:
+        require_program(workload.command.argv[0])
+    by_db_bench = workload.by_db_bench
+    installed = installed_build(specification.db_bench, settings) if by_db_bench else None
+    return assembly_of(specification, installed)
+
+
+def assembly_of(specification: Specification, installed: InstalledDbBench | None) -> Assembly:
+    """Puts the parts together around a db_bench, here or on another host.
+
+    Args:
+        specification: What is asked for.
+        installed: What measures it; None with a benchmark of the user's own.
+
+    Raises:
+        InputError: See ``jobs.frame.frame``.
+    """
     framed = frame(specification, installed)
     problem, plan = framed.problem, framed.plan
     if installed:
         return Assembly(problem, plan, DbBench(installed, plan), installed, framed.warnings)
-    assert workload.command is not None
-    require_program(workload.command.argv[0])
-    command = CommandBench(workload.command, plan)
-    return Assembly(problem, plan, command, None, framed.warnings)
+    command = workload_from_document(specification.workload).command
+    assert command is not None
+    return Assembly(problem, plan, CommandBench(command, plan), None, framed.warnings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from sqlalchemy import Engine
 
@@ -11,6 +12,7 @@ from db.job_row import JobRow, JobState
 from db.job_store import Store
 from db.lease import Lease
 from db.trial_log import StoredTrialLog
+from jobs.export import export_options
 from jobs.finished import conclude_job, keep_finished
 from jobs.frame import frame
 from jobs.lifecycle import WrongState
@@ -19,16 +21,17 @@ from jobs.report import report_html
 from jobs.specification import specification_from_document
 from jobs.telling import Telling, Told
 from optimizer.asking import Asked, ask
+from optimizer.choosing import winner_of
+from optimizer.conclusion import conclude
 from optimizer.confirmation import declared_test
 from optimizer.history import History
 from optimizer.knowledge import ranking_of
+from optimizer.planning import reason
 from optimizer.ranking_document import ranking_document
 from optimizer.sampling_document import why_sampling_ended
 from optimizer.standing import Scoreboard
-from optimizer.steps import winner_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import conclude, reason
 from sampler.errors import InputError, noting, refuse_noted
 
 __all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
@@ -136,7 +139,12 @@ class ExternalJobs:
         conclusion = conclude(framed.problem, job.plan, job.history)
         environment = {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)}
         finished = conclude_job(
-            job.specification, framed.problem, framed.plan, None, conclusion, environment
+            job.specification,
+            framed.problem,
+            conclusion,
+            environment,
+            export=partial(export_options, framed.plan, None),
+            tried=False,
         )
         if not keep_finished(self._store, log, lease, finished, report=report_html(finished)):
             self._jobs.require_live(lease.job_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,15 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import Lease
 from db.trial_export import KEPT_NAMES, TrialNames
-from jobs.export import describe, export_options
+from jobs.export import describe
 from jobs.report_engine import VERSION
 from jobs.specification import Specification
+from optimizer.conclusion import Conclusion
 from optimizer.ports import TrialLog
 from optimizer.problem import Problem
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.trial import Trial
-from optimizer.tuning import Conclusion
-from sampler.bench_plan import BenchPlan
-from sampler.installed import InstalledDbBench
+from sampler.space import Configuration
 
 _OUTPUT, _REPORT = "output", "report"
 
@@ -46,12 +45,21 @@ class Finished:
 def conclude_job(
     specification: Specification,
     problem: Problem,
-    plan: BenchPlan,
-    installed: InstalledDbBench | None,
     conclusion: Conclusion,
     environment: Mapping[str, Any],
+    *,
+    export: Callable[[Configuration, list[str]], str],
+    tried: bool,
 ) -> Finished:
     """The result and the OPTIONS file.
+
+    Args:
+        specification: What was asked for.
+        problem: What was tuned.
+        conclusion: How it came out.
+        environment: The machines and the RocksDB.
+        export: Writes the OPTIONS file of a configuration, with lines of comment at its top.
+        tried: Whether it lets a real RocksDB load it.
 
     Raises:
         ExportRefusedError: RocksDB does not take the file, or not as intended.
@@ -61,8 +69,8 @@ def conclude_job(
     )
     options = None
     if result["best"] is not None:
-        comments = describe(problem, result, tried=installed is not None)
-        options = export_options(plan, installed, result["best"]["configuration"], comments)
+        comments = describe(problem, result, tried=tried)
+        options = export(result["best"]["configuration"], comments)
     fitness = fitness_by_trial(problem, conclusion)
     return Finished(result, options, fitness, tuple(conclusion.history))
 

@@ -56,6 +56,10 @@ class LeaseKeeper:
         self._progress.trial_ended(trial, standing)
         self._keep()
 
+    def host_set_aside(self, host: str, why: str) -> None:
+        """Passes it on."""
+        self._progress.host_set_aside(host, why)
+
     def tick(self) -> None:
         """Looks after the job.
 

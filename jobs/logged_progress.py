@@ -34,5 +34,9 @@ class LoggedProgress:
             total=standing.total,
         )
 
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
+        _log.warning("host set aside", host=host, why=why)
+
     def tick(self) -> None:
         """A moment passed."""

@@ -21,8 +21,8 @@ from jobs.lifecycle import is_external
 from jobs.specification import Specification, specification_from_document
 from optimizer.budget import Plan
 from optimizer.history import History
+from optimizer.planning import Budget, plan_of
 from optimizer.standing import Scoreboard
-from optimizer.tuning import Budget, plan_of
 from sampler.errors import InputError
 
 _LEASE_SECONDS = 30.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
@@ -12,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from optimizer.ports import TrialLog
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
+from sampler.outcome import TrialState
 
 T = TypeVar("T")
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 5.0
@@ -95,6 +97,22 @@ class PatientLog:
                 self._log.finish(trial, standing)
             except ValueError:
                 if tries == 1 or not self._is_kept(trial):
+                    raise
+
+        self._patience(attempt)
+
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        """Takes ended trials back, once."""
+        tries = 0
+
+        def attempt() -> None:
+            nonlocal tries
+            tries += 1
+            try:
+                self._log.withdraw(trials, why)
+            except ValueError:
+                lost = [replace(each, state=TrialState.LOST) for each in trials]
+                if tries == 1 or not all(self._is_kept(each) for each in lost):
                     raise
 
         self._patience(attempt)

@@ -13,13 +13,15 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import LeaseHeld
 from db.process import spoken
-from jobs.assembly import Assembly, assemble
+from jobs.assembly import Assembly
 from jobs.lease_keeper import JobCancelled
 from jobs.logged_progress import LoggedProgress
 from jobs.patience import is_away
-from jobs.run_job import environment_of, run_job
+from jobs.place import Place, ThisMachine
+from jobs.run_job import run_job
 from jobs.specification import Specification, specification_from_document
 from optimizer.ports import LeaseLost
+from sampler.builds import advertised
 from sampler.machine import host_name
 from sampler.settings import Settings
 
@@ -42,6 +44,7 @@ def run_queued(
     *,
     pause: Callable[[float], None],
     check: Callable[[], None],
+    place: Place | None = None,
 ) -> None:
     """Runs what is left of a job.
 
@@ -52,23 +55,36 @@ def run_queued(
         run: Only as long as this is its run.
         pause: How to wait.
         check: Called often; what it raises ends the trial in flight and is passed on.
+        place: Where it is measured; None for this machine.
 
     Raises:
         OperationalError: Or another that says that the database is away: no fault of the job.
     """
+
+    def check_wanted() -> None:
+        check()
+        if not is_to_run(engine, job_id, run):
+            raise JobCancelled(job_id)
+
     try:
         specification = specification_from_document(Store(engine).job(job_id).specification)
-        assembly = assemble(specification, settings)
+        where = place or ThisMachine(settings)
+        assembly = where.assemble(specification, told=_told_once("waiting"), check=check_wanted)
+    except JobCancelled as reason:  # while it waited for a host
+        _log.info("job stopped", why=str(reason))
+        return
     except Exception as error:
         _fail(engine, job_id, error, expected=LIVE)
         return
-    see_host(engine, host_name(), environment_of(assembly, settings), job_id)
+    if place is None:
+        shown = where.environment(assembly) | advertised(settings)
+        see_host(engine, host_name(), shown, job_id)
     _log.info("job begins", workload=specification.workload["name"])
     told_held = _told_once("another controller has the job; waiting")
     try:
         while is_to_run(engine, job_id, run):
             try:
-                _run(engine, settings, job_id, specification, assembly, pause, check)
+                _run(engine, settings, job_id, specification, assembly, where, pause, check)
                 return
             except LeaseHeld as held:  # by a worker that is paused: it runs out
                 told_held(spoken(held.owner))
@@ -87,6 +103,7 @@ def _run(
     job_id: int,
     specification: Specification,
     assembly: Assembly,
+    place: Place,
     pause: Callable[[float], None],
     check: Callable[[], None],
 ) -> None:
@@ -102,6 +119,7 @@ def _run(
         pause=pause,
         check=check,
         expected=LIVE,
+        place=place,
     )
     _log.info("job is done")
 

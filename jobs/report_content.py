@@ -163,7 +163,7 @@ def _terms(
     first = next((t for t in trials if t.number == verdict["trial"] and t.done), None)
     if first is None or baseline is None:
         return proven, {}
-    metrics = baseline.corrected(first.metrics, first.started_at)
+    metrics = baseline.corrected(first.metrics, first.started_at, first.host)
     found = objective.gains(metrics, baseline.metrics)
     return proven, found if found.keys() == proven.keys() else {}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Engine
@@ -19,29 +21,19 @@ from db.trial_log import StoredTrialLog
 from jobs.assembly import Assembly
 from jobs.finished import Finished, conclude_job, keep_finished
 from jobs.lease_keeper import JobCancelled, LeaseKeeper
-from jobs.local_host import LocalHost
 from jobs.patience import Patience, PatientLog, is_away
+from jobs.place import Place, ThisMachine
 from jobs.report import report_html
 from jobs.specification import Specification
-from optimizer.ports import LeaseLost, Progress, TrialLog
+from optimizer.planning import Budget
+from optimizer.ports import ControllerStops, LeaseLost, Progress, TrialLog
 from optimizer.strategies import find_strategy
-from optimizer.tuning import Budget, Tuning
-from sampler.machine import fingerprint
+from optimizer.tuning import Tuning
 from sampler.outcome import TrialState
 from sampler.settings import Settings
 
 _RESUMABLE = tuple(JobState)
 _CANCELLED = "the job was cancelled; it is measured again if the job goes on"
-
-
-def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:
-    """The machine, the RocksDB, and what must be known of either."""
-    installed = assembly.installed
-    return fingerprint(settings.bench_dir) | {
-        "rocksdb": installed.version if installed else None,
-        "db_bench": str(installed.program) if installed else None,
-        "warnings": [*(installed.warnings if installed else ()), *assembly.warnings],
-    }
 
 
 def run_job(
@@ -57,6 +49,7 @@ def run_job(
     pause: Callable[[float], None] = time.sleep,
     check: Callable[[], None] = lambda: None,
     expected: tuple[JobState, ...] = _RESUMABLE,
+    place: Place | None = None,
 ) -> Finished:
     """Runs what is left of a stored job.
 
@@ -64,7 +57,7 @@ def run_job(
         engine: The store.
         job_id: The job.
         specification: As it is stored with the job.
-        assembly: Made of the specification on this machine.
+        assembly: Made of the specification by that place.
         settings: Where things are on this machine.
         progress: Who watches.
         waiting: Told who holds the host while a trial must wait for it.
@@ -72,6 +65,7 @@ def run_job(
         pause: How to wait.
         check: Called at every tick; what it raises ends the trial in flight and is passed on.
         expected: The states that the job may be in now.
+        place: Where it is measured; None for this machine.
 
     Raises:
         LeaseHeld: Another process is running the job.
@@ -80,7 +74,7 @@ def run_job(
         InputError: The baseline cannot be measured, or the machine cannot run a trial.
         KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
     """
-    store = Store(engine)
+    store, place = Store(engine), place or ThisMachine(settings)
     lease = acquire(engine, job_id, this_process())
     patience = Patience(engine, pause=_checked(pause, check), told=away)
     log = PatientLog(StoredTrialLog(engine, lease), patience)
@@ -91,25 +85,34 @@ def run_job(
         keeper.tick()
 
     try:
-        environment = environment_of(assembly, settings)
+        environment = place.environment(assembly)
         if not patience(lambda: _begin(store, lease, environment, expected)):
             raise JobCancelled(job_id)
-        host = LocalHost(assembly.benchmark, settings, waiting=waiting, pause=pause_and_renew)
+        hosts = place.hosts(
+            specification,
+            assembly,
+            _key(store, job_id),
+            log.trials(),
+            waiting=waiting,
+            told=away,
+            pause=pause_and_renew,
+        )
         tuning = Tuning(
             assembly.problem,
             Budget(specification.trials, specification.minutes),
             find_strategy(specification.strategy),
             log=log,
-            bench=host,
+            hosts=hosts,
             progress=keeper,
         )
+        conclusion = tuning.run()
         finished = conclude_job(
             specification,
             assembly.problem,
-            assembly.plan,
-            assembly.installed,
-            tuning.run(),
-            environment,
+            conclusion,
+            place.environment(assembly),
+            export=partial(place.export, specification, assembly),
+            tried=assembly.installed is not None,
         )
         if not patience(
             lambda: keep_finished(store, log, lease, finished, report=report_html(finished))
@@ -119,7 +122,7 @@ def run_job(
     except JobCancelled:
         lose_in_flight(log, _CANCELLED)
         raise
-    except (LeaseLost, KeyboardInterrupt):
+    except (LeaseLost, KeyboardInterrupt, ControllerStops):
         raise  # the job is another's now, or goes on later
     except Exception as error:
         failure = str(error)
@@ -136,6 +139,12 @@ def run_job(
         raise
     finally:
         _give_back(engine, lease)
+
+
+def _key(store: Store, job_id: int) -> str:
+    """Names a job among all jobs of all databases: a cluster may serve several."""
+    made = store.job(job_id).created_at.isoformat()
+    return f"rocktune-{job_id}-{hashlib.sha256(made.encode()).hexdigest()[:12]}"
 
 
 def _begin(

@@ -18,6 +18,7 @@ from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
 from optimizer.strategies.drawn import Drawn
 from optimizer.strategy import Strategy
+from sampler.builds import DEFAULT_BUILD, is_build_name
 from sampler.documents import read_document
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.options_file import parse_options
@@ -42,6 +43,9 @@ class Specification:
         trials, minutes: The budget; one of them is None.
         memory: Bytes; None: the baseline's.
         scale: The divisor of byte-sized options; None: the workload's.
+        db_bench: The build that measures: a name that hosts know, or the path of a program of
+            the machine that the job was made on; None: the one in use on the host.
+        host_kind: The kind of hosts that the job is for; None: any.
     """
 
     workload: Mapping[str, Any]
@@ -57,6 +61,8 @@ class Specification:
     scale: int | None
     seed: int
     search: Mapping[str, Any]
+    db_bench: str | None = None
+    host_kind: str | None = None
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
@@ -88,6 +94,8 @@ def specify(
     scale: int | None = None,
     seed: int = 1,
     search: SearchSettings | None = None,
+    db_bench: str | None = None,
+    host_kind: str | None = None,
 ) -> Specification:
     """Reads all that is named and checks it.
 
@@ -104,6 +112,8 @@ def specify(
         scale: Overrides the workload's scale.
         seed: Everything random comes from it.
         search: How the search behaves; None for the defaults.
+        db_bench: A build's name, or the path of a program; None for the host's own.
+        host_kind: The kind of hosts that it is for; None for any.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -136,6 +146,8 @@ def specify(
         scale=scale,
         seed=seed,
         search=search,
+        db_bench=_findable_program(db_bench),
+        host_kind=host_kind,
     )
 
 
@@ -154,6 +166,8 @@ def specification_of(
     scale: int | None = None,
     seed: int = 1,
     search: SearchSettings | None = None,
+    db_bench: str | None = None,
+    host_kind: str | None = None,
 ) -> Specification:
     """Checks all that is asked for, wherever the documents come from; no file is read.
 
@@ -172,6 +186,8 @@ def specification_of(
         scale: Overrides the workload's scale.
         seed: Everything random comes from it.
         search: How the search behaves; None for the defaults.
+        db_bench: A build's name, or the path of a program; None for the host's own.
+        host_kind: The kind of hosts that it is for; None for any.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -214,6 +230,11 @@ def specification_of(
     if baseline_options is not None:
         with noting(found):
             parse_options(baseline_options, name="--baseline")
+    with noting(found):
+        _require_build(db_bench, workload)
+    if host_kind is not None and not is_build_name(host_kind):
+        problem = f"{host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
+        found.append(InputError("--host-kind", problem))
     refuse_noted(found)
     return Specification(
         workload=workload,
@@ -229,7 +250,31 @@ def specification_of(
         scale=scale,
         seed=seed,
         search=search.document(),
+        # The one in use has a name, too: the same job has the same digest either way.
+        db_bench=None if db_bench == DEFAULT_BUILD else db_bench,
+        host_kind=host_kind,
     )
+
+
+def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
+    """Refuses what can be no build, and a build where nothing is measured by one.
+
+    Raises:
+        InputError: It is so.
+    """
+    if db_bench is None:
+        return
+    if "/" not in db_bench and not is_build_name(db_bench):
+        raise InputError("--db-bench", f"{db_bench!r} is neither a build's name nor a path")
+    if {"command", "external"} & workload.keys():
+        raise InputError("--db-bench", "this workload is not measured by db_bench; leave it out")
+
+
+def _findable_program(db_bench: str | None) -> str | None:
+    """A path from the root, so that it leads to the same program from anywhere."""
+    if db_bench is None or "/" not in db_bench:
+        return db_bench
+    return str(Path(db_bench).expanduser().absolute())
 
 
 def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from contextlib import closing, nullcontext
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import structlog
 from sqlalchemy import Engine
@@ -18,8 +21,14 @@ from jobs.durable_queue import DurableQueue, workflow_id
 from jobs.lifecycle import WAITS
 from jobs.patience import is_away
 from jobs.queued_job import LIVE, is_to_run, run_queued
+from jobs.schedule_fire import keep_schedules
+from optimizer.ports import ControllerStops
+from sampler.builds import advertised
 from sampler.machine import fingerprint, host_name
 from sampler.settings import Settings
+
+if TYPE_CHECKING:
+    from jobs.cluster.cluster import Cluster
 
 BENCH = "bench"  # the hosts that are taken in turns; one set so far
 _ROUND_SECONDS = 1.0
@@ -28,23 +37,30 @@ _RETENTION_SECONDS = 3600.0
 _log = structlog.get_logger("worker")
 
 
-class Interrupted(BaseException):
-    """The worker must stop. No ``Exception``: nobody may take it for the end of the job."""
+class Interrupted(ControllerStops):
+    """The worker must stop; trials on other hosts go on."""
 
 
 class Worker:
     """Runs the jobs of a database, while it is its turn."""
 
     def __init__(
-        self, engine: Engine, settings: Settings, *, keep_days: float | None = None
+        self,
+        engine: Engine,
+        settings: Settings,
+        *,
+        keep_days: float | None = None,
+        cluster: Callable[[], Cluster] | None = None,
     ) -> None:
-        """Binds a worker to a database and to this machine.
+        """Binds a worker to a database, and to this machine or a cluster.
 
         Args:
             engine: The database, up to date.
             settings: Where things are on this machine.
             keep_days: Ended jobs are deleted after so many days; None: never.
+            cluster: Makes a line to the hosts that measure; None: this machine does.
         """
+        self._cluster = cluster
         self._engine, self._settings, self._keep_days = engine, settings, keep_days
         self._store = Store(engine)
         self._stopping = threading.Event()
@@ -94,7 +110,9 @@ class Worker:
         queue = DurableQueue(self._engine, self._run_one)
         try:
             queue.open()
-            see_host(self._engine, host_name(), fingerprint(self._settings.bench_dir), None)
+            if self._cluster is None:
+                shown = fingerprint(self._settings.bench_dir) | advertised(self._settings)
+                see_host(self._engine, host_name(), shown, None)
             _log.info("worker is ready", host=host_name())
             while not self._must_end():
                 try:
@@ -116,22 +134,32 @@ class Worker:
         return self._stopping.is_set() or self._turn_over.is_set()
 
     def _keep_turn(self, turn: Turn) -> None:
-        """Keeps the turn, as long as nobody else has taken it."""
+        """Keeps the turn, as long as nobody else has taken it, and shows who measures."""
+        # A line to the cluster is of one thread: the job has its own.
+        with closing(self._cluster()) if self._cluster else nullcontext() as cluster:
+            self._keep_turn_beside(turn, cluster)
+
+    def _keep_turn_beside(self, turn: Turn, cluster: Cluster | None) -> None:
         while not self._turn_over.wait(_KEEP_SECONDS):
             try:
                 if not keep(self._engine, turn):
                     _log.warning("another worker has taken over; this one waits again")
                     self._turn_over.set()
                     return
-                self._show_host()
+                self._show_hosts(cluster)
             except Exception as error:
                 if not is_away(error, self._engine):
                     _log.error("the turn cannot be kept; this worker waits again", exc_info=error)
                     self._turn_over.set()
                     return
 
-    def _show_host(self) -> None:
-        see_host(self._engine, host_name(), None, self._job_id)
+    def _show_hosts(self, cluster: Cluster | None) -> None:
+        if cluster is None:
+            see_host(self._engine, host_name(), None, self._job_id)
+            return
+        for seen in cluster.seen():
+            shown = {**seen.environment, "kind": seen.kind, "problem": seen.problem}
+            see_host(self._engine, seen.name, shown, self._job_id if seen.busy else None)
 
     def _give_back(self, turn: Turn) -> None:
         try:
@@ -140,7 +168,9 @@ class Worker:
             self._require_away(error)
 
     def _round(self, queue: DurableQueue) -> None:
-        """Queues what is to be run and is not queued; deletes what is too old."""
+        """Begins what is due, queues what is to be run and is not queued, deletes what is old."""
+        # First, for it fails at once where the database is away: the queue would ask for ever.
+        keep_schedules(self._engine)
         stranded = queue.stranded()
         if stranded and self._has_turn():
             _log.warning("nobody runs what was handed out; it is queued again", runs=stranded)
@@ -197,7 +227,16 @@ class Worker:
             self._idle.set()
 
     def _measure(self, job_id: int, run: int) -> None:
-        run_queued(self._engine, self._settings, job_id, run, pause=self._pause, check=self._check)
+        with closing(self._cluster()) if self._cluster else nullcontext() as place:
+            run_queued(
+                self._engine,
+                self._settings,
+                job_id,
+                run,
+                pause=self._pause,
+                check=self._check,
+                place=place,
+            )
 
     def _pause(self, seconds: float) -> None:
         self._stopping.wait(seconds)

@@ -62,7 +62,7 @@ def fit_forest(
     seed: int,
     trees: int = 100,
     fold_trees: int = 25,
-    n_jobs: int = 2,
+    n_jobs: int = 1,
 ) -> FittedForest:
     """Fit one metric's forest and judge it on trials that were held out.
 

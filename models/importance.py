@@ -41,7 +41,7 @@ def measure_importance(
     *,
     seed: int,
     n_repeats: int = 5,
-    n_jobs: int = 2,
+    n_jobs: int = 1,
 ) -> Importance:
     """Measure both importances of every parameter.
 

@@ -62,7 +62,7 @@ def rank_parameters(
     trees: int = 100,
     resamples: int = 25,
     n_repeats: int = 5,
-    n_jobs: int = 2,
+    n_jobs: int = 1,
 ) -> Ranking:
     """Rank the parameters by their importance for the metrics.
 
@@ -80,7 +80,8 @@ def rank_parameters(
         trees: Size of each metric's forest.
         resamples: Bootstrap refits of the stability.
         n_repeats: Shuffles of the permutation importance.
-        n_jobs: Threads. The result does not depend on it.
+        n_jobs: Threads. The result does not depend on it. More than one at a time in Python 3.11
+            empty each other's warning filters within scikit-learn, which then warns of itself.
 
     Returns:
         The order and the evidence. Parameters that tie keep the order of `features.names`.

@@ -47,7 +47,7 @@ def rank_stability(
     resamples: int = 25,
     trees: int = 8,
     top_k: int = 5,
-    n_jobs: int = 2,
+    n_jobs: int = 1,
 ) -> Stability:
     """Refit small forests on bootstrap resamples of the trials and compare their rankings.
 

@@ -10,10 +10,8 @@ from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.steps import next_trial
 from optimizer.strategy import Strategy
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trial import Trial
 from sampler.outcome import TrialState
-
-_EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
 
 
 @dataclass(frozen=True)
@@ -71,35 +69,15 @@ def ask(
         asked.append(anew)
     why, complete = "as many as were asked for", False
     while len(asked) < count:
-        if _must_be_told_first(problem, plan, strategy, history):
-            why = _waits(history)
-            break
         proposed = next_trial(problem, plan, strategy, history)
         if proposed is None:
             complete = not history.unfinished()
             why = "all trials are in" if complete else _waits(history)
             break
-        if not all(_beside(proposed, other) for other in history.unfinished()):
-            why = _waits(history)
-            break
         begun = replace(proposed, started_at=now)
         history.put(begun)
         asked.append(begun)
     return Asked(tuple(asked), why, complete)
-
-
-def _must_be_told_first(
-    problem: Problem, plan: Plan, strategy: Strategy, history: History
-) -> bool:
-    """Whether the next step is to learn from draws of which some are out."""
-    if not strategy.learns(problem, history, plan.explore):
-        return False
-    return any(trial.phase is Phase.SAMPLE for trial in history.unfinished())
-
-
-def _beside(new: Trial, out: Trial) -> bool:
-    same = new.purpose is out.purpose or {new.purpose, out.purpose} <= set(_EXPLORING)
-    return new.phase is out.phase and same
 
 
 def _waits(history: History) -> str:

@@ -1,47 +1,25 @@
-"""The baseline as it was measured, again and again: its level, its noise, its drift.
+"""The baseline over all hosts: each measures its own, and its trials are compared with that.
 
-A shared machine gets slower and faster over minutes. Clock metrics of a trial are compared with
-the baseline of that time; byte counters do not drift and are never touched.
+Within a host, clock metrics are compared with the baseline of that time; byte counters do not
+drift. Between hosts every metric is taken relative to the host's own baseline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
-from statsmodels.nonparametric.smoothers_lowess import lowess
 
+from optimizer.host_baseline import CLOCKS, HostBaseline, MetricNoise, host_baseline
 from optimizer.trial import Trial
 
-CLOCKS = ("time", "rate", "load_time")
-_LEAST_RUNS = 5  # below, a trend cannot be told from noise
-_MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
-_ALPHA = 0.05
-_PERMUTATIONS = 999
-_EVER = datetime.min.replace(tzinfo=UTC)
+__all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
 
-
-@dataclass(frozen=True)
-class MetricNoise:
-    """How steady a metric of the baseline is.
-
-    Attributes:
-        median: Over all its runs.
-        spread: Standard deviation over the mean; 0.05 is 5%. None with fewer than two runs.
-        drift_p: Probability of so smooth a sequence if the order of runs did not matter; None
-            with fewer than five runs.
-        drifting: Whether the metric is a clock and ``drift_p`` is below 0.05.
-        range: Smallest and largest smoothed level over the median, if drifting.
-    """
-
-    median: float
-    spread: float | None
-    drift_p: float | None
-    drifting: bool
-    range: tuple[float, float] | None = None
+_LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
 
 
 @dataclass(frozen=True)
@@ -49,102 +27,92 @@ class Baseline:
     """The baseline's runs, summed up.
 
     Attributes:
-        metrics: Medians.
-        noise: One for each metric.
+        metrics: Medians over all runs of all hosts.
+        noise: One for each metric: the scatter within hosts.
         runs: How many runs it rests on.
+        hosts: Each host's own, by name (None: nobody said which).
     """
 
     metrics: Mapping[str, float]
     noise: Mapping[str, MetricNoise]
     runs: int
-    _seconds: NDArray[np.float64] = field(repr=False)
-    _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    hosts: Mapping[str | None, HostBaseline]
 
     def corrected(
-        self, metrics: Mapping[str, float], measured_at: datetime | None
+        self, metrics: Mapping[str, float], measured_at: datetime | None, host: str | None = None
     ) -> Mapping[str, float]:
-        """Metrics as they would have been at the baseline's median level.
+        """Metrics as they would have been at the median level of all hosts.
 
         Args:
             metrics: A trial's.
-            measured_at: When it was measured; None leaves them as they are.
+            measured_at: When it was measured; None: drift is left as it is.
+            host: Where. Of a host that has no baseline nothing is corrected, unless there is
+                only one host's.
         """
-        if measured_at is None or not self._levels:
+        if len(self.hosts) == 1:
+            (only,) = self.hosts.values()
+            factors = only.drift_factors(measured_at)
+        else:
+            factors = self._factors(host, measured_at)
+        if not factors:
             return metrics
-        moment = measured_at.timestamp()
-        factors = {
-            name: self.metrics[name] / float(np.interp(moment, self._seconds, level))
-            for name, level in self._levels.items()
-        }
         return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
 
+    def _factors(self, host: str | None, measured_at: datetime | None) -> Mapping[str, float]:
+        own = self.hosts.get(host)
+        if own is None or own.runs < _LEAST_COMPARED:
+            return {}
+        drift = own.drift_factors(measured_at)
+        return {
+            name: drift.get(name, 1.0) * self.metrics[name] / level
+            for name, level in own.metrics.items()
+            if level > 0 and self.metrics.get(name, 0) > 0
+        }
 
-def summarise(trials: Sequence[Trial]) -> Baseline:
-    """Sums up the baseline's finished runs.
+    def of_host(self, host: str | None) -> Mapping[str, float]:
+        """A host's own level; that of all hosts where it has none."""
+        own = self.hosts.get(host)
+        return self.metrics if own is None else own.metrics
 
-    Nobody knows when a given one was measured, so it says nothing about drift.
+
+def summarise(trials: Iterable[Trial]) -> Baseline:
+    """Sums up the baseline's finished runs, host by host.
 
     Raises:
         ValueError: There is none.
     """
-    done = sorted((t for t in trials if t.done), key=lambda t: (t.started_at or _EVER, t.number))
-    if not done:
+    by_host: defaultdict[str | None, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.done:
+            by_host[trial.host].append(trial)
+    if not by_host:
         raise ValueError("no run of the baseline has ended well")
-    names = [name for name in done[0].metrics if all(name in trial.metrics for trial in done)]
-    table = {name: np.array([trial.metrics[name] for trial in done]) for name in names}
-    timed = [trial for trial in done if trial.started_at]
-    seconds = np.array([t.started_at.timestamp() for t in timed if t.started_at])
-    series = {name: np.array([trial.metrics[name] for trial in timed]) for name in names}
-    drift = {name: _drift_p(series[name]) if name in CLOCKS else None for name in names}
-    drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
-    levels = {name: _smooth(seconds, series[name]) for name in drifting}
-    return Baseline(
-        metrics={name: float(np.median(values)) for name, values in table.items()},
-        noise={
-            name: MetricNoise(
-                median=float(np.median(values)),
-                spread=_spread(values),
-                drift_p=drift[name],
-                drifting=name in levels,
-                range=_range(levels.get(name), float(np.median(values))),
-            )
-            for name, values in table.items()
-        },
-        runs=len(done),
-        _seconds=seconds,
-        _levels=levels,
+    hosts = {host: host_baseline(runs) for host, runs in by_host.items()}
+    if len(hosts) == 1:
+        (only,) = hosts.values()
+        return Baseline(only.metrics, only.noise, only.runs, hosts)
+    first, *others = hosts.values()
+    names = [name for name in first.metrics if all(name in own.metrics for own in others)]
+    runs = [trial.metrics for own in by_host.values() for trial in own]
+    medians = {name: float(np.median([run[name] for run in runs])) for name in names}
+    noise = {
+        name: _pooled(medians[name], [(own.noise[name], own.runs) for own in hosts.values()])
+        for name in names
+    }
+    return Baseline(medians, noise, len(runs), hosts)
+
+
+def _pooled(median: float, noises: Sequence[tuple[MetricNoise, int]]) -> MetricNoise:
+    """The noise within hosts, each weighed by its runs; drifting where one host does."""
+    known = [(noise.spread, runs - 1) for noise, runs in noises if noise.spread is not None]
+    freedom = sum(weight for _, weight in known)
+    square = sum(spread**2 * weight for spread, weight in known)
+    tested = [noise.drift_p for noise, _ in noises if noise.drift_p is not None]
+    ranges = [noise.range for noise, _ in noises if noise.range]
+    return MetricNoise(
+        median=median,
+        spread=math.sqrt(square / freedom) if freedom else None,
+        drift_p=min(1.0, min(tested) * len(tested)) if tested else None,  # Bonferroni
+        drifting=any(noise.drifting for noise, _ in noises),
+        range=(min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None,
     )
-
-
-def _spread(values: NDArray[np.float64]) -> float | None:
-    mean = float(values.mean())
-    return float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean else None
-
-
-def _range(level: NDArray[np.float64] | None, median: float) -> tuple[float, float] | None:
-    return None if level is None else (float(level.min() / median), float(level.max() / median))
-
-
-def _drift_p(values: NDArray[np.float64]) -> float | None:
-    """Permutation p-value of von Neumann's ratio: mean square of successive differences.
-
-    Small when neighbours in time resemble each other, whatever the shape of the drift.
-    J. von Neumann, Annals of Mathematical Statistics 12 (1941).
-    """
-    if len(values) < _LEAST_RUNS or np.ptp(values) == 0:
-        return None
-    generator = np.random.default_rng(len(values))
-    logs = np.log(values) if (values > 0).all() else values
-    shuffled = generator.permuted(np.tile(logs, (_PERMUTATIONS, 1)), axis=1)
-    observed = float(np.square(np.diff(logs)).sum())
-    at_random = np.square(np.diff(shuffled, axis=1)).sum(axis=1)
-    return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
-
-
-def _smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Local linear fit through half of the runs, at most 15, robust against single outliers."""
-    window = max(_LEAST_RUNS, min(len(values) / 2, _MOST_SMOOTHED))
-    share = window / len(values)
-    fitted = lowess(values, seconds, frac=min(share, 1.0), it=2, return_sorted=False)
-    # A fit that leaves the measured range has been carried away by an end point.
-    return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())

@@ -45,7 +45,11 @@ class Plan:
     @property
     def explore(self) -> int:
         """How many new configurations are sampled and searched."""
-        configurations, left = 0, self.exploring if self.laid_out is None else self.laid_out
+        left = self.exploring if self.laid_out is None else self.laid_out
+        # Whole blocks, each followed by the baseline; the last run is never spent on that.
+        block = self.repeat_every + 1
+        blocks = max(0, (left - 2) // block)
+        configurations, left = blocks * self.repeat_every, left - blocks * block
         while left:
             block = min(self.repeat_every, left)
             configurations, left = configurations + block, left - block

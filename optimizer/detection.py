@@ -20,6 +20,7 @@ from optimizer.detect_text import told
 from optimizer.history import History
 from optimizer.power import MOST_PAIRS, POWER, pairs_for, smallest_change
 from optimizer.problem import Problem
+from optimizer.spent import explored_runs
 from optimizer.trial import Phase, Purpose
 
 # Fewer runs of the baseline say nearly nothing of its noise.
@@ -93,7 +94,7 @@ def planned(problem: Problem, plan: Plan, history: History) -> Plan:
         return plan
     # Draws are laid out once, by the first plan; a noisier baseline only ends them sooner.
     laid_out = _with_pairs(plan, at_first.pairs) if at_first else plan
-    room = plan.exploring + 2 * plan.pairs - _explored(history)
+    room = plan.exploring + 2 * plan.pairs - explored_runs(plan, history)
     least = at_first.pairs if at_first else plan.pairs
     pairs = min(max(least, newest.pairs), room // 2)
     return replace(
@@ -166,14 +167,6 @@ def _detection(
         pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
         trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
     )
-
-
-def _explored(history: History) -> int:
-    """Exploring runs that are made: they cannot be taken back for pairs."""
-    repeated = len(history.own(Purpose.BASELINE)) - len(
-        history.own(Purpose.BASELINE, Phase.BASELINE)
-    )
-    return len(history.own(Purpose.CANDIDATE)) + repeated
 
 
 def _with_pairs(plan: Plan, pairs: int) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from sampler.encoding import encode_columns
 from sampler.outcome import TrialState
 
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
+_WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)
+_baselines: WeakKeyDictionary[History, tuple[tuple[int, ...], Baseline]] = WeakKeyDictionary()
+_rankings: WeakKeyDictionary[History, tuple[tuple[int, ...], Ranking]] = WeakKeyDictionary()
 
 
 def baseline_of(history: History) -> Baseline:
@@ -28,7 +32,14 @@ def baseline_of(history: History) -> Baseline:
     Raises:
         ValueError: None has ended well.
     """
-    return summarise([trial for trial in history if trial.is_baseline])
+    changes = tuple(history.changes(purpose) for purpose in _WITH_BASELINES)
+    known = _baselines.get(history)
+    if known is None or known[0] != changes:
+        confirming = [t for p in _WITH_BASELINES[1:] for t in history.of(p)]
+        again = [trial for trial in confirming if trial.is_baseline]
+        known = (changes, summarise([*history.of(Purpose.BASELINE), *again]))
+        _baselines[history] = known
+    return known[1]
 
 
 def comparable(
@@ -39,7 +50,7 @@ def comparable(
     return [
         (
             problem.objective.rank_value(
-                baseline.corrected(trial.metrics, trial.started_at), baseline.metrics
+                baseline.corrected(trial.metrics, trial.started_at, trial.host), baseline.metrics
             ),
             trial,
         )
@@ -66,9 +77,17 @@ def ranking_of(problem: Problem, history: History, *, before: int | None = None)
         history: The trials so far.
         before: Only from trials before this number; None for all.
     """
-    drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
-    known = drawn if before is None else [trial for trial in drawn if trial.number < before]
-    return _ranking(DrawsKey(problem, history, ended_well(known)))
+    stamp = (
+        id(problem), before or 0, history.changes(Purpose.CANDIDATE, Phase.SAMPLE),
+        history.changes(Purpose.BASELINE),
+    )  # fmt: skip
+    found = _rankings.get(history)
+    if found is None or found[0] != stamp:  # only then is it worth looking at every draw
+        drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
+        known = drawn if before is None else [trial for trial in drawn if trial.number < before]
+        found = (stamp, _ranking(DrawsKey(problem, history, ended_well(known))))
+        _rankings[history] = found
+    return found[1]
 
 
 class DrawsKey:
@@ -82,7 +101,8 @@ class DrawsKey:
         """Binds draws by number to where they are found."""
         self.problem, self.history, self.numbers = problem, history, numbers
         ended = [t.number for t in history.of(Purpose.BASELINE) if t.done]
-        earlier = tuple(number for number in ended if number <= max(numbers, default=0))
+        last = max(numbers, default=0)
+        earlier = tuple(number for number in ended if number <= last)
         self.baselines = earlier or tuple(ended)
         attempts = tuple((history[n].digest, history[n].attempt) for n in numbers)
         self._identity = (id(problem), id(history), numbers, attempts, self.baselines)
@@ -110,7 +130,9 @@ def learned_table(key: DrawsKey) -> tuple[FeatureMatrix, dict[str, NDArray[np.fl
     baseline = summarise([key.history[number] for number in key.baselines])
     values, owner = encode_columns(problem.space, [trial.features for trial in trials])
     features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
-    measured = [baseline.corrected(trial.metrics, trial.started_at) for trial in trials]
+    measured = [
+        baseline.corrected(trial.metrics, trial.started_at, trial.host) for trial in trials
+    ]
     targets = {
         term.metric: np.array([_target(metrics, term.metric) for metrics in measured])
         for term in problem.objective.terms

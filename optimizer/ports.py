@@ -6,6 +6,7 @@ Everything here can be met by a list and a function, so the optimizer works in a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from optimizer.standing import Standing
@@ -44,6 +45,16 @@ class TrialLog(Protocol):
         """
         ...
 
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        """Takes ended trials back, all or none: they are ``lost`` and will be run again.
+
+        What they had measured stays in the job's document ``withdrawn``.
+
+        Raises:
+            ValueError: One has not ended, or is another attempt.
+        """
+        ...
+
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why."""
         ...
@@ -61,8 +72,12 @@ class LeaseLost(RuntimeError):
     """Another controller has taken the job over; nothing more may be written."""
 
 
+class ControllerStops(BaseException):
+    """The controller ends and the job goes on later. No ``Exception``: it is no failure."""
+
+
 class Bench(Protocol):
-    """Something that measures one configuration at a time."""
+    """One host, which measures one configuration at a time."""
 
     @property
     def name(self) -> str:
@@ -82,6 +97,50 @@ class Bench(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Ended:
+    """A trial that is over on its host.
+
+    Attributes:
+        number, attempt: Which trial, and the how manyth time that it was begun.
+        host: Where it was measured.
+        outcome: What came of it; ``lost`` when its host has gone.
+    """
+
+    number: int
+    attempt: int
+    host: str
+    outcome: Outcome
+
+
+class Hosts(Protocol):
+    """The hosts of a job: this machine, or many. Each measures one trial at a time."""
+
+    def hosts(self) -> Sequence[str]:
+        """The names of those that are there and fit to measure; they may come and go."""
+        ...
+
+    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+        """Begins to measure on a host that measures nothing."""
+        ...
+
+    def attach(self, trial: Trial) -> bool:
+        """Takes over a trial that an earlier controller began; False when nobody knows it."""
+        ...
+
+    def wait(self, timeout: float) -> Ended | None:
+        """A trial that is over, or None when none is after ``timeout`` s."""
+        ...
+
+    def cancel(self) -> None:
+        """Ends all trials in flight, leaving nothing running."""
+        ...
+
+    def leave(self) -> None:
+        """Lets go of the trials in flight: those that can go on without a controller do."""
+        ...
+
+
 class Progress(Protocol):
     """Someone who watches. Calls must return at once and never raise."""
 
@@ -98,5 +157,9 @@ class Progress(Protocol):
         ...
 
     def tick(self) -> None:
-        """A moment passed while a trial runs."""
+        """A moment passed while trials run, or while no host is there."""
+        ...
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
         ...

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.baseline import Baseline
+from optimizer.conclusion import Conclusion, proof_pairs
 from optimizer.knowledge import baseline_of, ranking_of
 from optimizer.objective import pareto_front
 from optimizer.problem import Problem
@@ -15,7 +16,6 @@ from optimizer.sampling_document import sampling_document
 from optimizer.sensitivity import sensitivity_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose, Trial
-from optimizer.tuning import Conclusion, proof_pairs
 from sampler.outcome import TrialState
 
 SCHEMA = 1
@@ -71,8 +71,29 @@ def result_document(
         ),
         "pareto": _pareto(problem, conclusion),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
+        "hosts": _hosts(conclusion, baseline),
         "time": _time(list(history)),
     }
+
+
+def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
+    """What each host measured, with its own baseline, and why it was set aside if it was."""
+    history = conclusion.history
+    return [
+        {
+            "name": host,
+            "trials": sum(len(history.on_host(host, purpose)) for purpose in Purpose),
+            "baseline": {
+                "metrics": dict(own.metrics),
+                "runs": own.runs,
+                "spread": {name: noise.spread for name, noise in own.noise.items()},
+            }
+            if (own := baseline.hosts.get(host))
+            else None,
+            "set_aside": conclusion.aside.get(host),
+        }
+        for host in history.hosts
+    ]
 
 
 def _best(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
@@ -157,7 +178,7 @@ def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, floa
     baseline = baseline_of(conclusion.history)
     found: dict[int, float] = {}
     for trial in conclusion.history:
-        metrics = baseline.corrected(trial.metrics, trial.started_at)
+        metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
         fitness = problem.objective.fitness(metrics, baseline.metrics)
         if trial.done and fitness is not None:
             found[trial.number] = fitness

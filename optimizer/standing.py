@@ -61,13 +61,13 @@ class Scoreboard:
         """Begins with the trials that are there."""
         self._problem, self._history = problem, history
         self._baseline: Baseline | None = None
-        self._best: tuple[int, float] | None = None
+        self._best_on: dict[str | None, tuple[int, float]] = {}  # by host
         self._counts: Counter[TrialState] = Counter()
         self._seconds = 0.0
         self._between = self._gaps = 0.0
         for trial in history:
             self._count(trial)
-        self._rescore()
+        self._rescore(history.of(Purpose.CANDIDATE))
 
     def put(self, trial: Trial, *, since: datetime | None = None) -> None:
         """Takes in a trial that has ended and is in the history.
@@ -81,7 +81,7 @@ class Scoreboard:
             self._gaps += 1
             self._between += (trial.started_at - since).total_seconds()
         if trial.purpose is Purpose.BASELINE:
-            self._rescore()  # what it is compared with has moved
+            self._rescore(self._compared_with(trial.host))
         elif trial.purpose is Purpose.CANDIDATE:
             self._consider(trial)
 
@@ -90,8 +90,8 @@ class Scoreboard:
         """The baseline over its runs so far, those of the confirmation left out."""
         return self._baseline
 
-    def standing(self, total: int) -> Standing:
-        """The standing of a job that makes ``total`` trials."""
+    def standing(self, total: int, *, hosts: int = 1) -> Standing:
+        """The standing of a job that makes ``total`` trials on so many hosts side by side."""
         ended = self._counts.total()
         done = self._counts[TrialState.DONE]
         each = self._seconds / ended if ended else 0.0
@@ -99,25 +99,34 @@ class Scoreboard:
             done=done,
             failed=ended - done,
             total=total,
-            best=self._best,
-            seconds_left=max(total - ended, 0) * each,
+            best=max(self._best_on.values(), key=lambda pair: (pair[1], -pair[0]), default=None),
+            seconds_left=max(total - ended, 0) * each / hosts,
             counts=dict(self._counts),
             bench_seconds=self._seconds,
             between_seconds=self._between / self._gaps if self._gaps else None,
         )
 
     def _count(self, trial: Trial) -> None:
-        if trial.state in (TrialState.RUNNING, TrialState.LOST):
+        if not trial.has_outcome:
             return
         self._counts[trial.state] += 1
         self._seconds += trial.bench_seconds
 
-    def _rescore(self) -> None:
-        self._best = None
+    def _compared_with(self, host: str | None) -> list[Trial]:
+        """The candidates that a run of the baseline is for: all, where nobody said which host."""
+        if host is None or None in self._best_on:
+            return self._history.of(Purpose.CANDIDATE)
+        numbers = self._history.on_host(host, Purpose.CANDIDATE)
+        return [self._history[number] for number in numbers]
+
+    def _rescore(self, candidates: list[Trial]) -> None:
+        """What these are compared with has moved."""
         if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
             return
         self._baseline = summarise(self._history.of(Purpose.BASELINE))
-        for trial in self._history.of(Purpose.CANDIDATE):
+        for host in {trial.host for trial in candidates}:
+            self._best_on.pop(host, None)
+        for trial in candidates:
             self._consider(trial)
 
     def _consider(self, trial: Trial) -> None:
@@ -127,7 +136,8 @@ class Scoreboard:
             return
         if trial.given and not self._problem.affords(trial.configuration):
             return
-        metrics = self._baseline.corrected(trial.metrics, trial.started_at)
+        metrics = self._baseline.corrected(trial.metrics, trial.started_at, trial.host)
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)
-        if self._best is None or value > self._best[1]:
-            self._best = (trial.number, value)
+        best = self._best_on.get(trial.host)
+        if best is None or value > best[1]:
+            self._best_on[trial.host] = (trial.number, value)

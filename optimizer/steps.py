@@ -2,65 +2,148 @@
 
 from __future__ import annotations
 
-import random
-from bisect import bisect_left
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
-from optimizer.baseline import summarise
 from optimizer.budget import Plan
+from optimizer.choosing import candidates_of, winner_of
 from optimizer.history import History
-from optimizer.knowledge import best_first
+from optimizer.out_of_line import suspect
 from optimizer.problem import Problem
+from optimizer.rounds import Turn, complete, next_turn
+from optimizer.spent import explore_left
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError
-from sampler.outcome import TrialState
 from sampler.parameter import Value
 from sampler.space import digest
 
 BASELINE_TRIAL = 1
+EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
+# Of what a host explores a quarter may go into the first runs of its own baseline.
+_EXPLORED_PER_BASELINE = 4
 
 
 def next_trial(
-    problem: Problem, plan: Plan, strategy: Strategy, history: History, *, hurry: bool = False
+    problem: Problem,
+    plan: Plan,
+    strategy: Strategy,
+    history: History,
+    *,
+    host: str | None = None,
+    beside: Collection[str] = (),
+    hurry: bool = False,
 ) -> Trial | None:
-    """The next trial to run; None when the job has none left.
+    """The next trial to run.
+
+    A phase begins when all trials of the one before are in: what it does rests on them.
 
     Args:
         problem: What is tuned.
         plan: How the budget is divided.
         strategy: Proposes new configurations.
-        history: The trials so far, all ended.
+        history: The trials so far, those in flight included.
+        host: Who is free to measure; None: whoever measures does not matter.
+        beside: The hosts that are there, this one included or not.
         hurry: Time is nearly up: explore no more, confirm.
+
+    Returns:
+        None when there is nothing to do for this host now: the job has no trials left, or what
+        comes next rests on trials that are out.
 
     Raises:
         InputError: The baseline cannot be measured.
     """
-    first = _first_baselines(problem, plan, history)
-    if first:
-        return first
-    confirming = history.numbers(Purpose.SELECT) or history.numbers(Purpose.PROVE)
-    if not confirming and not hurry:
-        exploring = _exploring(problem, plan, strategy, history)
+    _require_baseline(problem, plan, history)
+    lost = _lost(history)
+    if lost is not None and lost.purpose is Purpose.BASELINE:
+        return lost.again()
+    explores = not confirming(history) and not hurry and explore_left(plan, history) > 0
+    if explores:
+        first = first_baseline(problem, plan, history, host, beside)
+        if first:
+            return first
+    if lost is not None:
+        return lost.again()
+    if explores:
+        if _awaits_baseline(history, host) or must_be_told_first(problem, plan, strategy, history):
+            return None
+        exploring = _exploring(problem, plan, strategy, history, host)
         if exploring:
             return exploring
-    return _confirming(problem, plan, history)
+    if any(history.out(purpose=purpose) for purpose in EXPLORING):
+        return None
+    return _confirming(problem, plan, history, host)
 
 
-def _first_baselines(problem: Problem, plan: Plan, history: History) -> Trial | None:
+def confirming(history: History) -> bool:
+    """Whether the confirmation has begun: nothing is explored any more."""
+    return bool(history.numbers(Purpose.SELECT) or history.numbers(Purpose.PROVE))
+
+
+def _lost(history: History) -> Trial | None:
+    """What was explored and has lost its outcome, baselines first; rounds see to their own."""
+    lost = [trial for trial in history.lost() if trial.purpose in EXPLORING]
+    return min(lost, key=lambda trial: trial.purpose is not Purpose.BASELINE, default=None)
+
+
+def must_be_told_first(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> bool:
+    """Whether the next step is to learn from draws of which some are out."""
+    if not history.out(phase=Phase.SAMPLE):
+        return False
+    return strategy.learns(problem, history, plan.explore)
+
+
+def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
+    """Refuses to go on where the baseline fails, or lacks what the objective needs."""
+    if history.own(Purpose.CANDIDATE):
+        return
     # Given ones do not count: it is on this bench that the baseline must be measurable.
     runs = [history[number] for number in history.own(Purpose.BASELINE, Phase.BASELINE)]
-    out = any(run.state in (TrialState.RUNNING, TrialState.LOST) for run in runs)
+    out = any(not run.has_outcome for run in runs)
     if len(runs) >= min(plan.first, 2) and not out and not any(run.done for run in runs):
         said = (runs[-1].failure or "no reason was given").splitlines()[-1]
         raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
     for run in runs:
         _require_metrics(problem, run)
-    if len(runs) >= plan.first:
+
+
+def first_baseline(
+    problem: Problem, plan: Plan, history: History, host: str | None, beside: Collection[str] = ()
+) -> Trial | None:
+    """A host's next run of the baseline, as long as it has not measured its own first ones."""
+    before = history.own(Purpose.BASELINE, Phase.BASELINE)
+    mine = before if host is None else history.on_host(host, Purpose.BASELINE)
+    if len(mine) >= plan.first:
         return None
-    why = f"run {len(runs) + 1} of {plan.first}: what every trial is compared with"
-    return _baseline(problem, history, Phase.BASELINE, why)
+    # Only the first host's are set aside for it; those of the others are taken from exploring.
+    if host is not None and not _takes_part(plan, history, host, beside):
+        return None
+    explored = history.own(Purpose.CANDIDATE)
+    phase = history[explored[-1]].phase if explored else Phase.BASELINE
+    here = "" if host is None or len(history.hosts) < 2 else f" on {host}"
+    why = f"run {len(mine) + 1} of {plan.first}{here}: what every trial is compared with"
+    return _baseline(problem, history, phase, why)
+
+
+def _takes_part(plan: Plan, history: History, host: str, beside: Collection[str]) -> bool:
+    """Whether a host explores: its own baseline must not cost more than it brings."""
+    if history.on_host(host, Purpose.BASELINE):
+        return True
+    known = [each for each in beside if history.on_host(each, Purpose.BASELINE)]
+    if not known:
+        return True
+    most = plan.exploring // (_EXPLORED_PER_BASELINE * plan.first)
+    return len(known) < most and explore_left(plan, history) > plan.first
+
+
+def _awaits_baseline(history: History, host: str | None) -> bool:
+    """Whether a run of the baseline must end before this host's trials can be compared."""
+    if host is not None:
+        mine = history.on_host(host, Purpose.BASELINE)
+        return not mine or not any(history[number].done for number in mine)
+    first = history.own(Purpose.BASELINE, Phase.BASELINE)
+    return any(not history[number].has_outcome for number in first)
 
 
 def _require_metrics(problem: Problem, run: Trial) -> None:
@@ -76,17 +159,19 @@ def _require_metrics(problem: Problem, run: Trial) -> None:
             )
 
 
-def _exploring(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> Trial | None:
-    explored = history.own(Purpose.CANDIDATE)
-    baselines = history.own(Purpose.BASELINE)
-    repeats = len(baselines) - len(history.own(Purpose.BASELINE, Phase.BASELINE))
-    left = plan.exploring - len(explored) - repeats
+def _exploring(
+    problem: Problem, plan: Plan, strategy: Strategy, history: History, host: str | None
+) -> Trial | None:
+    left = explore_left(plan, history)
     if left <= 0:
         return None
-    since = len(explored) - bisect_left(explored, baselines[-1])
-    if plan.baseline_due(since, left):
-        phase = history[explored[-1]].phase
-        return _baseline(problem, history, phase, "again, to see noise and drift")
+    since = history.since_baseline(host)
+    doubtful = host is not None and since == 0 and suspect(problem, history, host)
+    if plan.baseline_due(since, left) or doubtful:
+        explored = history.own(Purpose.CANDIDATE)
+        phase = history[explored[-1]].phase if explored else Phase.BASELINE
+        why = "the last run differs" if doubtful else "to see noise and drift"
+        return _baseline(problem, history, phase, f"again: {why}")
     number = history.next_number
     proposal = strategy.propose(problem, history, number=number, explore=plan.explore)
     if proposal is None:
@@ -104,104 +189,31 @@ def _exploring(problem: Problem, plan: Plan, strategy: Strategy, history: Histor
     )
 
 
-def _confirming(problem: Problem, plan: Plan, history: History) -> Trial | None:
+def _confirming(problem: Problem, plan: Plan, history: History, host: str | None) -> Trial | None:
     candidates = candidates_of(problem, plan, history)
     if not candidates:
         return None
-    select = history.of(Purpose.SELECT)
-    if len(select) < plan.select_runs and len(candidates) > 1:
-        order = _in_turn(problem, [BASELINE_TRIAL, *candidates], len(select))
-        made = len(select) // (len(candidates) + 1)
-        rounds = f"round {1 + made} of {plan.rounds}"
-        if made < plan.rounds:
-            return _again(
-                problem, history, order, Purpose.SELECT, f"{rounds}: choosing the winner"
-            )
+    if len(candidates) > 1 and plan.select_runs:
+        subjects = [BASELINE_TRIAL, *candidates]
+        turn = next_turn(
+            history, Purpose.SELECT, subjects, plan.rounds, seed=problem.seed, host=host
+        )
+        if turn is not None:
+            why = f"round {turn.round} of {plan.rounds}: choosing the winner"
+            return _again(problem, history, turn, Purpose.SELECT, why)
+        if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
+            return None
     winner = winner_of(problem, plan, history)
-    prove = history.of(Purpose.PROVE)
-    if winner is None or len(prove) >= 2 * plan.pairs:
+    if winner is None:
         return None
-    subject = _in_turn(problem, [BASELINE_TRIAL, winner], len(prove))
-    why = f"pair {1 + len(prove) // 2} of {plan.pairs}: trial {winner} against the baseline"
-    return _again(problem, history, subject, Purpose.PROVE, why)
-
-
-def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
-    """The numbers of the best few explored trials, the fittest first.
-
-    Judged by the baseline as it was known when exploration ended, so that the choice does not
-    change while it is confirmed.
-    """
-    ranked = _ranked(_Explored(problem, history))
-    done = [trial.number for _, trial in ranked if trial.done and _may_win(problem, trial)]
-    return done[: plan.candidates]
-
-
-def _may_win(problem: Problem, trial: Trial) -> bool:
-    """What is proposed keeps the memory budget; what is given need not, and then only teaches."""
-    return not trial.given or problem.affords(trial.configuration)
-
-
-class _Explored:
-    """Names what was explored, so that it is sorted once, not at every step of the proof."""
-
-    def __init__(self, problem: Problem, history: History) -> None:
-        self.problem, self.history = problem, history
-        changes = [history.changes(p) for p in (Purpose.BASELINE, Purpose.CANDIDATE)]
-        self._identity = (id(problem), id(history), *changes)
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Explored) and self._identity == other._identity
-
-
-@lru_cache(maxsize=2)
-def _ranked(explored: _Explored) -> list[tuple[float, Trial]]:
-    problem, history = explored.problem, explored.history
-    candidates = _before_confirmation(history, Purpose.CANDIDATE)
-    known = [*_before_confirmation(history, Purpose.BASELINE), *candidates]
-    return best_first(problem, History(known), candidates)
-
-
-def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
-    """Without trials that were given later: the choice does not change while it is confirmed."""
-    confirming = [*history.numbers(Purpose.SELECT)[:1], *history.numbers(Purpose.PROVE)[:1]]
-    until = min(confirming, default=history.next_number)
-    return [trial for trial in history.of(purpose) if trial.number < until]
-
-
-def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
-    """The candidate with the best mean fitness over the choosing runs; None if there is none."""
-    candidates = candidates_of(problem, plan, history)
-    select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
-    if not candidates or not history.of(Purpose.SELECT):
-        return candidates[0] if candidates else None
-    before = _before_confirmation(history, Purpose.BASELINE)
-    baseline = summarise([*before, *_baselines(history.of(Purpose.SELECT))])
-    best: tuple[float, int] | None = None
-    for number in candidates:
-        runs = [trial.metrics for trial in select if trial.subject == number]
-        if len(runs) < plan.rounds:
-            continue  # it failed when measured again
-        mean = sum(problem.objective.rank_value(r, baseline.metrics) for r in runs) / len(runs)
-        if best is None or mean > best[0]:
-            best = (mean, number)
-    return best[1] if best else None
-
-
-def _baselines(trials: list[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.is_baseline]
-
-
-def _in_turn(problem: Problem, subjects: list[int], made: int) -> int:
-    """Whose turn it is: each once a round, in an order drawn anew for every round."""
-    turn = made // len(subjects)
-    order = random.Random(f"{problem.seed}/{sorted(subjects)}/{turn}").sample(
-        subjects, len(subjects)
-    )
-    return order[made % len(subjects)]
+    turn = next_turn(
+        history, Purpose.PROVE, [BASELINE_TRIAL, winner], plan.pairs,
+        seed=problem.seed, host=host,
+    )  # fmt: skip
+    if turn is None:
+        return None
+    why = f"pair {turn.round} of {plan.pairs}: trial {winner} against the baseline"
+    return _again(problem, history, turn, Purpose.PROVE, why)
 
 
 def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Trial:
@@ -212,10 +224,15 @@ def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Tri
     )
 
 
-def _again(problem: Problem, history: History, subject: int, purpose: Purpose, why: str) -> Trial:
-    configuration = history[subject].configuration
+def _again(problem: Problem, history: History, turn: Turn, purpose: Purpose, why: str) -> Trial:
+    if turn.lost is not None:
+        return turn.lost.again()
+    configuration = history[turn.subject].configuration
     number = history.next_number
-    return _measure(problem, history, number, Phase.CONFIRM, purpose, configuration, subject, why)
+    made = _measure(
+        problem, history, number, Phase.CONFIRM, purpose, configuration, turn.subject, why
+    )
+    return replace(made, round=turn.round)
 
 
 def _measure(

@@ -49,6 +49,8 @@ class Trial:
         started_at, finished_at: UTC; of a given trial, None and when it was told.
         attempt: 1, or more when a lost trial was run again.
         given: Measured before the job and told to it: it teaches, and costs no budget.
+        round: In confirmation, the round of choosing or the pair of the proof, from 1; all of a
+            round is measured on one host. None of older trials: by their order.
     """
 
     number: int
@@ -63,6 +65,7 @@ class Trial:
     based_on: int = 0
     attempt: int = 1
     given: bool = False
+    round: int | None = None
     state: TrialState = TrialState.RUNNING
     metrics: Mapping[str, float] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
@@ -83,6 +86,11 @@ class Trial:
     def done(self) -> bool:
         """Whether it ended with a whole measurement."""
         return self.state is TrialState.DONE
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether it has an outcome: it is neither in flight nor to be run again."""
+        return self.state not in (TrialState.RUNNING, TrialState.LOST)
 
     @property
     def features(self) -> Mapping[str, Value]:
@@ -107,6 +115,10 @@ class Trial:
             started_at=None,
             finished_at=None,
         )
+
+    def lost(self, why: str, *, at: datetime) -> Trial:
+        """The same trial without an outcome, to be run again."""
+        return replace(self, state=TrialState.LOST, failure=why, finished_at=at)
 
     def ended(self, outcome: Outcome, *, host: str, finished_at: datetime) -> Trial:
         """The same trial with its outcome."""

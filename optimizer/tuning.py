@@ -1,64 +1,40 @@
-"""The tuning run: asks for the next trial, has it measured, keeps it, until none is left."""
+"""The tuning run: gives every free host its next trial, keeps what comes, until none is left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
-from optimizer.confirmation import Pair, Verdict, declared_test, judge
-from optimizer.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
+from optimizer.budget import Plan
+from optimizer.choosing import candidates_of, winner_of
+from optimizer.conclusion import Conclusion, conclude
+from optimizer.confirmation import declared_test
 from optimizer.history import History
 from optimizer.knowledge import ranking_of
-from optimizer.ports import Bench, Progress, TrialLog
+from optimizer.out_of_line import measured_since, out_of_line
+from optimizer.planning import Budget, hurried, plan_of, reason
+from optimizer.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, TrialLog
 from optimizer.problem import Problem
 from optimizer.ranking_document import ranking_document
+from optimizer.rounds import stranded
 from optimizer.sampling_document import why_sampling_ended
 from optimizer.standing import Scoreboard
-from optimizer.steps import BASELINE_TRIAL, next_trial, winner_of
+from optimizer.steps import confirming, must_be_told_first, next_trial
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import TrialState
 
 _TICK_SECONDS = 0.25
 # A controller may be killed many times in one trial; a host that loses it so often is broken.
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
-_WHY = {
-    Phase.BASELINE: "measure the baseline, what every trial is compared with",
-    Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
-    Phase.RANK: "learn from the draws which parameters matter",
-    Phase.SEARCH: "search the parameters that matter most",
-    Phase.CONFIRM: "measure the best few again, then prove the winner on fresh runs",
-}
+_ASIDE = "hosts_set_aside"
 
 
 class TrialLostError(RuntimeError):
     """A trial was lost again and again."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much may be spent: runs of the benchmark, or minutes. One of the two is set."""
-
-    trials: int | None = None
-    minutes: float | None = None
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """How a job came out.
-
-    Attributes:
-        winner: The number of the trial that won the choice; None if no trial ended well.
-        verdict: What the fresh runs say of it; None if there were not enough.
-    """
-
-    history: History
-    plan: Plan
-    winner: int | None
-    verdict: Verdict | None
 
 
 class Tuning:
@@ -71,17 +47,20 @@ class Tuning:
         strategy: Strategy,
         *,
         log: TrialLog,
-        bench: Bench,
+        hosts: Hosts,
         progress: Progress,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Binds a problem to its log, its bench and whoever watches."""
+        """Binds a problem to its log, its hosts and whoever watches."""
         self._problem, self._budget, self._strategy = problem, budget, strategy
-        self._log, self._bench, self._progress, self._now = log, bench, progress, now
+        self._log, self._hosts, self._progress, self._now = log, hosts, progress, now
         self._history = History(log.trials())
         self._phase: Phase | None = None
         self._scores = Scoreboard(problem, self._history)
-        self._ended_at: datetime | None = None
+        self._busy: dict[str, int] = {}  # host -> the number of its trial
+        self._aside: dict[str, str] = dict((log.recall(_ASIDE) or {}).get("hosts", {}))
+        self._ended_at: dict[str, datetime] = {}
+        self._failing: set[str] = set()  # where the last run of the baseline failed
 
     def run(self) -> Conclusion:
         """Runs what is left of the job and judges it.
@@ -90,55 +69,93 @@ class Tuning:
             InputError: The baseline cannot be measured, or the machine cannot run a trial.
             LeaseLost: Another controller has taken the job over.
         """
-        self._run_lost_again()
-        while (trial := self._next()) is not None:
-            self._enter(trial.phase)
-            self._declare(trial)
-            self._measure(trial)
-            self._run_lost_again()
-        return conclude(self._problem, self._plan(), self._history)
+        try:
+            self._find_in_flight()
+            while self._begin_all() or not self._all_in():
+                ended = self._hosts.wait(_TICK_SECONDS)
+                if ended is None:
+                    self._progress.tick()
+                else:
+                    self._take(ended)
+            self._hosts.leave()
+        except (LeaseLost, ControllerStops):
+            self._hosts.leave()
+            raise
+        except BaseException:
+            self._hosts.cancel()
+            raise
+        return conclude(self._problem, self._plan(), self._history, self._aside)
 
-    def _run_lost_again(self) -> None:
-        """Runs what was begun and has no outcome: its controller or its host died."""
-        while lost := self._history.unfinished():
-            trial = lost[0]
-            if trial.attempt >= _MOST_ATTEMPTS:
-                raise TrialLostError(
-                    f"trial {trial.number} was lost {trial.attempt} times: {trial.failure}"
+    def _find_in_flight(self) -> None:
+        """What an earlier controller began goes on if it can; if not, it is run again."""
+        for trial in self._history.unfinished():
+            if trial.state is TrialState.RUNNING and trial.host and self._hosts.attach(trial):
+                self._busy[trial.host] = trial.number
+                self._enter(trial.phase)
+            else:
+                self._history.put(
+                    trial.lost(trial.failure or "its controller died", at=self._now())
                 )
-            self._enter(trial.phase)
-            self._measure(trial.again())
 
-    def _next(self) -> Trial | None:
-        if self._ready_to_rank():
-            explore = self._plan().explore
+    def _all_in(self) -> bool:
+        """Whether nothing is in flight and nothing is left, whoever might measure it."""
+        return not self._busy and not self._history.unfinished() and self._next(None) is None
+
+    def _begin_all(self) -> int:
+        """Gives every free host its next trial; how many were begun."""
+        begun = 0
+        there = [host for host in self._hosts.hosts() if host not in self._aside]
+        self._free_rounds(there)
+        for host in there:
+            if host in self._busy:
+                continue
+            trial = self._next(host, there)
+            if trial is not None:
+                self._begin(trial, host)
+                begun += 1
+        return begun
+
+    def _free_rounds(self, there: list[str]) -> None:
+        """Half a round on a host that has gone compares with nothing: it is begun again."""
+        if not confirming(self._history) or set(self._history.hosts) <= set(there):
+            return
+        held = [*there, *self._busy]
+        size = 1 + len(candidates_of(self._problem, self._plan(), self._history))
+        for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
+            left = stranded(self._history, purpose, whole, held)
+            if left:
+                self._withdraw(left, "the rest of its round cannot be measured on the same host")
+
+    def _next(self, host: str | None, beside: Collection[str] = ()) -> Trial | None:
+        plan = self._plan()
+        if self._ready_to_rank(plan):
             ended = why_sampling_ended(
-                self._problem, self._strategy, self._history, explore=explore
+                self._problem, self._strategy, self._history, explore=plan.explore
             )
             self._enter(Phase.RANK, ended)
             ranking = ranking_of(self._problem, self._history)
             self._log.remember("ranking", ranking_document(self._problem, ranking))
+        hurry = hurried(self._budget, plan, self._history)
         return next_trial(
-            self._problem, self._plan(), self._strategy, self._history, hurry=self._hurried()
+            self._problem,
+            plan,
+            self._strategy,
+            self._history,
+            host=host,
+            beside=beside,
+            hurry=hurry,
         )
 
-    def _ready_to_rank(self) -> bool:
+    def _ready_to_rank(self, plan: Plan) -> bool:
         """Whether all draws of a strategy that also searches are in, or enough of them."""
-        return self._phase is Phase.SAMPLE and self._strategy.searches(
-            self._problem, self._history, self._plan().explore
+        return (
+            self._phase is Phase.SAMPLE
+            and not must_be_told_first(self._problem, plan, self._strategy, self._history)
+            and self._strategy.searches(self._problem, self._history, plan.explore)
         )
 
     def _plan(self) -> Plan:
         return plan_of(self._problem, self._budget, self._history)
-
-    def _hurried(self) -> bool:
-        """Whether the minutes that are left are just enough to confirm."""
-        candidates = len(self._history.numbers(Purpose.CANDIDATE))
-        if self._budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
-            return False
-        spent = sum(trial.bench_seconds for trial in self._history)
-        each = spent / self._history.finished
-        return spent + self._plan().confirm_runs * each >= self._budget.minutes * 60
 
     def _enter(self, phase: Phase, ended: str | None = None) -> None:
         if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
@@ -157,76 +174,68 @@ class Tuning:
         document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
         self._log.remember("declared_test", document)
 
-    def _measure(self, trial: Trial) -> None:
-        trial = replace(trial, host=self._bench.name, started_at=self._now())
+    def _begin(self, trial: Trial, host: str) -> None:
+        if trial.attempt > _MOST_ATTEMPTS:
+            before = self._history[trial.number]
+            raise TrialLostError(
+                f"trial {trial.number} was lost {before.attempt} times: {before.failure}"
+            )
+        self._enter(trial.phase)
+        self._declare(trial)
+        trial = replace(trial, host=host, started_at=self._now())
         self._log.propose(trial)
         self._history.put(trial)
+        self._busy[host] = trial.number
         self._progress.trial_started(trial)
-        self._bench.start(trial, cutoff_seconds=self._cutoff(trial))
-        try:
-            while (outcome := self._bench.wait(_TICK_SECONDS)) is None:
-                self._progress.tick()
-        except BaseException:
-            self._bench.cancel()
-            raise
-        ended = trial.ended(outcome, host=self._bench.name, finished_at=self._now())
-        self._history.put(ended)
-        self._scores.put(ended, since=self._ended_at)
-        self._ended_at = ended.finished_at
-        standing = self._scores.standing(self._plan().trials)
-        self._log.finish(ended, standing)
-        self._progress.trial_ended(ended, standing)
+        self._hosts.start(trial, host=host, cutoff_seconds=self._cutoff(trial, host))
 
-    def _cutoff(self, trial: Trial) -> float | None:
+    def _take(self, ended: Ended) -> None:
+        trial = self._history[ended.number]
+        if trial.has_outcome or trial.attempt != ended.attempt:
+            return  # an earlier attempt, whose host was given up
+        self._busy.pop(ended.host, None)
+        over = trial.ended(ended.outcome, host=ended.host, finished_at=self._now())
+        self._history.put(over)
+        self._scores.put(over, since=self._ended_at.get(ended.host))
+        if over.finished_at is not None:
+            self._ended_at[ended.host] = over.finished_at
+        standing = self._scores.standing(self._plan().trials, hosts=1 + len(self._busy))
+        self._log.finish(over, standing)
+        self._progress.trial_ended(over, standing)
+        if over.purpose is Purpose.BASELINE and over.has_outcome:
+            (self._failing.discard if over.done else self._failing.add)(ended.host)
+            for host in {ended.host, *self._failing} - self._aside.keys():
+                self._judge(host)
+
+    def _judge(self, host: str) -> None:
+        """Sets a host aside that is out of line, as long as another one is there."""
+        if not any(other != host and other not in self._aside for other in self._hosts.hosts()):
+            return
+        found = out_of_line(self._problem, self._history, host)
+        if found is None:
+            return
+        self._aside[host] = found.why
+        self._log.remember(_ASIDE, {"hosts": dict(self._aside)})
+        self._progress.host_set_aside(host, found.why)
+        wrong = measured_since(self._history, host, found.since)
+        if wrong and not confirming(self._history):
+            self._withdraw(wrong, f"{host} was set aside: {found.why}")
+
+    def _withdraw(self, trials: list[Trial], why: str) -> None:
+        self._log.withdraw(trials, why)
+        for trial in trials:
+            self._history.put(trial.lost(why, at=self._now()))
+        self._scores = Scoreboard(self._problem, self._history)
+
+    def _cutoff(self, trial: Trial, host: str) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""
         multiple = self._problem.search.cutoff
         if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None or not multiple:
             return None
-        level = self._scores.baseline.metrics
+        level = self._scores.baseline.of_host(host)
         wall = level.get("wall_seconds")
         if wall is None or "time" not in level:
             return None
         # What the process spends beside the load and its settling: start, sleeps, statistics.
         beside = max(0.0, wall - level["time"])
         return beside + multiple * level["time"] + 1.0
-
-
-def reason(phase: Phase, plan: Plan) -> str:
-    """Why a job enters a phase; where pairs are planned from noise, how many and why."""
-    said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
-    return f"{_WHY[phase]}; {said}" if said else _WHY[phase]
-
-
-def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
-    """The division of the budget; minutes become trials by the baseline's first runs."""
-    return planned(problem, _divided(problem, budget, history), history)
-
-
-def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
-    if budget.trials is not None:
-        return divide(budget.trials)
-    first = [t for t in history.of(Purpose.BASELINE, Phase.BASELINE) if t.done][:2]
-    if not first or budget.minutes is None:
-        return divide(1000)  # only its first baselines are looked at before they are there
-    seconds = sum(trial.bench_seconds for trial in first) / len(first)
-    least = LEAST_TRIALS if problem.search.detect is None else LEAST_TRIALS_TO_DETECT
-    return divide(trials_in(budget.minutes, seconds, least=least))
-
-
-def conclude(problem: Problem, plan: Plan, history: History) -> Conclusion:
-    """Judges the trials that are there."""
-    winner = winner_of(problem, plan, history)
-    verdict = judge(problem.objective, proof_pairs(history, winner), planned=plan.pairs)
-    return Conclusion(history, plan, winner, verdict)
-
-
-def proof_pairs(history: History, winner: int | None) -> list[Pair]:
-    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
-    prove = history.of(Purpose.PROVE)
-    pairs: list[Pair] = []
-    for first, second in zip(prove[::2], prove[1::2], strict=False):
-        by_subject = {first.subject: first, second.subject: second}
-        theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
-        if theirs and mine and theirs.done and mine.done:
-            pairs.append((theirs.metrics, mine.metrics))
-    return pairs

@@ -94,6 +94,7 @@ class CommandBench:
             effective=configuration,
             failure=failure,
             bench_seconds=ended.wall_seconds,
+            by_host=ended.ending is Ending.DISK_FULL,
         )
 
 

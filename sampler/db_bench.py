@@ -146,6 +146,7 @@ class DbBench:
                 failure=failure,
                 warnings=(*output.warnings, *changed),
                 bench_seconds=ended.wall_seconds,
+                by_host=ended.ending is Ending.DISK_FULL,
             )
 
         if ended.ending is Ending.CUTOFF:

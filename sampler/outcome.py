@@ -33,6 +33,8 @@ class Outcome:
         failure: Why it is not ``done``, in RocksDB's own words where it said any.
         warnings: What the reader of the numbers must know (assertions on, values adjusted).
         bench_seconds: How long the benchmark's process lived.
+        by_host: Whether the failure may be the host's fault rather than the configuration's: its
+            disk was nearly full.
     """
 
     state: TrialState
@@ -42,3 +44,4 @@ class Outcome:
     failure: str | None = None
     warnings: tuple[str, ...] = ()
     bench_seconds: float = 0.0
+    by_host: bool = False

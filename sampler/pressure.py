@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.kernel_files import PROC, text_of
+from sampler.kernel_files import PROC, line_of, text_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,10 +17,13 @@ class Pressure:
         load: Tasks that run or wait, mean of the last minute; None where that is not shown.
         stalled: For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1,
             in which at least one task waited for it; what the kernel does not tell is left out.
+        by_session: Whether processors are shared between sessions first, and by niceness only
+            within each (Documentation/scheduler/sched-design-CFS.rst, autogroup).
     """
 
     load: float | None
     stalled: Mapping[str, float]
+    by_session: bool = False
 
 
 def read_pressure(proc: Path = PROC) -> Pressure:
@@ -30,6 +33,7 @@ def read_pressure(proc: Path = PROC) -> Pressure:
     return Pressure(
         load=float(means[0]) if means else None,
         stalled={kind: share for kind, share in stalled.items() if share is not None},
+        by_session=line_of(proc / "sys/kernel/sched_autogroup_enabled") == "1",
     )
 
 

@@ -16,6 +16,9 @@ from pathlib import Path
 
 # A limit is looked at this often; an exit is noticed at once.
 _LOOK_SECONDS = 0.25
+# The kernel tells only of a death that comes after it was asked to: who was killed before is found
+# by who the parent is now.
+_UNLESS_ORPHANED = ("/bin/sh", "-c", '[ "$PPID" -eq "$0" ] && exec "$@"')
 
 
 class Ending(StrEnum):
@@ -92,11 +95,10 @@ class BenchProcess:
         """
         self._folder, self._limits = folder, limits
         self._outputs = (folder / "stdout", folder / "stderr")
-        guard = ("setpriv", "--pdeathsig", "KILL", "--") if shutil.which("setpriv") else ()
         self._began = time.monotonic()
         with self._outputs[0].open("wb") as out, self._outputs[1].open("wb") as err:
             self._process = subprocess.Popen(
-                [*guard, *argv],
+                [*_tied_to_this_process(), *argv],
                 cwd=work_in,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
@@ -177,6 +179,12 @@ class BenchProcess:
             peak_rss=self._peak_rss,
             device_bytes=used.ru_oublock * 512,
         )
+
+
+def _tied_to_this_process() -> tuple[str, ...]:
+    if not shutil.which("setpriv"):
+        return ()
+    return ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHANED, str(os.getpid()))
 
 
 def _peak_rss(pid: int) -> int:

@@ -18,6 +18,8 @@ class Settings(BaseSettings):
 
     Attributes:
         db_bench: The program, a path or a name on PATH.
+        builds: Further RocksDB builds that jobs may name, as ``9.7=/opt/9.7/db_bench,NAME=PATH``.
+            One line, not a file: a host has few, and a unit file or a container sets variables.
         bench_dir: Databases under test are made here and removed after each trial.
         lock: The lock that keeps trials on this host apart.
         free_bytes: A trial is ended when its disk has less than this left.
@@ -26,6 +28,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ROCKTUNE_")
 
     db_bench: str = "db_bench"
+    builds: str = ""
     bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
     lock: Path = Field(default_factory=default_path)
     free_bytes: int = 256 * 2**20

@@ -37,7 +37,7 @@ class Space:
     unsearched: frozenset[str] = frozenset()
     memory_budget: bool = True
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The tuned parameters' names."""
         return tuple(parameter.name for parameter in self.parameters)

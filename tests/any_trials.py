@@ -51,6 +51,7 @@ any_trial = st.builds(
     why=texts,
     attempt=st.integers(1, 100),
     given=st.booleans(),
+    round=st.none() | st.integers(1, 10**6),
     state=st.sampled_from(TrialState),
     metrics=measured,
     counters=measured,

@@ -60,7 +60,9 @@ def submit_job(
 ) -> JobPublic:
     """Takes a job, checked as a whole; the worker runs it when it is its turn."""
     try:
-        specification = specification_from(asked, service.workloads, service.installed)
+        specification = specification_from(
+            asked, service.workloads, service.installed, builds=service.builds
+        )
     except InputError as error:
         raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
     key = None
@@ -140,7 +142,7 @@ def clone_job(
     start = specification_from_document(job.specification)
     try:
         specification = specification_from(
-            changes, service.workloads, service.installed, start=start
+            changes, service.workloads, service.installed, start=start, builds=service.builds
         )
     except InputError as error:
         raise refused(field_problems(error, changes.model_dump(exclude_unset=True))) from None

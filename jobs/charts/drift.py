@@ -82,7 +82,7 @@ def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -
     median = baseline.metrics[metric]
     shown = thinned(runs)
     levels = [
-        100 * median / baseline.corrected({metric: median}, run.started_at)[metric]
+        100 * median / baseline.corrected({metric: median}, run.started_at, run.host)[metric]
         for run in shown
     ]
     return {

@@ -44,6 +44,11 @@ def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
     if level is Level.OK:
         return Finding("other load", level, found)
     advice = "end it, or measure when it is over"
+    if pressure.by_session:
+        advice += (
+            "; nice does not hold it back while kernel.sched_autogroup_enabled is 1, which shares "
+            "processors between sessions first"
+        )
     return Finding("other load", level, f"{found}: {names or 'unseen'}", advice)
 
 

@@ -18,11 +18,12 @@ from deap import base, tools
 
 from optimizer.history import History
 from optimizer.knowledge import best_first, comparable, ranking_of
+from optimizer.leaders import leaders
 from optimizer.problem import Problem
 from optimizer.sampling import decides_at, enough_drawn
 from optimizer.strategies.drawn import propose_draw, sampled
 from optimizer.strategy import Proposal, first_new
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trial import Phase, Purpose
 from sampler.latent import Point
 
 POPULATION = 8
@@ -81,9 +82,9 @@ class Genetic:
         samples, index = self.samples(problem, explore), sampled(history)
         if index < samples and not self.searches(problem, history, explore):
             return propose_draw(problem, history, "random", index, number=number, n=samples)
-        searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
-        drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
-        if len(drawn) + len(searched) >= explore or _reached(problem, history, searched):
+        searched = len(history.numbers(Purpose.CANDIDATE, Phase.SEARCH))
+        drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
+        if drawn + searched >= explore or _reached(problem, history, searched):
             return None
         genes = searched_parameters(problem, history)
         if not genes:
@@ -111,15 +112,15 @@ def generation_of(index: int) -> int:
     return 1 if index < POPULATION else 2 + (index - POPULATION) // (POPULATION - SURVIVORS)
 
 
-def _reached(problem: Problem, history: History, searched: list[Trial]) -> bool:
+def _reached(problem: Problem, history: History, searched: int) -> bool:
     """Whether the search may end before its budget: generations, fitness, or no more progress."""
     settings = problem.search
-    if settings.generations is not None and generation_of(len(searched)) > settings.generations:
+    if settings.generations is not None and generation_of(searched) > settings.generations:
         return True
     if settings.fitness is None and not settings.stop_early:
         return False
     # Whole measurements only: the bounds of a trial that was cut off reach nothing.
-    whole = [trial for trial in searched if trial.done]
+    whole = [t for t in history.of(Purpose.CANDIDATE, Phase.SEARCH) if t.done]
     values = [value for value, _ in comparable(problem, history, whole)]
     if settings.fitness is not None and max(values, default=-math.inf) >= settings.fitness:
         return True
@@ -132,14 +133,13 @@ def _reached(problem: Problem, history: History, searched: list[Trial]) -> bool:
 
 
 def _chromosome(
-    problem: Problem, history: History, searched: list[Trial], genes: tuple[str, ...], number: int
+    problem: Problem, history: History, index: int, genes: tuple[str, ...], number: int
 ) -> Proposal | None:
-    index = len(searched)
     generation = generation_of(index)
     place = index if generation == 1 else (index - POPULATION) % (POPULATION - SURVIVORS)
     rng = random.Random(problem.seed_of(number))
     crossed = generation > 1 and place < CHILDREN
-    parents = _survivors(problem, history, searched, genes) if crossed else []
+    parents = _survivors(problem, history, genes) if crossed else []
 
     def point(attempt: int) -> Point:
         if len(parents) >= 2 and attempt < _CROSSOVERS:
@@ -153,11 +153,12 @@ def _chromosome(
     return first_new(problem, history, Phase.SEARCH, why, point)
 
 
-def _survivors(
-    problem: Problem, history: History, searched: list[Trial], genes: tuple[str, ...]
-) -> list[_Chromosome]:
+def _survivors(problem: Problem, history: History, genes: tuple[str, ...]) -> list[_Chromosome]:
     """The best four so far: survivors stay in the population, so none better is ever lost."""
-    ranked = best_first(problem, history, searched)
+    if history.nowhere(Purpose.CANDIDATE, Phase.SEARCH):  # told by a runner of the user's own
+        ranked = best_first(problem, history, history.of(Purpose.CANDIDATE, Phase.SEARCH))
+    else:
+        ranked = leaders(problem, history, Phase.SEARCH, SURVIVORS)
     population = []
     for value, trial in ranked:
         if trial.point is not None and set(genes) <= trial.point.keys():

@@ -21,7 +21,7 @@ from db.migrate import upgrade
 from db.tokens import Role, make_token
 from jobs.service_settings import ServiceSettings
 
-BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials")
+BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")
 
 
 @pytest.fixture
@@ -113,6 +113,8 @@ def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
     with local(app) as client:
         for example in schemas["JobCreate"]["examples"]:
             submit(client, example)
+        for example in schemas["ScheduleCreate"]["examples"]:
+            assert client.post("/v1/schedules", json=example).status_code == 201
         job = submit(client, EXTERNAL)
         for example in schemas["JobChange"]["examples"]:
             assert client.post(f"/v1/jobs/{job}/clone", json=example).status_code == 201

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from db.tokens import Role, make_token, revoke_token
+from jobs.service_settings import ServiceSettings
 
 # The least role; None: anyone, without a token too.
 RULES: dict[tuple[str, str], Role | None] = {
@@ -41,9 +42,18 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("POST", "/v1/jobs/{job_id}/suggestions"): Role.SUBMIT,
     ("POST", "/v1/jobs/{job_id}/trials"): Role.SUBMIT,
     ("DELETE", "/v1/jobs/{job_id}"): Role.ADMIN,
+    ("GET", "/v1/schedules"): Role.READ,
+    ("GET", "/v1/schedules/{name}"): Role.READ,
+    ("POST", "/v1/schedules"): Role.SUBMIT,
+    ("POST", "/v1/schedules/{name}/run"): Role.SUBMIT,
+    ("DELETE", "/v1/schedules/{name}"): Role.ADMIN,
+    ("GET", "/v1/batches"): Role.READ,
+    ("GET", "/v1/batches/{batch_id}"): Role.READ,
 }
+SCHEDULE = {"name": "n", "cron": "30 2 * * *", "batch": {"workloads": ["load-quick"]}}
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/jobs": QUEUED,
+    "/v1/schedules": SCHEDULE,
     "/v1/jobs/{job_id}/clone": {},
     "/v1/jobs/{job_id}/suggestions": {},
     "/v1/jobs/{job_id}/trials": {"trials": [{"baseline": True, "metrics": {"rate": 1}}]},
@@ -62,12 +72,15 @@ def routes_of(routes: Any) -> Iterator[tuple[str, str]]:
 def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str, str]) -> Any:
     method, path = route
     body = {"json": BODIES[path]} if method == "POST" and path in BODIES else {}
-    return client.request(method, path.replace("{job_id}", str(job)), headers=headers, **body)
+    known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly"}
+    for part, value in known.items():
+        path = path.replace(part, value)
+    return client.request(method, path, headers=headers, **body)
 
 
 @pytest.fixture
 def app(database: Engine) -> FastAPI:
-    return make_app(database)
+    return make_app(database, ServiceSettings(rate_limit="100000/second"))
 
 
 def test_every_route_has_a_rule_and_every_rule_a_route(app: FastAPI) -> None:
@@ -84,6 +97,11 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
         for route, needed in RULES.items():
             for role in (None, *Role):
                 job = submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
+                if route[1].startswith(("/v1/schedules", "/v1/batches")):
+                    nightly = {**SCHEDULE, "name": "nightly"}
+                    asks = bearer(tokens[Role.SUBMIT])
+                    client.post("/v1/schedules", json=nightly, headers=asks)
+                    client.post("/v1/schedules/nightly/run", headers=asks)
                 if route[1].endswith(("events", "resume")) or route[0] == "DELETE":
                     client.post(f"/v1/jobs/{job}/cancel", headers=bearer(tokens[Role.SUBMIT]))
                 headers = {} if role is None else bearer(tokens[role])

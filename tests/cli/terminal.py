@@ -120,3 +120,16 @@ class Zygote:
             assert process.stdin is not None
             process.stdin.close()
             process.wait(60)
+
+
+def rest(pipe: int) -> bytes:
+    """All that is still in the pipe."""
+    os.set_blocking(pipe, False)
+    found = b""
+    try:
+        while True:
+            found += os.read(pipe, 65536)
+    except BlockingIOError:
+        return found
+    finally:
+        os.set_blocking(pipe, True)

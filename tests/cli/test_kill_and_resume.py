@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
-from terminal import Desk, Zygote
+from terminal import Desk, Zygote, rest
 
 from db.engine import make_engine
 from db.job_row import JobState
@@ -38,19 +38,6 @@ def trials_of(url: str) -> list[Trial]:
         return store.trials(1) if store.jobs() else []
     finally:
         engine.dispose()
-
-
-def rest(pipe: int) -> bytes:
-    """All that is still in the pipe."""
-    os.set_blocking(pipe, False)
-    found = b""
-    try:
-        while True:
-            found += os.read(pipe, 65536)
-    except BlockingIOError:
-        return found
-    finally:
-        os.set_blocking(pipe, True)
 
 
 def written(configuration: object) -> str:

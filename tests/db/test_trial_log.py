@@ -101,6 +101,43 @@ class TestRunningAgain:
         assert log.trials() == [ended]
 
 
+class TestTakingBack:
+    def test_what_was_measured_is_run_again_and_stays_beside(self, log: StoredTrialLog):
+        for number in (1, 2, 3):
+            log.propose(proposed_trial(number))
+            log.finish(ended_trial(number))
+        log.withdraw([ended_trial(1), ended_trial(3)], "its host was set aside")
+        assert [t.state for t in log.trials()] == [
+            TrialState.LOST, TrialState.DONE, TrialState.LOST,
+        ]  # fmt: skip
+        assert log.trials()[0].failure == "its host was set aside"
+        kept = log.recall("withdrawn")
+        assert kept is not None
+        assert [(each["number"], each["metrics"]) for each in kept["trials"]] == [
+            (number, dict(ended_trial(number).metrics)) for number in (1, 3)
+        ]
+        again = replace(proposed_trial(1), attempt=2)
+        log.propose(again)
+        assert log.trials()[0] == again
+
+    def test_all_or_none(self, log: StoredTrialLog):
+        for number in (1, 2):
+            log.propose(proposed_trial(number))
+        log.finish(ended_trial(1))
+        with pytest.raises(ValueError, match="trial 2 has no outcome of attempt 1"):
+            log.withdraw([ended_trial(1), ended_trial(2)], "gone")
+        assert log.trials() == [ended_trial(1), proposed_trial(2)]
+        assert log.recall("withdrawn") is None
+
+    def test_a_second_time_adds_to_what_is_kept(self, log: StoredTrialLog):
+        for number in (1, 2):
+            log.propose(proposed_trial(number))
+            log.finish(ended_trial(number))
+            log.withdraw([ended_trial(number)], f"for the {number}. time")
+        kept = log.recall("withdrawn")
+        assert kept is not None and [each["number"] for each in kept["trials"]] == [1, 2]
+
+
 class TestMistakes:
     def test_finishing_what_was_never_proposed(self, log: StoredTrialLog):
         with pytest.raises(KeyError, match="trial 4 was never proposed"):
@@ -186,6 +223,7 @@ proposals = st.builds(
     why=any_text,
     based_on=st.integers(0, 10**6),
     attempt=st.integers(1, 100),
+    round=st.none() | st.integers(1, 10**6),
     state=st.just(TrialState.RUNNING),
     metrics=st.just({}),
     counters=st.just({}),

@@ -117,6 +117,17 @@ def test_load(seen: CpuUse, pressed: Pressure, expected: dict[str, str]):
     assert levels(judge_load(seen, pressed, seconds=2)) == expected
 
 
+def test_other_load_that_niceness_does_not_hold_back_is_told_so():
+    apart, together = (
+        judge_load(
+            use(others=0.3), Pressure(load=1, stalled={}, by_session=by_session), seconds=1.0
+        )[0].advice
+        for by_session in (True, False)
+    )
+    assert "kernel.sched_autogroup_enabled" in apart
+    assert apart.startswith(together)
+
+
 def test_those_who_load_the_machine_are_named():
     seen = use(others=0.5, busiest=(("mysqld", 17, 0.4), ("cron", 5, 0.06)))
     found = judge_load(seen, pressure(2.5, cpu=0.3), seconds=2)[0].found

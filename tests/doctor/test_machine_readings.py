@@ -171,6 +171,11 @@ class TestPressure:
         pressure = read_pressure(tmp_path)
         assert pressure.load == 6.46
         assert pressure.stalled == {"io": 0.125}
+        assert not pressure.by_session
+
+    def test_a_machine_that_shares_processors_by_session(self, tmp_path: Path):
+        tree(tmp_path, {"sys/kernel/sched_autogroup_enabled": "1\n"})
+        assert read_pressure(tmp_path).by_session
 
     def test_this_machine(self):
         load = read_pressure().load

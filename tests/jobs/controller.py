@@ -28,6 +28,9 @@ class Silent:
     def trial_ended(self, trial: Trial, standing: Standing) -> None:
         pass
 
+    def host_set_aside(self, host: str, why: str) -> None:
+        pass
+
     def tick(self) -> None:
         pass
 

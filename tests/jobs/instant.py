@@ -2,9 +2,12 @@
 
 import os
 import select
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from codec_space import SPACE
 
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
@@ -19,18 +22,6 @@ case "$given" in *'"codec": "{wins}"'*) waf=1 ;; *) waf=2 ;; esac
 printf 'measured\\n{{"waf": %d.0%d, "sa": 1.2, "time": 3.1%d, "rate": 10%d}}\\n' $waf $n $n $n
 """
 _NOISE = "$(( ($$ * 1103515245 + 12345) / 65536 % 90 + 10 ))"
-SPACE = """\
-name = "codecs"
-[[parameter]]
-name = "codec"
-type = "cat"
-choices = ["slow", "fast"]
-[[parameter]]
-name = "level"
-type = "int"
-low = 1
-high = 1000000
-"""
 
 
 def write_space(folder: Path, text: str = SPACE, name: str = "space.toml") -> Path:
@@ -83,6 +74,9 @@ class Watcher:
         assert standing.done + standing.failed == trial.number
         self.ended.append(trial)
 
+    def host_set_aside(self, host: str, why: str) -> None:
+        pass
+
     def tick(self) -> None:
         self.ticks += 1
 
@@ -102,11 +96,14 @@ def running_with(mark: str) -> list[int]:
 
 def left_running(mark: str, *, seconds: float = 20.0) -> list[int]:
     """Those of them that do not end; a kill takes a moment to arrive."""
-    for pid in running_with(mark):
-        with pidfd(pid) as descriptor:
-            if descriptor is not None and not ended_within(descriptor, seconds):
-                return running_with(mark)
-    return running_with(mark)
+    until = time.monotonic() + seconds
+    while left := running_with(mark):
+        for pid in left:
+            with pidfd(pid) as descriptor:
+                patience = max(0.0, until - time.monotonic())
+                if descriptor is not None and not ended_within(descriptor, patience):
+                    return left
+    return []
 
 
 @contextmanager

@@ -179,7 +179,7 @@ class TestShippedSpaces:
     ):
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["compaction_pri"]))  # fmt: skip
-        monkeypatch.setattr("jobs.assembly.probe", lambda _program: older)
+        monkeypatch.setattr("sampler.builds.probe", lambda _program: older)
         assembly = assemble(specify(), settings)
         assert "compaction_pri" not in assembly.problem.space.names
         assert assembly.warnings == (
@@ -191,7 +191,7 @@ class TestShippedSpaces:
     ):
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["enable_blob_files"]))  # fmt: skip
-        monkeypatch.setattr("jobs.assembly.probe", lambda _program: older)
+        monkeypatch.setattr("sampler.builds.probe", lambda _program: older)
         assert refused(settings, space="blob").field == "parameter (enable_blob_files)"
 
 
@@ -205,7 +205,7 @@ class TestAUsersSpace:
     ):
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["compaction_pri"]))  # fmt: skip
-        monkeypatch.setattr("jobs.assembly.probe", lambda _program: older)
+        monkeypatch.setattr("sampler.builds.probe", lambda _program: older)
         space = write_space(tmp_path, 'name = "own"\n[[parameter]]\nname = "compaction_pri"\n')
         error = refused(settings, space=str(space))
         assert error.field == "parameter (compaction_pri)"

@@ -15,8 +15,8 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import LeaseHeld, acquire, release
 from db.trial_export import KEPT_NAMES, TrialNames
-from jobs import finished as finished_room
 from jobs import lease_keeper
+from jobs import place as place_room
 from jobs import report_of_job as report_room
 from jobs.artifacts import write_artifacts
 from jobs.assembly import Assembly, assemble
@@ -386,7 +386,7 @@ class TestWhatGoesWrong:
 
         from jobs.export import ExportRefusedError as room_error
 
-        monkeypatch.setattr(finished_room, "export_options", refuse)
+        monkeypatch.setattr(place_room, "export_options", refuse)
         with pytest.raises(room_error):
             job.run()
         row = job.store.job(job.id)

@@ -13,12 +13,13 @@ from pretend_bench import PretendBench, trial_of
 
 from optimizer.asking import Asked, ask
 from optimizer.budget import Plan
+from optimizer.choosing import candidates_of, winner_of
 from optimizer.history import History
+from optimizer.planning import Budget, plan_of
 from optimizer.problem import Problem
-from optimizer.steps import BASELINE_TRIAL, candidates_of, winner_of
+from optimizer.steps import BASELINE_TRIAL
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import Budget, plan_of
 from sampler.outcome import Outcome, TrialState
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from pretend_bench import Job, Metrics, PretendBench, problem_of, small_space
 
+from optimizer.conclusion import Conclusion
+from optimizer.planning import Budget
 from optimizer.trial import Trial
-from optimizer.tuning import Budget, Conclusion
 from sampler.errors import InputError
 
 METRICS = ("waf", "sa", "time", "rate")

@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from optimizer.conclusion import Conclusion
 from optimizer.history import History
 from optimizer.objective import Objective
 from optimizer.objective_file import load_objective
+from optimizer.one_host import OneHost
+from optimizer.planning import Budget
 from optimizer.ports import LeaseLost
 from optimizer.problem import Problem, SearchSettings
 from optimizer.standing import Standing
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import Budget, Conclusion, Tuning
+from optimizer.tuning import Tuning
 from sampler.outcome import Outcome, TrialState
 from sampler.space import Space, digest
 from sampler.space_file import space_from_document
@@ -202,12 +205,20 @@ class ListLog:
         self.kept[trial.number] = trial
 
     def finish(self, trial: Trial, standing: Standing | None = None) -> None:
-        assert standing is None or standing.done + standing.failed >= 1
+        counted = standing is not None and standing.done + standing.failed >= 1
+        assert standing is None or counted or trial.state is TrialState.LOST
         self._write(f"finish {trial.number}")
         before = self.kept[trial.number]
         if before.state is not TrialState.RUNNING or before.attempt != trial.attempt:
             raise ValueError(f"trial {trial.number} has ended, or was begun again")
         self.kept[trial.number] = trial
+
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        self._write(f"withdraw {[trial.number for trial in trials]}")
+        for trial in trials:
+            if self.kept[trial.number] != trial or not trial.has_outcome:
+                raise ValueError(f"trial {trial.number} has not ended, or was begun again")
+        self.kept |= {t.number: replace(t, state=TrialState.LOST, failure=why) for t in trials}
 
     def enter(self, phase: Phase, why: str) -> None:
         assert why
@@ -247,6 +258,7 @@ class Watcher:
     started: list[Trial] = field(default_factory=list)
     ended: list[tuple[Trial, Standing]] = field(default_factory=list)
     ticks: int = 0
+    aside: list[str] = field(default_factory=list)
 
     def phase(self, phase: Phase, why: str) -> None:
         assert why
@@ -260,6 +272,10 @@ class Watcher:
 
     def tick(self) -> None:
         self.ticks += 1
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        assert why
+        self.aside.append(host)
 
 
 @dataclass
@@ -281,7 +297,7 @@ class Job:
             self.budget,
             find_strategy(self.problem.strategy),
             log=self.log,
-            bench=self.bench,
+            hosts=OneHost(self.bench),
             progress=self.watcher,
             now=self.bench.clock,
         )

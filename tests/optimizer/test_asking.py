@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 
 from optimizer import knowledge
+from optimizer.conclusion import conclude
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import conclude
 from sampler.errors import InputError
 from sampler.outcome import Outcome, TrialState
 

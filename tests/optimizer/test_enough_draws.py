@@ -11,6 +11,7 @@ from pretend_bench import Job, ListLog, PretendBench, configurations, job_of, pr
 
 from optimizer.budget import divide
 from optimizer.history import History
+from optimizer.planning import Budget
 from optimizer.problem import Problem
 from optimizer.result import result_document
 from optimizer.sampling import (
@@ -25,7 +26,6 @@ from optimizer.sampling import (
 )
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose
-from optimizer.tuning import Budget
 from sampler.outcome import Outcome, TrialState
 from sampler.space_file import space_from_document
 

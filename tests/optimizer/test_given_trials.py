@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from pretend_bench import STRATEGY_NAMES, PretendBench, bowl, problem_of, trial_of
 
 from optimizer.budget import divide
+from optimizer.choosing import candidates_of, winner_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, ranking_of
 from optimizer.objective import Objective, Term
 from optimizer.standing import Scoreboard
-from optimizer.steps import candidates_of, winner_of
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trial import Phase, Purpose
 from sampler.outcome import TrialState

@@ -18,12 +18,13 @@ from pretend_bench import (
 )
 
 from optimizer.budget import divide
+from optimizer.conclusion import Conclusion, conclude
 from optimizer.detection import most_pairs, planned, spread_of, trials_for
 from optimizer.history import History
+from optimizer.planning import Budget, plan_of
 from optimizer.power import MOST_PAIRS, pairs_for, smallest_change
 from optimizer.result import result_document
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import Budget, Conclusion, conclude, plan_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 QUIET, LOUD = 0.02, 0.15

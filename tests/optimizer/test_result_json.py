@@ -17,10 +17,10 @@ from pretend_bench import (
     small_space,
 )
 
+from optimizer.conclusion import Conclusion
 from optimizer.objective import Objective, Term
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.trial import Purpose, Trial
-from optimizer.tuning import Conclusion
 from sampler.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

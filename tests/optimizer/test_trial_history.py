@@ -107,7 +107,7 @@ class TestTrial:
         )
         running = trial_of(3, state=TrialState.RUNNING)
         ended = running.ended(outcome, host="h", finished_at=running.started_at)
-        for name in Outcome.__dataclass_fields__:
+        for name in Outcome.__dataclass_fields__.keys() - {"by_host"}:  # for those who run it
             assert getattr(ended, name) == getattr(outcome, name)
         assert (ended.host, ended.finished_at) == ("h", running.started_at)
         assert (ended.number, ended.configuration) == (running.number, running.configuration)

@@ -18,12 +18,13 @@ from pretend_bench import (
 )
 
 from optimizer.budget import divide
+from optimizer.choosing import candidates_of, winner_of
+from optimizer.conclusion import conclude, proof_pairs
 from optimizer.history import History
 from optimizer.objective import Limit, Objective, Term
+from optimizer.planning import Budget, plan_of
 from optimizer.ports import LeaseLost
-from optimizer.steps import candidates_of, winner_of
 from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import Budget, conclude, plan_of, proof_pairs
 from sampler.errors import InputError
 from sampler.outcome import Outcome, TrialState
 
@@ -559,6 +560,12 @@ class TestTheListLog:
             log.propose(trial_of(1, state=TrialState.RUNNING))
         with pytest.raises(ValueError, match="ended"):
             log.finish(trial_of(1))
+
+    def test_refuses_to_take_back_what_has_no_outcome(self):
+        log = ListLog({1: trial_of(1), 2: trial_of(2, state=TrialState.RUNNING)})
+        with pytest.raises(ValueError, match="not ended"):
+            log.withdraw([trial_of(1), trial_of(2)], "gone")
+        assert log.trials()[0] == trial_of(1)
 
     def test_refuses_what_was_never_proposed(self):
         with pytest.raises(KeyError):

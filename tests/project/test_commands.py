@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
-INTERNAL = {"db_bench", "postgresql", "curl", "chromium", "pngquant", "gone"}
+INTERNAL = {"db_bench", "postgresql", "curl", "chromium", "pngquant", "iproute2", "gone"}
 SCRIPTS = sorted((ROOT / "scripts").glob("*.sh"))
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pretend_bench import PretendBench, job_of, problem_of
+from pretend_hosts import PretendHosts, tuned
 
 from jobs.finished import Finished
 from optimizer.objective_file import objective_document
@@ -67,6 +68,7 @@ def finished_job(
     trials: int = 60,
     *,
     bench: PretendBench | None = None,
+    hosts: PretendHosts | None = None,
     space: Space | None = None,
     space_document: Mapping[str, Any] | None = None,
     **problem: Any,
@@ -81,7 +83,7 @@ def finished_job(
         noise={"waf": 0.02, "time": 0.06, "rate": 0.06, "write_p99": 0.1, "sa": 0.005},
         drift=lambda seconds: 1 + 0.1 * math.sin(seconds / 60),
     )
-    conclusion = job_of(asked, trials, bench).run()
+    conclusion = tuned(asked, trials, hosts) if hosts else job_of(asked, trials, bench).run()
     result = result_document(
         asked, conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from pretend_bench import PretendBench, flat
-from pretended_job import HOSTILE, failing, finished_job
+from pretend_hosts import PretendHost, PretendHosts
+from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
 from jobs.finished import Finished
@@ -139,6 +140,41 @@ def test_no_text_can_end_the_data():
     assert json.loads(text) == {
         "data": [{"name": "</script><!--&"}],
         "layout": {"title": None, "height": 340},
+    }
+
+
+@pytest.fixture(scope="module")
+def on_three_hosts() -> Finished:
+    odd = PretendHost("odd-<b>", jump=1000, jumps=2.0)
+    machines = [PretendHost("a"), PretendHost("b", slow=2.0), odd]
+    hosts = PretendHosts(machines, function=lsm_slow)
+    return finished_job(400, hosts=hosts, strategy="random")
+
+
+class TestManyHosts:
+    def test_the_result_tells_them_apart(self, on_three_hosts: Finished):
+        job = on_three_hosts
+        told = {host["name"]: host for host in job.result["hosts"]}
+        assert sum(host["trials"] for host in told.values()) == 400
+        level = {name: host["baseline"]["metrics"]["time"] for name, host in told.items()}
+        assert level["b"] / level["a"] == pytest.approx(2, rel=0.1)
+        assert [name for name, host in told.items() if host["set_aside"]] == ["odd-<b>"]
+
+    def test_the_page_shows_them(self, on_three_hosts: Finished):
+        page = read(on_three_hosts)
+        assert "odd-<b>" in page.text
+        assert "set aside: its baseline's" in page.text
+
+    def test_a_job_on_one_host_says_nothing_of_hosts(self):
+        page = read(finished_job(24, bench=PretendBench(flat), strategy="random"))
+        assert "its trials are compared with that" not in page.text
+
+
+def lsm_slow(configuration: Mapping[str, Any]) -> dict[str, float]:
+    """The same load, ten times as long: a host has time to change."""
+    return {
+        name: value * {"time": 10, "rate": 0.1}.get(name, 1)
+        for name, value in lsm(configuration).items()
     }
 
 

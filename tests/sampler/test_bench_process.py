@@ -1,5 +1,8 @@
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,17 @@ from sampler.process import BenchProcess, Ended, Ending, Limits
 
 Spawn = Callable[..., BenchProcess]
 FOREVER = "exec tail -f /dev/null"
+_CONTROLLER = """\
+import os, signal, sys
+from pathlib import Path
+from sampler.process import BenchProcess, Limits
+folder = Path(sys.argv[1])
+BenchProcess(
+    ["/bin/sh", "-c", "touch began; exec tail -f /dev/null"], folder=folder, work_in=folder,
+    environment=dict(os.environ), limits=Limits(timeout_seconds=60),
+)
+signal.pause()
+"""
 
 
 @pytest.fixture
@@ -102,6 +116,30 @@ def test_children_die_with_the_command(parent: str, spawn: Spawn, bench_folder: 
     end_of(process) if parent != "wait" else process.cancel()
     assert gone(child)
     os.close(pipe)
+
+
+def test_no_command_begins_for_a_controller_that_died_while_it_was_being_started(
+    bench_folder: Path, tmp_path: Path
+):
+    gate, told = make_fifo(tmp_path / "gate"), make_fifo(tmp_path / "told")
+    slow = tmp_path / "setpriv"  # asks the kernel for a signal only when the gate opens
+    slow.write_text(
+        f"#!/bin/sh\necho $$ > {tmp_path}/told\nread _ < {tmp_path}/gate\n"
+        f'exec {shutil.which("setpriv")} "$@"\n'
+    )
+    slow.chmod(0o755)
+    controller = subprocess.Popen(
+        [sys.executable, "-c", _CONTROLLER, str(bench_folder)],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    try:
+        started = int(read_line(told))
+    finally:
+        controller.kill()
+        controller.wait()
+    os.write(gate, b"\n")
+    assert gone(started)
+    assert not (bench_folder / "began").exists()
 
 
 def test_descriptors_to_keep_open_are_inherited_and_no_others(spawn: Spawn):

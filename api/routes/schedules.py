@@ -1,0 +1,127 @@
+"""Schedules: batches that start by themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from api.batch_schemas import BatchBrief
+from api.batch_submission import plan_from
+from api.dependencies import Service, ServiceDep
+from api.problems import EVERYWHERE, ProblemError, described, field_problems, refused
+from api.schedule_schemas import NAME_PATTERN, ScheduleCreate, SchedulePublic
+from api.security import Caller, requires
+from db.batches import find_batch, list_batches
+from db.schedules import ScheduleRow, find_schedule, remove_schedule
+from db.schedules import list_schedules as stored_schedules
+from db.tokens import Role
+from jobs.schedule_add import ScheduleTaken, keep_schedule
+from jobs.schedule_fire import BatchGoesOn, run_now
+from jobs.schedule_times import read_times
+from sampler.errors import InputError
+
+router = APIRouter(prefix="/v1/schedules", tags=["schedules"], responses=EVERYWHERE)
+_LAST = 10  # batches that are shown with a schedule
+
+ScheduleName = Annotated[
+    str, Path(max_length=200, pattern=NAME_PATTERN, description="Its name.", examples=["nightly"])
+]
+
+
+@router.post(
+    "",
+    operation_id="add_schedule",
+    status_code=201,
+    responses={
+        **described(400, 409, 413),
+        201: {"headers": {"Location": {"description": "It", "schema": {"type": "string"}}}},
+    },
+)
+def make_schedule(
+    service: ServiceDep,
+    response: Response,
+    asked: ScheduleCreate,
+    caller: Annotated[Caller, requires(Role.SUBMIT)],
+) -> SchedulePublic:
+    """Keeps a batch that starts at the times of a cron expression, checked as a whole."""
+    try:
+        read_times(asked.cron, asked.time_zone)
+    except InputError as error:
+        raise refused(field_problems(error, asked.model_dump(exclude={"batch"}))) from None
+    plan = plan_from(asked.batch, asked.name, service)
+    about = asked.model_dump(exclude={"batch"})
+    try:
+        keep_schedule(service.engine, plan, **about, submitter=caller.name)
+    except ScheduleTaken as taken:
+        raise ProblemError(409, str(taken)) from None
+    response.headers["Location"] = f"/v1/schedules/{asked.name}"
+    return _public(service, _found(service, asked.name))
+
+
+@router.get("", operation_id="list_schedules", dependencies=[requires(Role.READ)])
+def list_schedules(service: ServiceDep) -> list[SchedulePublic]:
+    """All schedules by name, each with its next time and its last batches."""
+    return [_public(service, row) for row in stored_schedules(service.engine)]
+
+
+@router.get(
+    "/{name}",
+    operation_id="show_schedule",
+    dependencies=[requires(Role.READ)],
+    responses=described(404),
+)
+def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
+    """A schedule, its next time and its last batches."""
+    return _public(service, _found(service, name))
+
+
+@router.post(
+    "/{name}/run",
+    operation_id="run_schedule",
+    status_code=201,
+    dependencies=[requires(Role.SUBMIT)],
+    responses={
+        **described(404, 409),
+        201: {"headers": {"Location": {"description": "It", "schema": {"type": "string"}}}},
+    },
+)
+def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) -> BatchBrief:
+    """Starts the batch of a schedule now, and leaves its times as they are."""
+    try:
+        batch_id = run_now(service.engine, _found(service, name).id)
+    except KeyError:
+        raise _none(name) from None
+    except BatchGoesOn as going:
+        raise ProblemError(409, str(going)) from None
+    response.headers["Location"] = f"/v1/batches/{batch_id}"
+    return BatchBrief.of(find_batch(service.engine, batch_id))
+
+
+@router.delete(
+    "/{name}",
+    operation_id="delete_schedule",
+    status_code=204,
+    dependencies=[requires(Role.ADMIN)],
+    responses=described(404),
+)
+def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
+    """Deletes a schedule. Its batches stay, and one that runs goes on to its end."""
+    if not remove_schedule(service.engine, name):
+        raise _none(name)
+
+
+def _found(service: Service, name: str) -> ScheduleRow:
+    row = find_schedule(service.engine, name)
+    if row is None:
+        raise _none(name)
+    return row
+
+
+def _none(name: str) -> ProblemError:
+    return ProblemError(404, f"there is no schedule {name!r}")
+
+
+def _public(service: Service, row: ScheduleRow) -> SchedulePublic:
+    last = list_batches(service.engine, limit=_LAST, schedule_id=row.id)
+    return SchedulePublic.of(row, [BatchBrief.of(each) for each in last])

@@ -1,0 +1,55 @@
+"""The options by which a command finds its cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from jobs.cluster.cluster import Cluster
+    from jobs.place import Place
+    from sampler.settings import Settings
+
+Certificates = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder with authority.pem and this role's certificate; needed beyond loopback.",
+        envvar="ROCKTUNE_CERTIFICATES",
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Measure on the hosts of this scheduler, as tls://HOST:8786; else on this machine.",
+        envvar="ROCKTUNE_SCHEDULER",
+    ),
+]
+
+
+def place_of(scheduler: str | None, certificates: Path | None, settings: Settings) -> Place:
+    """Where jobs are measured: this machine, or the cluster that was named.
+
+    Raises:
+        InputError: The address or the certificates are wrong.
+    """
+    from jobs.place import ThisMachine
+
+    return ThisMachine(settings) if scheduler is None else cluster_of(scheduler, certificates)
+
+
+def cluster_of(scheduler: str, certificates: Path | None) -> Cluster:
+    """The cluster of a scheduler; nothing is connected yet.
+
+    Raises:
+        InputError: The address or the certificates are wrong.
+    """
+    from jobs.cluster.certificates import Role, security_of
+    from jobs.cluster.listening import scheduler_address
+
+    address = scheduler_address(scheduler, encrypted=certificates is not None)
+    security = security_of(certificates, Role.CONTROLLER)
+    from jobs.cluster.cluster import Cluster
+
+    return Cluster(address, security)

@@ -1,0 +1,175 @@
+"""A nightly.toml: many jobs in one file, all checked before the first begins."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from jobs.batch_items import batch_items, require_name
+from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.specification import Specification, specify
+from optimizer.detect_text import parse_detect
+from optimizer.objective_file import SHIPPED as OBJECTIVES
+from optimizer.problem import SearchSettings
+from sampler.byte_size import parse_bytes
+from sampler.documents import read_document
+from sampler.errors import InputError, noting, refuse_noted
+from sampler.space_file import SHIPPED as SPACES
+from sampler.workload_file import SHIPPED as WORKLOADS
+
+_SEARCH = {each.name for each in fields(SearchSettings)} - {"detect_metric"}
+# What `specify` takes, so that a setting which it learns can be written here at once.
+SETTINGS = (set(inspect.signature(specify).parameters) - {"search"}) | _SEARCH
+_BY_NAME = {
+    "workload": WORKLOADS,
+    "space": SPACES,
+    "objective": OBJECTIVES,
+    "baseline": ("library", "db_bench"),
+}
+_WHOLE = ("trials", "scale", "seed", "samples", "top", "generations")
+_AT_LEAST_ONE = ("samples", "top", "generations")
+_NUMBERS = ("minutes", "fitness", "cutoff")
+
+
+def read_batch(path: Path) -> BatchPlan:
+    """Reads a batch and all files that it names, which are looked for beside it.
+
+    Raises:
+        InputError: Something is wrong; the message names the item, the field and the mend.
+        InputErrors: Several things are.
+    """
+    document = read_document(_text(path), field=str(path))
+    found: list[InputError] = []
+    name = ""
+    with noting(found):
+        name = _name(document)
+    rest = {key: value for key, value in document.items() if key != "name"}
+    items = []
+    for each in batch_items(rest, known=SETTINGS, found=found, field=path.name):
+        try:
+            specification = specified(each.settings, path.parent)
+        except InputError as error:
+            found += findings_of(each.name, error)
+        else:
+            items.append(BatchItem(each.name, specification))
+    refuse_noted(found)
+    plan = BatchPlan(name, tuple(items))
+    require_small(plan.document()["items"])
+    return plan
+
+
+def batch_file(path: Path) -> tuple[str, dict[str, Any]]:
+    """The name of a batch, and the rest of its file as it is written.
+
+    Raises:
+        InputError: It cannot be read, or has no name.
+    """
+    document = read_document(_text(path), field=str(path))
+    return _name(document), {key: value for key, value in document.items() if key != "name"}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError("FILE", f"cannot read {str(path)!r}: {reason}") from None
+
+
+def findings_of(item: str, error: InputError) -> list[InputError]:
+    """What is wrong with an item, each with the item's name before the field."""
+    found: list[InputError] = []
+    with noting(found):
+        raise error
+    return [InputError(f"{item}: {_as_written(each.field)}", each.problem) for each in found]
+
+
+def _as_written(field: str) -> str:
+    """An option of the terminal as the file calls it: ``--host-kind`` is ``host_kind``."""
+    option, space, rest = field.partition(" ")
+    if option.startswith("--"):
+        option = option.removeprefix("--").replace("-", "_")
+    return f"{option}{space}{rest}"
+
+
+def specified(settings: Mapping[str, Any], beside: Path) -> Specification:
+    """What a job of a batch measures.
+
+    Args:
+        settings: By the names of the options of ``rocktune tune``.
+        beside: The folder in which files are looked for first.
+
+    Raises:
+        InputError: A setting is of the wrong type, or what it says is wrong.
+        InputErrors: Several are.
+    """
+    found: list[InputError] = []
+    given: dict[str, Any] = {}
+    for name, value in settings.items():
+        with noting(found):
+            given |= _read(name, value, beside)
+    refuse_noted(found)
+    search = {name: given.pop(name) for name in list(given) if name in _SEARCH | {"detect_metric"}}
+    specification = specify(**given, search=SearchSettings(**search))
+    require_measured_here(specification)
+    return specification
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    if "name" not in document:
+        raise InputError("name", 'give the batch a name, as name = "nightly"')
+    return require_name(document["name"], "name")
+
+
+def _read(name: str, value: Any, beside: Path) -> dict[str, Any]:
+    """A setting as ``specify`` takes it."""
+    if name in _WHOLE:
+        return {name: _whole(name, value)}
+    if name in _NUMBERS:
+        return {name: _number(name, value)}
+    if name == "stop_early":
+        if not isinstance(value, bool):
+            raise InputError(name, "write true or false")
+        return {name: value}
+    if name == "memory":
+        return {name: parse_bytes(_sized(name, value), field=name)}
+    if name == "detect":
+        change, metric = parse_detect(_sized(name, value), field=name)
+        return {"detect": change, "detect_metric": metric}
+    if name == "over":
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise InputError(name, "write a list of the names of parameters")
+        return {name: tuple(dict.fromkeys(value))}
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise InputError(name, f"{value!r:.80} is not a text")
+    return {name: file_beside(name, value, beside)}
+
+
+def file_beside(name: str, given: str, folder: Path) -> str:
+    """A file of the batch's folder where one is meant and there, or else what was given."""
+    is_path = "/" in given if name == "db_bench" else given not in _BY_NAME.get(name, (given,))
+    near = folder / given
+    return str(near) if is_path and near.is_file() else given
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(name, f"{value!r:.80} is not a whole number")
+    if name in _AT_LEAST_ONE and value < 1:
+        raise InputError(name, f"{value} is below 1")
+    return value
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(name, f"{value!r:.80} is not a number")
+    return float(value)
+
+
+def _sized(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InputError(name, f"{value!r:.80} is neither a number nor a text")
+    return str(value)

@@ -1,0 +1,1 @@
+"""Many bench hosts through Dask distributed. Nothing outside this folder knows Dask."""

@@ -1,0 +1,218 @@
+"""A cluster as a place where jobs are measured: ``jobs.place.Place`` through Dask."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from distributed import Client, Security
+from distributed.client import FutureCancelledError
+
+from jobs.assembly import Assembly, assembly_of
+from jobs.cluster.card import RESOURCE, HostSeen, own_version
+from jobs.cluster.connection import Connection
+from jobs.cluster.dask_hosts import DaskHosts
+from jobs.cluster.measuring import describe_build, export_here
+from jobs.cluster.request import HostUnfit
+from jobs.specification import Specification
+from optimizer.ports import Hosts
+from optimizer.trial import Trial
+from sampler.builds import DEFAULT_BUILD
+from sampler.errors import InputError
+from sampler.space import Configuration
+
+_LOOK_SECONDS = 0.25
+_ANSWER_SECONDS = 1.0
+_EXPORT_SECONDS = 120.0
+
+
+class Cluster:
+    """Measures on all hosts of a scheduler that fit the job. Of one thread, one job at a time."""
+
+    def __init__(self, scheduler: str, security: Security | None) -> None:
+        """Names the scheduler; nothing is connected yet.
+
+        Args:
+            scheduler: Its address, as ``scheduler_address`` gives it.
+            security: The controller's certificates; None on loopback alone.
+        """
+        self._scheduler = scheduler
+        self._connection = Connection(scheduler, security)
+        self._reference: HostSeen | None = None
+        self._environment: Mapping[str, Any] = {}
+
+    def assemble(
+        self,
+        specification: Specification,
+        *,
+        told: Callable[[str], None],
+        check: Callable[[], None],
+    ) -> Assembly:
+        """Asks the first host that fits which RocksDB it has; waits until there is one.
+
+        Raises:
+            InputError: No host that is there can measure it.
+        """
+        if specification.db_bench and "/" in specification.db_bench:
+            mend = "name a build of the hosts (ROCKTUNE_BUILDS there)"
+            raise InputError("--db-bench", f"a path means nothing on a cluster; {mend}")
+        said: str | None = None
+        while True:
+            refused: dict[str, str] = {}
+            fitting = [s for s in self._connection.seen() if not self._unfit(s, specification)]
+            for seen in sorted(fitting, key=lambda host: host.busy):
+                try:
+                    installed, environment = self._ask(seen, specification, check)
+                except HostUnfit as error:
+                    refused[seen.name] = str(error)
+                    continue
+                except (FutureCancelledError, OSError, TimeoutError):
+                    continue  # it went away just then
+                self._reference, self._environment = seen, environment
+                return assembly_of(specification, installed)
+            if refused:
+                why = "; ".join(f"{name}: {each}" for name, each in refused.items())
+                raise InputError("hosts", f"none can measure this: {why}")
+            said = self._tell_waiting(specification, said, told)
+            check()
+            time.sleep(_LOOK_SECONDS)
+
+    def environment(self, assembly: Assembly) -> dict[str, Any]:
+        """That of the host that was asked first, and of all that are there now, by name."""
+        found = {seen.name: dict(seen.environment) for seen in self._connection.seen()}
+        known = {**self._environment.get("hosts", {}), **found}
+        self._environment = {**self._environment, "hosts": known}
+        return {**self._environment, "warnings": self._warnings(assembly)}
+
+    def hosts(
+        self,
+        specification: Specification,
+        assembly: Assembly,  # noqa: ARG002
+        key: str,
+        known: Sequence[Trial],
+        *,
+        waiting: Callable[[str], None],  # noqa: ARG002
+        told: Callable[[str], None],
+        pause: Callable[[float], None],  # noqa: ARG002
+    ) -> Hosts:
+        """Those that fit the job; what nobody waits for any more is ended."""
+        hosts = DaskHosts(
+            self._connection,
+            specification,
+            prefix=key,
+            fits=lambda seen: self._unfit(seen, specification),
+            told=told,
+        )
+        hosts.forget_leftovers([trial for trial in known if not trial.has_outcome])
+        return hosts
+
+    def export(
+        self,
+        specification: Specification,
+        assembly: Assembly,  # noqa: ARG002
+        configuration: Configuration,
+        comments: list[str],
+    ) -> str:
+        """The OPTIONS file, tried by a host that fits."""
+        deadline = time.monotonic() + _EXPORT_SECONDS
+        while time.monotonic() < deadline:
+            client = self._connection.client()
+            seen = [s for s in self._connection.seen() if not self._unfit(s, specification)]
+            if client is None or not seen:
+                time.sleep(_LOOK_SECONDS)
+                continue
+            with suppress(FutureCancelledError, OSError, TimeoutError):
+                text: str = client.submit(
+                    export_here,
+                    specification,
+                    dict(configuration),
+                    comments,
+                    workers=[each.address for each in seen],
+                    resources={RESOURCE: 1},
+                    pure=False,
+                ).result(timeout=_EXPORT_SECONDS)
+                return text
+        raise InputError("hosts", "none is there to try the OPTIONS file; resume the job later")
+
+    def seen(self) -> Sequence[HostSeen]:
+        """All hosts that are connected now."""
+        return self._connection.seen()
+
+    @property
+    def problem(self) -> str | None:
+        """Why the scheduler cannot be reached; None when it can, or nobody has tried."""
+        return self._connection.problem
+
+    def close(self) -> None:
+        """Ends the line to the scheduler."""
+        self._connection.close()
+
+    def _ask(self, seen: HostSeen, specification: Specification, check: Callable[[], None]) -> Any:
+        client = self._connection.client()
+        if client is None:
+            raise TimeoutError
+        future = self._submit(client, seen, specification)
+        while True:
+            try:
+                return future.result(timeout=_ANSWER_SECONDS)
+            except TimeoutError:
+                check()
+                if (seen.name, seen.address) not in {
+                    (each.name, each.address) for each in self._connection.seen()
+                }:
+                    raise
+
+    def _submit(self, client: Client, seen: HostSeen, specification: Specification) -> Any:
+        return client.submit(
+            describe_build,
+            specification,
+            workers=[seen.address],
+            allow_other_workers=False,
+            resources={RESOURCE: 1},
+            pure=False,
+        )
+
+    def _unfit(self, seen: HostSeen, specification: Specification) -> str | None:
+        """Why a host is not for a job; None when it is."""
+        if specification.host_kind is not None and seen.kind != specification.host_kind:
+            return f"it is of the kind {seen.kind}, the job is for {specification.host_kind}"
+        ours = own_version()
+        if seen.version != ours:
+            return f"it runs Rocktune {seen.version}, this is {ours}"
+        if self._reference is None:
+            return seen.problem
+        named = specification.db_bench or DEFAULT_BUILD
+        same = _build(seen, named) == _build(self._reference, named)
+        if not same and "command" not in specification.workload:
+            return f"its RocksDB build {named!r} is not that of {self._reference.name}"
+        return None
+
+    def _tell_waiting(
+        self, specification: Specification, said: str | None, told: Callable[[str], None]
+    ) -> str:
+        problem = self._connection.problem
+        if problem is not None:
+            text = f"the scheduler {self._scheduler} cannot be reached ({problem}); trying again"
+        else:
+            seen = self._connection.seen()
+            why = {f"{s.name}: {self._unfit(s, specification)}" for s in seen}
+            kind = f" of the kind {specification.host_kind}" if specification.host_kind else ""
+            text = f"waiting for a host{kind} at {self._scheduler}"
+            if why:
+                text += f"; {'; '.join(sorted(why))}"
+        if text != said:
+            told(text)
+        return text
+
+    def _warnings(self, assembly: Assembly) -> list[str]:
+        own = assembly.installed.warnings if assembly.installed else ()
+        return [*own, *assembly.warnings]
+
+
+def _build(seen: HostSeen, name: str) -> tuple[object, ...] | None:
+    """What tells a build from others: the program, and the library that it loads."""
+    builds = seen.environment.get("builds", [])
+    found = next((each for each in builds if each.get("name") == name), None)
+    return found and tuple(found.get(key) for key in ("digest", "source", "compiled"))

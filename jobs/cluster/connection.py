@@ -1,0 +1,92 @@
+"""The controller's line to the scheduler: it may break, and is made again."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+import dask
+from distributed import Client, Security
+
+from jobs.cluster.card import HostSeen, hosts_seen
+
+_CONNECT_SECONDS = 5.0
+_AGAIN_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
+_CONNECTOR = re.compile(r"^in <[^>]*>: ")
+SETTINGS = {
+    "distributed.client.heartbeat": "5s",
+    # A line that broke is made anew by us, which looks for trials that went on meanwhile.
+    "distributed.comm.timeouts.connect": "5s",
+    "distributed.comm.retry.count": 0,
+}
+
+
+class Connection:
+    """A client of the scheduler, made again when it breaks. Of one thread."""
+
+    def __init__(self, scheduler: str, security: Security | None) -> None:
+        """Names the scheduler; nothing is connected yet."""
+        self._scheduler = scheduler
+        self._security = security or Security(require_encryption=False)
+        self._client: Client | None = None
+        self._tried = -_AGAIN_SECONDS
+        self._looked = -_LOOK_SECONDS
+        self._seen: Sequence[HostSeen] = ()
+        self.problem: str | None = None
+
+    def client(self) -> Client | None:
+        """The client, connected now; None while the scheduler cannot be reached."""
+        if self._client is not None and self._client.status == "running":
+            return self._client
+        if self._client is not None:
+            self.close()
+        if time.monotonic() - self._tried < _AGAIN_SECONDS:
+            return None
+        self._tried = time.monotonic()
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        try:
+            with dask.config.set(SETTINGS):
+                self._client = Client(
+                    self._scheduler,
+                    security=self._security,
+                    timeout=_CONNECT_SECONDS,
+                    set_as_default=False,
+                    direct_to_workers=False,
+                )
+        except (OSError, TimeoutError, ValueError) as error:
+            cause = error.__cause__ or error
+            self.problem = _in_words(cause)
+            return None
+        self.problem = None
+        self._looked = -_LOOK_SECONDS
+        return self._client
+
+    def seen(self) -> Sequence[HostSeen]:
+        """The hosts that are connected, at most a second old; none without a scheduler."""
+        client = self.client()
+        if client is None:
+            self._seen = ()
+        elif time.monotonic() - self._looked >= _LOOK_SECONDS:
+            try:
+                self._seen = hosts_seen(client.scheduler_info()["workers"])
+            except (OSError, TimeoutError, ValueError):
+                self._seen = ()
+            self._looked = time.monotonic()
+        return self._seen
+
+    def close(self) -> None:
+        """Ends the line; what is published stays with the scheduler."""
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(Exception):
+                client.close(timeout=2)
+
+
+def _in_words(cause: BaseException) -> str:
+    """What went wrong, without the name of the object that it went wrong in."""
+    said = _CONNECTOR.sub("", str(cause)).splitlines()
+    return said[0] if said else type(cause).__name__

@@ -1,0 +1,266 @@
+"""The hosts of a cluster, as the tuning run sees them: ``optimizer.ports.Hosts`` through Dask.
+
+One future per host in flight, published under the trial's name: a controller that is started
+again finds those that went on without it, and the results that came meanwhile.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client, Future
+from distributed.client import FutureCancelledError
+
+from jobs.cluster.card import RESOURCE, HostSeen
+from jobs.cluster.connection import Connection
+from jobs.cluster.measuring import measure
+from jobs.cluster.request import HostUnfit, MeasureRequest
+from jobs.specification import Specification
+from optimizer.ports import Ended
+from optimizer.trial import Trial
+from sampler.outcome import Outcome, TrialState
+
+_REST_SECONDS = 30.0  # a host that cannot measure is asked again after so long
+_HAND_OVER_SECONDS = 30.0
+_MOST_HOSTS_FULL = 2  # a configuration that fills the disks of so many hosts is itself to blame
+
+
+@dataclass(frozen=True)
+class _Flight:
+    trial: Trial
+    host: str
+    address: str | None  # of its Dask worker, a new one whenever the host begins anew
+    future: Future[Any] | None  # None: it is lost
+    client: Client | None
+
+
+class DaskHosts:
+    """Those hosts of a cluster that one job may use. Of one thread."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        specification: Specification,
+        *,
+        prefix: str,
+        fits: Callable[[HostSeen], str | None],
+        told: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Binds a job to a cluster.
+
+        Args:
+            connection: To the scheduler.
+            specification: Of the job.
+            prefix: Of the names of its trials on the scheduler; the same for the same job alone.
+            fits: Why a host is not for this job; None when it is.
+            told: Hears what happens to hosts.
+        """
+        self._connection, self._specification = connection, specification
+        self._prefix, self._fits, self._told = prefix, fits, told
+        self._flying: dict[str, _Flight] = {}
+        self._over: queue.SimpleQueue[tuple[str, Outcome | BaseException]] = queue.SimpleQueue()
+        self._resting: dict[str, float] = {}
+        self._full_on: defaultdict[int, set[str]] = defaultdict(set)
+        self._taken: str | None = None
+        self._said: dict[str, str] = {}
+
+    def hosts(self) -> Sequence[str]:
+        """The names of the hosts that are there, fit, and for this job."""
+        return [seen.name for seen in self._usable()]
+
+    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+        """Begins to measure; what is lost at once, with its host say, is told by ``wait``."""
+        name = self._name(trial)
+        seen = next((each for each in self._usable() if each.name == host), None)
+        client = self._connection.client()
+        if seen is None or client is None:
+            self._lose(trial, host, "its host went away before it began")
+            return
+        request = MeasureRequest(
+            specification=self._specification,
+            configuration=trial.configuration,
+            cutoff_seconds=cutoff_seconds,
+        )
+        future = client.submit(
+            measure,
+            request,
+            key=name,
+            workers=[seen.address],
+            allow_other_workers=False,
+            resources={RESOURCE: 1},
+            pure=False,
+            retries=0,
+        )
+        self._fly(name, _Flight(trial, host, seen.address, future, client))
+        with suppress(OSError, TimeoutError, ValueError, KeyError):
+            client.publish_dataset((future, seen.address), name=name, override=True)
+
+    def attach(self, trial: Trial) -> bool:
+        """Takes over a trial whose future is still published; waits for the scheduler first."""
+        client = self._connection.client()
+        name = self._name(trial)
+        if client is None or trial.host is None:
+            return False
+        try:
+            future, address = client.get_dataset(name)
+        except (KeyError, OSError, TimeoutError, ValueError):
+            return False
+        self._fly(name, _Flight(trial, trial.host, address, future, client))
+        return True
+
+    def wait(self, timeout: float) -> Ended | None:
+        """A trial that is over; those whose host or scheduler has gone are over, too."""
+        self._forget_taken()
+        self._notice_gone()
+        try:
+            name, came = self._over.get(timeout=timeout)
+        except queue.Empty:
+            return None
+        flight = self._flying.get(name)
+        if flight is None or (flight.future is None and not isinstance(came, Outcome)):
+            return None  # it was given up; why is told, or comes next
+        del self._flying[name]
+        self._taken = name  # its future stays published until what came of it is stored
+        outcome = came if isinstance(came, Outcome) else self._without_result(flight, came)
+        outcome = self._by_host(flight, outcome)
+        return Ended(flight.trial.number, flight.trial.attempt, flight.host, outcome)
+
+    def cancel(self) -> None:
+        """Ends all trials in flight: each host ends its db_bench when Dask tells it."""
+        self._forget_taken()
+        for name, flight in self._flying.items():
+            self._drop(name, flight)
+        self._flying.clear()
+
+    def leave(self) -> None:
+        """Lets go: hosts go on, and whoever comes next finds their results."""
+        self._forget_taken()
+        self._flying.clear()
+
+    def forget_leftovers(self, known: Sequence[Trial]) -> None:
+        """Ends what earlier controllers of this job left on the scheduler and nobody waits for."""
+        client = self._connection.client()
+        if client is None:
+            return
+        wanted = {self._name(trial) for trial in known}
+        with suppress(OSError, TimeoutError, ValueError, KeyError):
+            for name in client.list_datasets():
+                if str(name).startswith(f"{self._prefix}-") and name not in wanted:
+                    future, _ = client.get_dataset(name)
+                    client.cancel([future], force=True)
+                    client.unpublish_dataset(name)
+
+    def _usable(self) -> list[HostSeen]:
+        now, usable = time.monotonic(), []
+        for seen in self._connection.seen():
+            problem = seen.problem or self._fits(seen)
+            if problem is None and self._resting.get(seen.name, 0.0) <= now:
+                self._said.pop(seen.name, None)
+                usable.append(seen)
+            elif problem is not None:
+                self._say(seen.name, problem)
+        return usable
+
+    def _say(self, host: str, problem: str) -> None:
+        if self._said.get(host) != problem:
+            self._said[host] = problem
+            self._told(f"host {host} is not used: {problem}")
+
+    def _name(self, trial: Trial) -> str:
+        return f"{self._prefix}-{trial.number}-{trial.attempt}"
+
+    def _fly(self, name: str, flight: _Flight) -> None:
+        assert flight.future is not None
+        self._flying[name] = flight
+        flight.future.add_done_callback(lambda future: self._fetch_beside(name, future))
+
+    def _fetch_beside(self, name: str, future: Future[Any]) -> None:
+        """Fetches what was measured, which lies with its host; other hosts do not wait for it."""
+        thread = threading.Thread(target=self._fetch, args=(name, future), daemon=True)
+        thread.start()
+
+    def _fetch(self, name: str, future: Future[Any]) -> None:
+        try:
+            self._over.put((name, future.result(timeout=_HAND_OVER_SECONDS)))
+        except BaseException as error:
+            self._over.put((name, error))
+
+    def _lose(self, trial: Trial, host: str, why: str) -> None:
+        name = self._name(trial)
+        self._flying[name] = _Flight(trial, host, None, None, None)
+        self._over.put((name, _lost(why)))
+
+    def _notice_gone(self) -> None:
+        """Ends the waiting for trials whose host, or whose scheduler, is not there any more."""
+        client = self._connection.client()
+        there = {(seen.name, seen.address) for seen in self._connection.seen()}
+        for name, flight in list(self._flying.items()):
+            if flight.future is not None and (why := _why_gone(flight, client, there)):
+                self._drop(name, flight)
+                self._lose(flight.trial, flight.host, why)
+
+    def _without_result(self, flight: _Flight, error: BaseException) -> Outcome:
+        """A trial of which no result came, and whether its host is to blame."""
+        if flight.client is None or flight.client.status != "running":
+            return _lost("the scheduler went away")
+        if isinstance(error, HostUnfit):
+            why = f"cannot measure: {error}"
+        elif isinstance(error, TimeoutError):
+            why = "does not hand over what it has measured"
+        elif isinstance(error, FutureCancelledError | OSError):
+            return _lost(f"its result was lost: {error}")
+        else:
+            why = f"failed: {type(error).__name__}: {error}"
+        self._rest(flight.host, why)
+        return _lost(f"{flight.host} {why}")
+
+    def _by_host(self, flight: _Flight, outcome: Outcome) -> Outcome:
+        """The outcome, or that the trial is to be measured elsewhere: the disk was full."""
+        if not outcome.by_host:
+            return outcome
+        self._full_on[flight.trial.number].add(flight.host)
+        if len(self._full_on[flight.trial.number]) >= _MOST_HOSTS_FULL:
+            return outcome
+        self._rest(flight.host, outcome.failure or "its disk is full")
+        return _lost(f"{flight.host}: {outcome.failure}")
+
+    def _rest(self, host: str, why: str) -> None:
+        self._resting[host] = time.monotonic() + _REST_SECONDS
+        self._told(f"host {host} is left alone for {_REST_SECONDS:.0f} s: {why}")
+
+    def _drop(self, name: str, flight: _Flight) -> None:
+        client, future = flight.client, flight.future
+        if future is None or client is None or client.status != "running":
+            return
+        with suppress(OSError, TimeoutError, ValueError, KeyError):
+            client.cancel([future], force=True)
+            client.unpublish_dataset(name)
+
+    def _forget_taken(self) -> None:
+        """Frees the scheduler of a result that is stored by now."""
+        name, self._taken = self._taken, None
+        client = self._connection.client()
+        if name is not None and client is not None:
+            with suppress(OSError, TimeoutError, ValueError, KeyError):
+                client.unpublish_dataset(name)
+
+
+def _why_gone(
+    flight: _Flight, client: Client | None, there: Collection[tuple[str, str]]
+) -> str | None:
+    """Why a trial in flight will not come to an end; None when it may."""
+    if flight.client is not client or client is None:
+        return "the scheduler went away"
+    gone = (flight.host, flight.address) not in there
+    return f"its host {flight.host} went away" if gone else None
+
+
+def _lost(why: str) -> Outcome:
+    return Outcome(state=TrialState.LOST, failure=why)

@@ -1,0 +1,104 @@
+"""Who may be listened to: nothing is reached from beyond this machine without TLS.
+
+Whoever can speak to a Dask process can run code in it, so an open port is an open machine.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+from sampler.errors import InputError
+
+PORT = 8786
+# Dask's HTTP servers listen on all interfaces unless told otherwise, even without a dashboard.
+HTTP_ADDRESS = "127.0.0.1:0"
+_MEND = "give --certificates DIR (`rocktune cluster certificates DIR` makes them)"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine and nobody else can reach it.
+
+    A name other than ``localhost`` is not: what it means is decided elsewhere.
+    """
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
+
+
+def listening_host(host: str, *, encrypted: bool, field: str = "--host") -> str:
+    """The host to listen on, as an address where it is loopback.
+
+    Args:
+        host: What the user gave.
+        encrypted: Whether there are certificates.
+        field: What the user calls it.
+
+    Raises:
+        InputError: It is reached from beyond this machine, and there are none.
+    """
+    bare = host.removeprefix("[").removesuffix("]")
+    if not bare:
+        raise InputError(field, "an address is needed, such as 127.0.0.1, or 0.0.0.0 for all")
+    if not encrypted and not is_loopback(bare):
+        raise InputError(field, f"{host!r} is reached from other machines: {_MEND}")
+    return "127.0.0.1" if bare == "localhost" else bare
+
+
+def scheduler_address(text: str, *, encrypted: bool, field: str = "--scheduler") -> str:
+    """The address of a scheduler as Dask takes it: ``tls://host:port`` or ``tcp://host:port``.
+
+    Args:
+        text: ``host``, ``host:port``, or either after ``tls://`` or ``tcp://``; the port is 8786
+            unless it is named.
+        encrypted: Whether there are certificates.
+        field: What the user calls it.
+
+    Raises:
+        InputError: It is no such address, or its protocol does not go with the certificates.
+    """
+    protocol = "tls" if encrypted else "tcp"
+    given, separator, rest = text.rpartition("://")
+    try:
+        parts = urlsplit(f"//{rest}")
+        host, port = parts.hostname, parts.port or PORT
+    except ValueError:
+        host = None
+    if not host or parts.netloc != rest or given not in ("", "tls", "tcp"):
+        raise InputError(field, f"{text!r} is no address such as tls://scheduler.example:{PORT}")
+    if separator and given != protocol:
+        mend = "write tls://" if encrypted else _MEND
+        raise InputError(field, f"{text!r} does not go with the certificates: {mend}")
+    if not encrypted and not is_loopback(host):
+        raise InputError(field, f"{text!r} is another machine: {_MEND}")
+    return f"{protocol}://[{host}]:{port}" if ":" in host else f"{protocol}://{host}:{port}"
+
+
+def facing(scheduler: str) -> str:
+    """The address of this machine that a scheduler sees: where a host listens unless told.
+
+    Dask would listen on all interfaces. Nothing is sent to find it.
+
+    Args:
+        scheduler: As ``scheduler_address`` gives it.
+
+    Raises:
+        InputError: The name is not known here, or no way leads there.
+    """
+    parts = urlsplit(scheduler)
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            parts.hostname, parts.port, type=socket.SOCK_DGRAM
+        )[0]
+        with socket.socket(family, kind) as asked:
+            asked.connect(address)
+            return str(asked.getsockname()[0])
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError("--scheduler", f"cannot reach {scheduler!r}: {why}") from None

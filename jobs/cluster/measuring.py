@@ -1,0 +1,110 @@
+"""What runs on a host: one trial, from the request to the outcome, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from distributed import get_worker
+
+from jobs.assembly import Assembly, assemble
+from jobs.cluster.card import unfit
+from jobs.cluster.request import Abandoned, HostUnfit, MeasureRequest
+from jobs.export import export_options
+from jobs.run_environment import environment_of
+from jobs.specification import Specification, specification_from_document
+from sampler.errors import InputError
+from sampler.installed import InstalledDbBench
+from sampler.outcome import Outcome, TrialState
+from sampler.parameter import Value
+from sampler.runner import LocalRunner
+from sampler.settings import Settings, load_settings
+
+_POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
+
+
+def measure(request: MeasureRequest) -> Outcome:
+    """Measures one configuration on this host. Runs in the Dask worker's only task thread.
+
+    Raises:
+        HostUnfit: This host cannot measure it; another may.
+        Abandoned: The controller has cancelled it, or the scheduler has gone.
+    """
+    try:
+        settings = load_settings()
+        assembly = _assembled(_text(request.specification))
+        runner = LocalRunner(assembly.benchmark, settings, pause=_pause)
+        runner.start(request.configuration, cutoff_seconds=request.cutoff_seconds)
+    except (InputError, OSError) as error:
+        raise HostUnfit(str(error)) from None
+    try:
+        while (outcome := runner.wait(_POLL_SECONDS)) is None:
+            _require_wanted()
+    except BaseException:
+        runner.cancel()
+        raise
+    return _blamed(outcome, settings)
+
+
+def _blamed(outcome: Outcome, settings: Settings) -> Outcome:
+    """A failure beside a full disk is the host's, though it ended before anybody had looked."""
+    problem = unfit(settings)
+    if outcome.state is not TrialState.FAILED or outcome.by_host or problem is None:
+        return outcome
+    return replace(outcome, by_host=True, failure=f"{problem}; {outcome.failure}")
+
+
+def _pause(seconds: float) -> None:
+    """Waits for the host's lock, as long as somebody waits for the trial."""
+    _require_wanted()
+    time.sleep(min(seconds, _POLL_SECONDS))
+
+
+def _require_wanted() -> None:
+    """Looks whether the scheduler still wants this task; it cannot interrupt a thread.
+
+    Raises:
+        Abandoned: It does not, or it has gone.
+    """
+    worker = get_worker()
+    key = worker.get_current_task()
+    task = worker.state.tasks.get(key)
+    wanted = task is not None and task.state == "executing"
+    if not wanted or worker.status.name not in ("running", "paused"):
+        raise Abandoned(key)
+
+
+def describe_build(
+    specification: Specification,
+) -> tuple[InstalledDbBench | None, dict[str, Any]]:
+    """The build that would measure a job here, and this host's environment with it.
+
+    Raises:
+        HostUnfit: The job cannot be measured here.
+    """
+    try:
+        assembly = _assembled(_text(specification))
+        return assembly.installed, environment_of(assembly, load_settings())
+    except (InputError, OSError) as error:
+        raise HostUnfit(str(error)) from None
+
+
+def export_here(
+    specification: Specification, configuration: Mapping[str, Value], comments: list[str]
+) -> str:
+    """Writes the OPTIONS file and lets this host's RocksDB try it; see ``export_options``."""
+    assembly = _assembled(_text(specification))
+    return export_options(assembly.plan, assembly.installed, configuration, comments)
+
+
+def _text(specification: Specification) -> str:
+    return json.dumps(specification.document(), sort_keys=True)
+
+
+@lru_cache(maxsize=8)  # a job's trials share it: db_bench is asked for its options once
+def _assembled(specification: str) -> Assembly:
+    return assemble(specification_from_document(json.loads(specification)), load_settings())

@@ -1,0 +1,21 @@
+"""The machine and the RocksDB that a job is measured on, as its result tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.assembly import Assembly
+from sampler.build_facts import build_facts
+from sampler.machine import fingerprint
+from sampler.settings import Settings
+
+
+def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:
+    """The machine, the RocksDB, and what must be known of either."""
+    installed = assembly.installed
+    return fingerprint(settings.bench_dir) | {
+        "rocksdb": installed.version if installed else None,
+        "db_bench": str(installed.program) if installed else None,
+        "build": build_facts(installed.program).document() if installed else None,
+        "warnings": [*(installed.warnings if installed else ()), *assembly.warnings],
+    }

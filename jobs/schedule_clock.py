@@ -1,0 +1,16 @@
+"""The time by which schedules are due."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Engine
+
+from db.clock import now
+from db.transactions import reading
+
+
+def present(engine: Engine) -> datetime:
+    """The time by the database, so that all workers have the same, in UTC."""
+    with reading(engine) as connection:
+        return now(connection)

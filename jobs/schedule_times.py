@@ -1,0 +1,110 @@
+"""When a schedule is due: cron times in a time zone, each exactly once.
+
+The five fields are computed by croniter on the clock of the zone. At the change to summer time a
+time that the clock leaves out comes when the gap ends (02:30 at 03:00), so no night is lost. At
+the change back croniter gives both of a repeated time; here an hour that is written as a number
+comes once, the first time, and only ``*`` hours come in both: as Vixie's cron does it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from croniter import CroniterBadCronError, CroniterBadDateError, croniter
+
+from sampler.errors import InputError, noting, refuse_noted
+
+_FIELDS = 5
+_MOST_CHARACTERS = 200
+# What croniter knows beyond this (seconds, hashed and random times) is no common cron.
+_PART = r"(\*|\d{1,2}|[A-Za-z]{3})(-(\d{1,2}|[A-Za-z]{3}))?(/\d{1,2})?"
+_FIELD = re.compile(rf"{_PART}(,{_PART})*", re.ASCII)
+_FORM = "write minute, hour, day, month and weekday, as 30 2 * * * for half past two every night"
+_FIRST_WINDOW = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Times:
+    """The times of a schedule; made by ``read_times``."""
+
+    cron: str
+    zone: ZoneInfo
+
+    def after(self, moment: datetime) -> datetime:
+        """The first time that is later than a moment, in UTC."""
+        local = moment.astimezone(self.zone)
+        while True:
+            found: datetime = croniter(self.cron, local).get_next(datetime).astimezone(UTC)
+            local = found.astimezone(self.zone)
+            if not local.fold or self._every_hour:
+                return found
+
+    def latest(self, since: datetime, until: datetime) -> datetime:
+        """The last time that is not after ``until``; ``since``, which is one, if there is none.
+
+        It looks back in windows that double: years of minutes would take long to count.
+        """
+        window = _FIRST_WINDOW
+        while True:
+            begin = max(since, until - window)
+            last = self._last(begin, until)
+            if last is not None or begin == since:
+                return last or since
+            window *= 2
+
+    def _last(self, begin: datetime, until: datetime) -> datetime | None:
+        last, found = None, self.after(begin)
+        while found <= until:
+            last, found = found, self.after(found)
+        return last
+
+    @property
+    def _every_hour(self) -> bool:
+        return self.cron.split()[1].startswith("*")
+
+
+def read_times(cron: str, time_zone: str) -> Times:
+    """Checks a cron expression of five fields and the name of a time zone.
+
+    Raises:
+        InputError: One of them is none, or the times never come.
+        InputErrors: Both are wrong.
+    """
+    found: list[InputError] = []
+    zone = ZoneInfo("UTC")
+    with noting(found):
+        zone = _zone(time_zone)
+    with noting(found):
+        _require_cron(cron)
+    refuse_noted(found)
+    times = Times(" ".join(cron.split()), zone)
+    try:
+        times.after(datetime.now(UTC))
+    except CroniterBadDateError:
+        raise InputError("cron", f"{cron!r} never comes; {_FORM}") from None
+    return times
+
+
+def _require_cron(cron: str) -> None:
+    fields = cron.split()
+    if len(cron) > _MOST_CHARACTERS or len(fields) != _FIELDS:
+        problem = f"{cron[:_MOST_CHARACTERS]!r} has {len(fields)} fields, not five; {_FORM}"
+        raise InputError("cron", problem)
+    for field in fields:
+        if not _FIELD.fullmatch(field):
+            raise InputError("cron", f"{field!r} is no field of cron; {_FORM}")
+    try:
+        croniter(cron)
+    except (CroniterBadCronError, ValueError, KeyError) as error:
+        raise InputError("cron", f"{cron!r} cannot be read ({error}); {_FORM}") from None
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        problem = f"{name[:100]!r} is no time zone that is known here"
+        raise InputError("time_zone", f"{problem}; write UTC, or one as Europe/Berlin") from None

@@ -1,0 +1,91 @@
+"""Which of the explored configurations are measured again, and which of those wins."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from optimizer.baseline import summarise
+from optimizer.budget import Plan
+from optimizer.history import History
+from optimizer.knowledge import best_first
+from optimizer.problem import Problem
+from optimizer.trial import Purpose, Trial
+
+
+def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
+    """The numbers of the best few explored trials, the fittest first.
+
+    Judged by the baseline as it was known when exploration ended, so that the choice does not
+    change while it is confirmed.
+    """
+    return _ranked(_Explored(problem, history))[: plan.candidates]
+
+
+def _may_win(problem: Problem, trial: Trial) -> bool:
+    """What is proposed keeps the memory budget; what is given need not, and then only teaches."""
+    return not trial.given or problem.affords(trial.configuration)
+
+
+class _Explored:
+    """Names what was measured, so that it is sorted once, not at every step of the proof."""
+
+    def __init__(self, problem: Problem, history: History, *more: Purpose) -> None:
+        self.problem, self.history = problem, history
+        changes = [history.changes(p) for p in (Purpose.BASELINE, Purpose.CANDIDATE, *more)]
+        self._identity = (id(problem), id(history), *changes)
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Explored) and self._identity == other._identity
+
+
+@lru_cache(maxsize=2)
+def _ranked(explored: _Explored) -> list[int]:
+    problem, history = explored.problem, explored.history
+    candidates = _before_confirmation(history, Purpose.CANDIDATE)
+    known = [*_before_confirmation(history, Purpose.BASELINE), *candidates]
+    ranked = best_first(problem, History(known), candidates)
+    return [trial.number for _, trial in ranked if trial.done and _may_win(problem, trial)]
+
+
+def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
+    """Without trials that were given later: the choice does not change while it is confirmed."""
+    confirming = [*history.numbers(Purpose.SELECT)[:1], *history.numbers(Purpose.PROVE)[:1]]
+    until = min(confirming, default=history.next_number)
+    return [trial for trial in history.of(purpose) if trial.number < until]
+
+
+def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
+    """The candidate with the best mean fitness over the choosing runs; None if there is none."""
+    return _winner(_Explored(problem, history, Purpose.SELECT), plan)
+
+
+@lru_cache(maxsize=2)
+def _winner(chosen: _Explored, plan: Plan) -> int | None:
+    problem, history = chosen.problem, chosen.history
+    candidates = candidates_of(problem, plan, history)
+    select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
+    if not candidates or not history.of(Purpose.SELECT):
+        return candidates[0] if candidates else None
+    before = _before_confirmation(history, Purpose.BASELINE)
+    baseline = summarise([*before, *_baselines(history.of(Purpose.SELECT))])
+    best: tuple[float, int] | None = None
+    for number in candidates:
+        # Within a job drift hits all candidates of a round alike; hosts differ, so that counts.
+        runs = [
+            baseline.corrected(trial.metrics, None, trial.host)
+            for trial in select
+            if trial.subject == number
+        ]
+        if len(runs) < plan.rounds:
+            continue  # it failed when measured again
+        mean = sum(problem.objective.rank_value(r, baseline.metrics) for r in runs) / len(runs)
+        if best is None or mean > best[0]:
+            best = (mean, number)
+    return best[1] if best else None
+
+
+def _baselines(trials: list[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.is_baseline]

@@ -1,0 +1,52 @@
+"""How a job came out: its winner, and what the fresh runs say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from optimizer.budget import Plan
+from optimizer.choosing import winner_of
+from optimizer.confirmation import Pair, Verdict, judge
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.rounds import rounds_of
+from optimizer.steps import BASELINE_TRIAL
+from optimizer.trial import Purpose
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How a job came out.
+
+    Attributes:
+        winner: The number of the trial that won the choice; None if no trial ended well.
+        verdict: What the fresh runs say of it; None if there were not enough.
+        aside: Why which hosts were set aside, by name.
+    """
+
+    history: History
+    plan: Plan
+    winner: int | None
+    verdict: Verdict | None
+    aside: Mapping[str, str] = field(default_factory=dict)
+
+
+def conclude(
+    problem: Problem, plan: Plan, history: History, aside: Mapping[str, str] | None = None
+) -> Conclusion:
+    """Judges the trials that are there."""
+    winner = winner_of(problem, plan, history)
+    verdict = judge(problem.objective, proof_pairs(history, winner), planned=plan.pairs)
+    return Conclusion(history, plan, winner, verdict, aside or {})
+
+
+def proof_pairs(history: History, winner: int | None) -> list[Pair]:
+    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
+    pairs: list[Pair] = []
+    for _, trials in sorted(rounds_of(history, Purpose.PROVE, 2).items()):
+        by_subject = {trial.subject: trial for trial in trials}
+        theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
+        if theirs and mine and theirs.done and mine.done:
+            pairs.append((theirs.metrics, mine.metrics))
+    return pairs

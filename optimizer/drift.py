@@ -1,0 +1,47 @@
+"""Drift: a shared machine gets slower and faster over minutes, and its clocks show it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from statsmodels.nonparametric.smoothers_lowess import lowess
+
+LEAST_RUNS = 5  # below, a trend cannot be told from noise
+_MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
+_PERMUTATIONS = 999
+
+
+def drift_p(values: NDArray[np.float64]) -> float | None:
+    """Permutation p-value of von Neumann's ratio: mean square of successive differences.
+
+    Small when neighbours in time resemble each other, whatever the shape of the drift.
+    J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+
+    Args:
+        values: Runs in the order of measurement, shape ``(n_runs,)``.
+
+    Returns:
+        None with fewer than five runs, or when all are the same.
+    """
+    if len(values) < LEAST_RUNS or np.ptp(values) == 0:
+        return None
+    generator = np.random.default_rng(len(values))
+    logs = np.log(values) if (values > 0).all() else values
+    shuffled = generator.permuted(np.tile(logs, (_PERMUTATIONS, 1)), axis=1)
+    observed = float(np.square(np.diff(logs)).sum())
+    at_random = np.square(np.diff(shuffled, axis=1)).sum(axis=1)
+    return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
+
+
+def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Local linear fit through half of the runs, at most 15, robust against single outliers.
+
+    Args:
+        seconds: When each run began, shape ``(n_runs,)``.
+        values: What it measured, the same shape.
+    """
+    window = max(LEAST_RUNS, min(len(values) / 2, _MOST_SMOOTHED))
+    share = window / len(values)
+    fitted = lowess(values, seconds, frac=min(share, 1.0), it=2, return_sorted=False)
+    # A fit that leaves the measured range has been carried away by an end point.
+    return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())

@@ -1,0 +1,129 @@
+"""Schedules and batches over HTTP: kept whole, refused whole, shown with what became of them."""
+
+from typing import Any
+
+from callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from db.batches import batch_jobs
+from db.job_row import JobState
+from db.job_store import Store
+from db.schedules import find_schedule
+from jobs.lifecycle import cancel
+from jobs.schedule_fire import keep_schedules
+
+NIGHTLY: dict[str, Any] = {
+    "name": "nightly",
+    "cron": "30  2 * * *",
+    "time_zone": "Europe/Berlin",
+    "batch": {
+        "workloads": ["load-quick", "load"],
+        "spaces": ["default", "paper"],
+        "trials": 20,
+        "job": [{"name": "own/waf", "objective": "waf", "minutes": 5, "priority": 3}],
+    },
+}
+ITEMS = ["load-quick/default", "load-quick/paper", "load/default", "load/paper", "own/waf"]
+
+
+def test_a_schedule_is_kept_shown_and_deleted(client: TestClient, database: Engine) -> None:
+    made = client.post("/v1/schedules", json=NIGHTLY)
+    assert made.status_code == 201, made.text
+    assert made.headers["location"] == "/v1/schedules/nightly"
+    shown = made.json()
+    assert (shown["cron"], shown["missed"], shown["batch"]) == ("30 2 * * *", "late", "nightly")
+    assert [each["item"] for each in shown["items"]] == ITEMS
+    own = shown["items"][-1]
+    assert (own["objective"], own["trials"], own["minutes"]) == ("waf", None, 5)
+    assert client.get("/v1/schedules/nightly").json() == shown
+    assert client.get("/v1/schedules").json() == [shown]
+    again = client.post("/v1/schedules", json=NIGHTLY)
+    assert again.status_code == 409
+    assert "delete it first" in require_problem(again)["detail"]
+    assert client.delete("/v1/schedules/nightly").status_code == 204
+    assert find_schedule(database, "nightly") is None
+    for answer in (client.get("/v1/schedules/nightly"), client.delete("/v1/schedules/nightly"),
+                   client.post("/v1/schedules/nightly/run")):  # fmt: skip
+        assert answer.status_code == 404
+        assert require_problem(answer)["detail"] == "there is no schedule 'nightly'"
+
+
+def test_a_batch_is_run_now_and_shown_to_its_end(client: TestClient, database: Engine) -> None:
+    client.post("/v1/schedules", json=NIGHTLY)
+    begun = client.post("/v1/schedules/nightly/run")
+    assert begun.status_code == 201, begun.text
+    assert begun.headers["location"] == "/v1/batches/1"
+    assert client.post("/v1/schedules/nightly/run").status_code == 409
+    batch = client.get("/v1/batches/1").json()
+    assert (batch["state"], batch["why"], batch["result"]) == ("running", "asked for", None)
+    assert [each["item"] for each in batch["items"]] == ITEMS
+    assert {each["state"] for each in batch["items"]} == {"queued"}
+    rows = list(batch_jobs(database, 1).values())
+    assert [row.priority for row in rows] == [0, 0, 0, 0, 3]
+    assert all(row.by_service for row in rows)
+    for row in rows:
+        cancel(database, row.id)
+    Store(database).delete_job(rows[0].id)
+    assert keep_schedules(database) == ["nightly"]
+    batch = client.get("/v1/batches/1").json()
+    assert (batch["state"], batch["why"]) == (
+        "failed", "0 of 5 jobs are done, 4 cancelled, 1 deleted",
+    )  # fmt: skip
+    assert batch["items"][0] == {"item": ITEMS[0], "job": None, "state": "deleted"}
+    assert [each["item"] for each in batch["result"]["items"]] == ITEMS
+    listed = client.get("/v1/batches?name=nightly").json()
+    assert [each["id"] for each in listed["batches"]] == [1] and listed["next"] is None
+    assert client.get("/v1/batches?name=other").json()["batches"] == []
+    assert client.get("/v1/schedules/nightly").json()["last"] == listed["batches"]
+    assert client.get("/v1/batches/2").status_code == 404
+    assert client.post("/v1/schedules/nightly/run").status_code == 201
+    first = client.get("/v1/batches?limit=1").json()
+    assert (first["batches"][0]["id"], first["next"]) == (2, 2)
+    assert client.get("/v1/batches?after=2").json()["batches"][0]["id"] == 1
+    assert Store(database).job(rows[1].id).state is JobState.CANCELLED
+
+
+def test_all_that_is_wrong_is_told_with_job_and_field(client: TestClient) -> None:
+    batch = {
+        "workloads": ["load-quick", "lod"],
+        "trials": 3,
+        "job": [{"name": "own", "trials": 12, "memory": "much"}, EXTERNAL | {"name": "ext"}],
+    }
+    found = errors_of(client.post("/v1/schedules", json={**NIGHTLY, "batch": batch}))
+    assert "3 are too few" in found["load-quick/default: trials"]["problem"]
+    assert "is not registered" in found["lod/default: workload"]["problem"]
+    assert "is not a size" in found["own: memory"]["problem"]
+    assert "runner of your own" in found["ext: workload"]["problem"]
+    found = errors_of(
+        client.post("/v1/schedules", json={**NIGHTLY, "cron": "never", "time_zone": "Nowhere"})
+    )
+    assert found.keys() == {"cron", "time_zone"}
+    assert found["cron"]["value"] == "'never'"
+    for wrong in ({"job": []}, {"workloads": []}, {"sed": 1}, {"job": [{"seed": "1"}]}, [], None):
+        errors_of(client.post("/v1/schedules", json={**NIGHTLY, "batch": wrong}))
+    errors_of(client.post("/v1/schedules", json={**NIGHTLY, "name": "../up"}))
+    errors_of(client.post("/v1/schedules", json={**NIGHTLY, "missed": "never"}))
+    twice = {"job": [{}, {}]}
+    found = errors_of(client.post("/v1/schedules", json={**NIGHTLY, "batch": twice}))
+    assert found.keys() == {"load-quick/default"}
+    assert client.get("/v1/schedules").json() == []
+
+
+def test_a_batch_too_large_for_a_row_is_refused(client: TestClient) -> None:
+    batch = {
+        "workloads": ["load"],
+        "baseline_options": "# \n" * 100_000,
+        "job": [{"name": f"j{number}"} for number in range(40)],
+    }
+    found = errors_of(client.post("/v1/schedules", json={**NIGHTLY, "batch": batch}))
+    assert "needs more than" in found["batch"]["problem"]
+
+
+def test_spaces_and_objectives_may_be_sent(client: TestClient) -> None:
+    space = {**SPACE, "parameter": [{"name": "write_buffer_size"}]}
+    batch = {"workloads": ["load"], "spaces": [space], "objective": OBJECTIVE}
+    made = client.post("/v1/schedules", json={**NIGHTLY, "batch": batch})
+    assert made.status_code == 201, made.text
+    (item,) = made.json()["items"]
+    assert (item["item"], item["space"], item["objective"]) == ("load/mine", "mine", "fast")

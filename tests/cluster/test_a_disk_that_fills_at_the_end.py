@@ -1,0 +1,61 @@
+"""A host's disk that is full just when a run prints what it measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from subprocess import CalledProcessError
+
+import pytest
+from bench_cluster import BenchCluster, bench_cluster
+from small_disk import SmallDisk, small_disk
+
+from db.engine import make_engine
+from db.job_store import Store
+from sampler.outcome import TrialState
+
+TRIALS = 40  # with fewer the second host would not be worth its baseline
+# On host `a`, once: something fills the disk and the run ends at once, before anybody has looked.
+_FILLS = """\
+if test "$BENCH_HOST" = a && ! test -e {folder}/filled; then
+  touch {folder}/filled
+  cat /dev/zero > {disk}/filler 2> /dev/null
+fi
+"""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with ExitStack() as closing:
+        try:
+            made = closing.enter_context(small_disk(tmp_path / "a" / "disk", 72 * 2**20))
+        except (OSError, CalledProcessError) as error:
+            pytest.skip(f"no disk of its own can be made here: {error}")
+        yield made
+
+
+def test_its_trial_is_measured_elsewhere(tmp_path: Path, disk: SmallDisk):
+    with bench_cluster(tmp_path, "b") as cluster:
+        cluster.start_host("a", ROCKTUNE_BENCH_DIR=str(disk.folder / "bench"))
+        cluster.await_hosts("a")
+        running = cluster.tune(str(tmp_path / "jobs.db"), trials=TRIALS, strategy="random")
+        fills(cluster, disk)
+        assert running.process.wait(120) in (0, 3), running.log.read_text()[-3000:]
+        engine = make_engine(str(tmp_path / "jobs.db"))
+        try:
+            trials = Store(engine).trials(1)
+        finally:
+            engine.dispose()
+        assert (disk.folder / "filler").stat().st_size > 0
+        assert {t.state for t in trials} == {TrialState.DONE}
+        assert {t.host for t in trials if t.attempt > 1} == {"b"}
+        assert "host a is left alone" in running.log.read_text()
+
+
+def fills(cluster: BenchCluster, disk: SmallDisk) -> None:
+    """Puts it before the printing of the benchmark's program."""
+    program = cluster.workload().parent / "bench.sh"
+    first, printing = program.read_text().split("printf", 1)
+    fill = _FILLS.format(folder=cluster.folder, disk=disk.folder)
+    program.write_text(f"{first}{fill}printf{printing}")

@@ -1,0 +1,78 @@
+"""The service's worker over real hosts: restarted, cancelled, and what it shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench_cluster import BenchCluster, bench_cluster
+from service_desk import wait_until
+from sqlalchemy import Engine
+
+from db.hosts import list_hosts
+from db.job_queue import submit
+from db.job_row import JobState
+from db.job_store import Store
+from jobs.lifecycle import WAITS, cancel
+from jobs.specification import specify
+from sampler.outcome import TrialState
+
+TRIALS = 400  # more than will be made
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[BenchCluster]:
+    with bench_cluster(tmp_path, "a", "b") as running:
+        yield running
+
+
+def submitted(engine: Engine, cluster: BenchCluster) -> int:
+    specification = specify(
+        workload=str(cluster.workload()), space=str(cluster.space()), objective="waf",
+        strategy="random", trials=TRIALS,
+    )  # fmt: skip
+    job, _ = submit(engine, specification.document(), specification.digest(), why=WAITS)
+    return job
+
+
+def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
+    database: Engine, database_url: str, cluster: BenchCluster
+):
+    job, store = submitted(database, cluster), Store(database)
+    cluster.hold.touch()
+    first = cluster.worker(database_url)
+    cluster.await_runs(2)
+    assert first.stop() == 0
+    assert len(cluster.alive()) == 2, "the hosts go on"
+    cluster.worker(database_url)
+    wait_until(
+        lambda: {h.name for h in list_hosts(database) if h.job_id == job} == {"a", "b"},
+        seconds=60, what="the hosts are shown with what they do",
+    )  # fmt: skip
+    cluster.hold.unlink()
+    cluster.await_runs(4)
+    trials = {t.number: t for t in store.trials(job)}
+    assert (trials[1].state, trials[1].attempt) == (TrialState.DONE, 1), "nothing was run twice"
+
+    cluster.hold.touch()
+    wait_until(lambda: len(cluster.alive()) == 2, seconds=60, what="both measure")
+    cancel(database, job)
+    wait_until(lambda: not cluster.alive(), seconds=30, what="nothing runs")
+    wait_until(
+        lambda: TrialState.RUNNING not in {t.state for t in store.trials(job)},
+        seconds=30, what="they are kept as lost",
+    )  # fmt: skip
+    assert store.job(job).state is JobState.CANCELLED
+
+
+def test_a_job_that_waits_for_a_host_can_be_cancelled(
+    database: Engine, database_url: str, tmp_path: Path
+):
+    with bench_cluster(tmp_path) as cluster:
+        job = submitted(database, cluster)
+        worker = cluster.worker(database_url)
+        worker.await_said("waiting")
+        cancel(database, job)
+        worker.await_said("job stopped")
+        assert worker.stop() == 0

@@ -1,0 +1,148 @@
+"""The manifests against the operator's schema; there is no cluster here to try them on."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+from command_lines import DEPLOY, not_taken
+
+from jobs.cluster.certificates import AUTHORITY, Role
+
+FOLDER = DEPLOY / "kubernetes"
+SCHEMA = Path(__file__).parents[1] / "data/kubernetes/daskcluster_2026_3_0.json"
+Document = dict[str, Any]
+
+
+def strict(schema: Any) -> Any:
+    """Unknown fields are errors; a server would drop them without a word."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: strict(value) for name, value in schema.items()}
+    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+FACTS = json.loads(SCHEMA.read_text())
+CLUSTER_SCHEMA = strict({name: FACTS[name] for name in ("$defs", "type", "properties")})
+# The server knows these itself; the definition has to leave them out.
+CLUSTER_SCHEMA["properties"] |= {name: {} for name in ("apiVersion", "kind", "metadata")}
+POD_SCHEMA = CLUSTER_SCHEMA["$defs"]["pod"]
+
+
+@pytest.fixture
+def cluster() -> Document:
+    return yaml.safe_load((FOLDER / "cluster.yaml").read_text())
+
+
+@pytest.fixture
+def nightly() -> Document:
+    return yaml.safe_load((FOLDER / "nightly.yaml").read_text())
+
+
+@pytest.fixture
+def kustomization() -> Document:
+    return yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
+
+
+def pods() -> Iterator[Any]:
+    spec = yaml.safe_load((FOLDER / "cluster.yaml").read_text())["spec"]
+    yield pytest.param(spec["scheduler"]["spec"], Role.SCHEDULER, id="scheduler")
+    yield pytest.param(spec["worker"]["spec"], Role.HOST, id="host")
+    job = yaml.safe_load((FOLDER / "nightly.yaml").read_text())["spec"]["jobTemplate"]
+    yield pytest.param(job["spec"]["template"]["spec"], Role.CONTROLLER, id="controller")
+
+
+def errors(schema: Document, document: Document) -> list[str]:
+    found = jsonschema_rs.validator_for(schema).iter_errors(document)
+    return [f"{list(error.instance_path)}: {error.message}" for error in found]
+
+
+def test_the_cluster_is_what_the_operator_takes(cluster: Document) -> None:
+    assert cluster["apiVersion"] == f"{FACTS['group']}/{FACTS['version']}"
+    assert cluster["kind"] == FACTS["kind"]
+    assert errors(CLUSTER_SCHEMA, cluster) == []
+
+
+def _misspelt(cluster: Document) -> None:
+    cluster["spec"]["worker"]["spec"]["volumes"][0]["secrets"] = {}
+
+
+def _without_service(cluster: Document) -> None:
+    del cluster["spec"]["scheduler"]["service"]
+
+
+def _wrong_type(cluster: Document) -> None:
+    cluster["spec"]["worker"]["replicas"] = "two"
+
+
+@pytest.mark.parametrize("spoil", [_misspelt, _without_service, _wrong_type])
+def test_the_schema_finds_mistakes(cluster: Document, spoil: Callable[[Document], None]) -> None:
+    spoilt = copy.deepcopy(cluster)
+    spoil(spoilt)
+    assert len(errors(CLUSTER_SCHEMA, spoilt)) == 1
+
+
+@pytest.mark.parametrize(("pod", "role"), list(pods()))
+def test_a_pod_is_well_formed_and_what_it_runs_is_a_command_of_ours(
+    pod: Document, role: Role, kustomization: Document
+) -> None:
+    assert errors(POD_SCHEMA, pod) == []
+    (container,) = pod["containers"]
+    assert not_taken(container["args"]) == []
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+    (secret,) = (volume["secret"] for volume in pod["volumes"] if "secret" in volume)
+    assert secret["defaultMode"] & 0o007 == 0  # or our own check refuses the key
+    (files,) = (
+        each["files"]
+        for each in kustomization["secretGenerator"]
+        if each["name"] == secret["secretName"]
+    )
+    assert files == [f"certificates/{AUTHORITY}", f"certificates/{role.file}"]
+    assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_hosts_are_one_on_a_node_with_processors_of_their_own(cluster: Document) -> None:
+    pod = cluster["spec"]["worker"]["spec"]
+    (term,) = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert term["topologyKey"] == "kubernetes.io/hostname"
+    # The label that the operator gives every worker's pod.
+    assert term["labelSelector"]["matchLabels"] == {"dask.org/component": "worker"}
+    (container,) = pod["containers"]
+    resources = container["resources"]
+    assert resources["requests"] == resources["limits"]
+    assert resources["requests"]["cpu"].isdigit()
+    (bench,) = (each["value"] for each in container["env"] if each["name"] == "ROCKTUNE_BENCH_DIR")
+    assert bench in {mount["mountPath"] for mount in container["volumeMounts"]}
+
+
+def test_all_reach_the_scheduler_by_the_name_that_the_operator_gives_it(
+    cluster: Document, nightly: Document
+) -> None:
+    service = f"{cluster['metadata']['name']}-scheduler"
+    (port,) = (each["port"] for each in cluster["spec"]["scheduler"]["service"]["ports"])
+    address = f"tls://{service}:{port}"
+    assert f"--scheduler={address}" in cluster["spec"]["worker"]["spec"]["containers"][0]["args"]
+    (controller,) = nightly["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert {"name": "ROCKTUNE_SCHEDULER", "value": address} in controller["env"]
+
+
+def test_a_night_is_not_run_twice_and_goes_on_where_it_was_stopped(nightly: Document) -> None:
+    assert nightly["spec"]["concurrencyPolicy"] == "Forbid"
+    (controller,) = nightly["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert "--resume" in controller["args"]
+
+
+def test_all_that_is_named_is_there_and_no_key_is(kustomization: Document) -> None:
+    named = {*kustomization["resources"], *kustomization["configMapGenerator"][0]["files"]}
+    assert named | {"kustomization.yaml"} == {path.name for path in FOLDER.iterdir()}
+    assert AUTHORITY.replace(".pem", ".key") not in json.dumps(kustomization)

@@ -1,0 +1,155 @@
+"""A nightly.toml: which jobs it makes, under which names, and all that may be wrong with it."""
+
+from pathlib import Path
+
+import pytest
+from instant import write_space, write_workload
+from night_scene import ITEMS, NIGHTLY, write_nightly
+
+from jobs.batch_file import SETTINGS, read_batch
+from jobs.batch_items import Asked, batch_items
+from jobs.batch_plan import plan_from_document
+from jobs.batch_request import batch_request
+from sampler.errors import InputError, InputErrors, refuse_noted
+
+
+def asked(**document: object) -> list[Asked]:
+    found: list[InputError] = []
+    items = batch_items(document, known=SETTINGS, found=found)
+    refuse_noted(found)
+    return items
+
+
+def named(**document: object) -> list[str]:
+    return [each.name for each in asked(**document)]
+
+
+def told(error: InputError) -> list[str]:
+    errors = error.errors if isinstance(error, InputErrors) else (error,)
+    return [str(each) for each in errors]
+
+
+def test_workloads_and_spaces_and_host_kinds_are_each_with_each() -> None:
+    assert named(workloads=["load", "load-quick"], spaces=["default", "mine/own.toml"]) == [
+        "load/default", "load/own", "load-quick/default", "load-quick/own",
+    ]  # fmt: skip
+    assert named(workloads=["load"], host_kinds=["nvme", "hdd"]) == [
+        "load/default/nvme", "load/default/hdd",
+    ]  # fmt: skip
+    assert named(spaces=["paper"], job=[{"workload": "load"}]) == [
+        "load-quick/paper", "load/default",
+    ]  # fmt: skip
+
+
+def test_a_job_has_its_own_settings_before_the_common_ones() -> None:
+    first, second = asked(trials=50, seed=3, job=[{}, {"minutes": 5, "seed": 4, "name": "own"}])
+    usual = {"workload": "load-quick", "space": "default"}
+    assert first.settings == {**usual, "trials": 50, "seed": 3}
+    assert (second.name, second.settings) == ("own", {**usual, "minutes": 5, "seed": 4})
+
+
+def test_a_file_is_read_with_the_files_beside_it(tmp_path: Path) -> None:
+    plan = read_batch(write_nightly(tmp_path))
+    assert [item.name for item in plan.items] == ITEMS
+    first, second = (item.specification for item in plan.items)
+    assert (first.trials, first.seed, second.seed) == (12, 1, 7)
+    assert first.workload["command"]["argv"][1] == str(tmp_path / "bench.sh")
+    assert plan_from_document(plan.document()) == plan
+
+
+def test_the_digest_is_of_what_is_measured_under_which_name(tmp_path: Path) -> None:
+    def digest(text: str) -> str:
+        return read_batch(write_nightly(tmp_path, text)).digest()
+
+    same = digest(NIGHTLY)
+    assert digest("# a remark\n" + NIGHTLY.replace("trials = 12", "trials  =  12")) == same
+    changes = [("seed = 7", "seed = 8"), ('"again"', '"anew"'), ('"nightly"', '"other"')]
+    assert len({same, *(digest(NIGHTLY.replace(*each)) for each in changes)}) == 4
+
+
+def test_all_that_is_wrong_is_told_at_once_with_item_and_field(tmp_path: Path) -> None:
+    text = """\
+name = "nightly"
+workloads = ["load-quick", "lod"]
+spaces = ["default"]
+trials = 3
+minuts = 5
+[[job]]
+name = "own"
+trials = "many"
+seed = -1
+over = "level"
+memory = true
+[[job]]
+host_kind = "a kind"
+name = "kinds"
+trials = 12
+[[job]]
+workload = "external"
+trials = 12
+"""
+    with pytest.raises(InputErrors) as refused:
+        read_batch(write_nightly(tmp_path, text))
+    said = told(refused.value)
+    for start in (
+        "minuts: is unknown; known are ",
+        "load-quick/default: trials: 3 are too few",
+        "lod/default: workload: 'lod' is neither one of",
+        "own: trials: 'many' is not a whole number",
+        "own: over: write a list",
+        "own: memory: True is neither a number nor a text",
+        "kinds: host_kind: 'a kind' is no kind",
+        "external/default: workload: 'external' is measured by a runner of your own",
+    ):
+        assert [each for each in said if each.startswith(start)], (start, said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('workloads = ["load"]', "name: give the batch a name"),
+        ('name = "../up"\nworkloads = ["load"]', "name: '../up' is no name"),
+        ('name = "n"', "has no job; give workloads, spaces or a [[job]]"),
+        ('name = "n"\nworkloads = []', "workloads: write a list of names, at least one"),
+        ('name = "n"\nworkloads = "load"', "workloads: write a list of names"),
+        ('name = "n"\njob = 3', "job: write each job as a table [[job]]"),
+        ('name = "n"\n[[job]]\n[[job]]', "load-quick/default: is the name of two jobs"),
+        ('name = "n"\n[[job]]\nname = "a/../b"', "job[1].name: '..' is no name"),
+        ('name = "n"\n[[job]]\nname = "/a"', "job[1].name: '' is no name"),
+        ('name = "n"\n[[job]]\nname = "batch.json"', "has the name of a file in it"),
+        ('name = "n"\n[[job]]\nsed = 1', "job[1].sed: is unknown"),
+        ('name = "n"\nworkloads = [1]', "workload: 1 is no name"),
+        ("name = ", "is not TOML"),
+    ],
+)
+def test_what_is_no_batch_is_refused_with_the_mend(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_batch(write_nightly(tmp_path, text))
+    assert said in str(refused.value)
+
+
+def test_too_many_jobs_are_refused() -> None:
+    names = [f"w{number}" for number in range(101)]
+    with pytest.raises(InputError, match="has 505 jobs; 500 are the most"):
+        named(workloads=names, spaces=["a", "b", "c", "d", "e"])
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"FILE: cannot read .*No such file"):
+        read_batch(tmp_path / "nightly.toml")
+
+
+def test_a_request_holds_what_the_files_hold_and_names_workloads(tmp_path: Path) -> None:
+    write_workload(tmp_path)
+    write_space(tmp_path)
+    (tmp_path / "OPTIONS").write_text("[DBOptions]\n")
+    path = tmp_path / "nightly.toml"
+    path.write_text(
+        'name = "n"\nworkloads = ["load"]\nspaces = ["space.toml"]\nbaseline = "OPTIONS"\n'
+    )
+    (row,) = batch_request(path)["job"]
+    assert row["space"]["name"] == "codecs"
+    assert row["baseline_options"] == "[DBOptions]\n" and "baseline" not in row
+    path.write_text('name = "n"\nworkloads = ["workload.toml"]\n')
+    with pytest.raises(InputError, match="workload/default: workload: a service runs only"):
+        batch_request(path)

@@ -1,0 +1,60 @@
+"""What is due, as a function of the schedules, the batches that run, and the time."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from db.schedules import ScheduleRow
+from jobs.schedule_due import GRACE, due
+
+DUE = datetime(2026, 3, 28, 1, 30, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def schedule(number: int = 1, *, missed: str = "late", next_at: datetime = DUE) -> ScheduleRow:
+    return ScheduleRow(
+        id=number, name=f"n{number}", cron="30 1 * * *", time_zone="UTC", missed=missed,
+        document={}, submitter=None, created_at=DUE - DAY, next_at=next_at,
+    )  # fmt: skip
+
+
+def test_nothing_is_due_before_its_time() -> None:
+    assert due([schedule()], set(), DUE - timedelta(microseconds=1)) == []
+
+
+@pytest.mark.parametrize("missed", ["late", "skip"])
+@pytest.mark.parametrize("after", [timedelta(0), GRACE])
+def test_on_time_it_starts(missed: str, after: timedelta) -> None:
+    (found,) = due([schedule(missed=missed)], set(), DUE + after)
+    assert (found.starts, found.at, found.next_at) == (True, DUE, DUE + DAY)
+    assert found.why == "as scheduled"
+
+
+def test_a_missed_time_is_run_late_or_skipped_as_asked() -> None:
+    now = DUE + GRACE + timedelta(seconds=1)
+    late, skipped = due([schedule(1), schedule(2, missed="skip")], set(), now)
+    assert (late.starts, late.at, late.next_at) == (True, DUE, DUE + DAY)
+    assert late.why == "nothing ran at 2026-03-28 01:30 UTC; it is run late"
+    assert (skipped.starts, skipped.at, skipped.next_at) == (False, DUE, DUE + DAY)
+
+
+@pytest.mark.parametrize(("missed", "starts"), [("late", True), ("skip", False)])
+def test_however_many_were_missed_it_is_about_the_last(missed: str, starts: bool) -> None:
+    now = DUE + 40 * DAY + timedelta(hours=3)
+    (found,) = due([schedule(missed=missed)], set(), now)
+    assert (found.starts, found.at, found.next_at) == (starts, DUE + 40 * DAY, DUE + 41 * DAY)
+    assert "from 2026-03-28 01:30 UTC to 2026-05-07 01:30 UTC" in found.why
+
+
+def test_noticed_on_time_it_starts_whatever_was_missed_before() -> None:
+    (found,) = due([schedule(missed="skip")], set(), DUE + 3 * DAY)
+    assert (found.starts, found.at) == (True, DUE + 3 * DAY)
+    assert found.why == "as scheduled; nothing ran from 2026-03-28 01:30 UTC"
+
+
+@pytest.mark.parametrize("now", [DUE, DUE + timedelta(hours=5)])
+def test_a_batch_that_has_not_ended_is_not_started_again(now: datetime) -> None:
+    first, second = due([schedule(1), schedule(2)], {1}, now)
+    assert (first.starts, second.starts) == (False, True)
+    assert first.why.startswith("the batch before it has not ended")
+    assert first.next_at == DUE + DAY

@@ -1,0 +1,42 @@
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# What other rooms' tests use too is in their folders.
+sys.path.append(str(Path(__file__).parents[1] / "cli"))
+sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+
+from terminal import Desk
+
+from jobs.specification import Specification, specify
+
+WORKLOAD = """\
+name = "tiny"
+benchmarks = ["fillseq"]
+num = 40000
+settle = "flush"
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    (tmp_path / "tiny.toml").write_text(WORKLOAD)
+    return Desk(tmp_path)
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Callable[..., Specification]:
+    """A check's specification, with the text of an OPTIONS file if there is one."""
+    path = tmp_path / "asked.toml"
+    path.write_text(WORKLOAD)
+
+    def specification(options: str | None = None, **more: object) -> Specification:
+        baseline = None
+        if options is not None:
+            (tmp_path / "OPTIONS.own").write_text(options)
+            baseline = str(tmp_path / "OPTIONS.own")
+        return specify(workload=str(path), baseline=baseline, **more)  # type: ignore[arg-type]
+
+    return specification
