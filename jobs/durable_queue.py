@@ -9,15 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection
-from typing import Any
 
 from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID, error
-from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import Engine
 
 from db.address import FIELD, place
-from db.engine import CONNECT_SECONDS
-from db.transactions import BUSY_SECONDS, prepare_sqlite
+from jobs.queue_connections import QueueConnections, QueueGivenUp
 from sampler.errors import InputError
 
 _QUEUE = "bench"
@@ -53,7 +50,13 @@ class DurableQueue:
     One process of a database may have it open at a time: see ``db.turn``.
     """
 
-    def __init__(self, engine: Engine, run: Callable[[int, int], None]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        run: Callable[[int, int], None],
+        *,
+        given_up: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Binds the queue to a database.
 
         Args:
@@ -61,9 +64,12 @@ class DurableQueue:
             run: Runs a job, given its number and its run, in a thread. When it raises something
                 that is no ``Exception`` the workflow stays as it is, and is run again when the
                 queue is opened the next time.
+            given_up: Whether nobody waits any more for a server that is away: from then on
+                whatever asks it raises ``QueueGivenUp``. What a server answers is not touched.
         """
-        self._engine, self._run = engine, run
-        self._own: Engine | None = None
+        self._engine, self._run, self._given_up = engine, run, given_up
+        self._closing = False
+        self._own: QueueConnections | None = None
         self._at_work: set[str] = set()
         self._last_ended: str | None = None
         self._library: DBOS | None = None  # once it is opened
@@ -74,10 +80,13 @@ class DurableQueue:
 
         Raises:
             InputError: A server has no tables of the queue, or older ones.
+            QueueGivenUp: The server is away, and nobody waits for it.
         """
         try:
             self._launch()
         except error.DBOSInitializationError:
+            if self._given_up():
+                raise QueueGivenUp from None
             problem = f"{place(self._engine.url)} has no tables of the queue, or older ones"
             raise InputError(FIELD, f"{problem}; start with --migrate") from None
 
@@ -127,13 +136,10 @@ class DurableQueue:
     def close(self) -> None:
         """Stops running jobs. What runs must have been told to end before."""
         self._await_outcome()
+        self._closing = True
         DBOS.destroy(destroy_registry=True)
         if self._own is not None:
-            # What another took over, or what was deleted, the library still watches, for ever if
-            # need be, and a process does not end before its threads.
-            event.listen(self._own, "do_connect", _refuse)
-            event.listen(self._own, "checkin", _drop)
-            self._own.dispose()
+            self._own.shut()
             self._own = None
 
     def _await_outcome(self) -> None:
@@ -152,9 +158,8 @@ class DurableQueue:
         )
 
     def _open_engine(self) -> Engine:
-        on_file = self._engine.dialect.name == "sqlite"
-        self._own = _sqlite_engine(self._engine) if on_file else _server_engine(self._engine)
-        return self._own
+        self._own = QueueConnections(self._engine, lambda: self._closing or self._given_up())
+        return self._own.engine
 
     def put(self, job_id: int, run: int, priority: int) -> None:
         """Queues one run of a job; to queue it twice changes nothing."""
@@ -194,33 +199,3 @@ class DurableQueue:
         known = [name for name, live in self.known(names).items() if not live]
         if known:
             DBOS.delete_workflows(known)
-
-
-def _sqlite_engine(engine: Engine) -> Engine:
-    """The library begins its own transactions, and would not use WAL by itself."""
-    own = create_engine(engine.url, connect_args={"timeout": BUSY_SECONDS})
-
-    def prepare(connection: Any, record: object) -> None:
-        prepare_sqlite(connection, record)
-        connection.isolation_level = "IMMEDIATE"
-
-    event.listen(own, "connect", prepare)
-    return own
-
-
-def _server_engine(engine: Engine) -> Engine:
-    settings: dict[str, str | int] = {}
-    if "connect_timeout" not in engine.url.query:
-        settings["connect_timeout"] = CONNECT_SECONDS
-    if "application_name" not in engine.url.query:
-        settings["application_name"] = "rocktune queue"
-    return create_engine(engine.url, connect_args=settings, pool_pre_ping=True, pool_size=4)
-
-
-def _refuse(*_: object) -> None:
-    raise RuntimeError("the queue is closed")
-
-
-def _drop(_connection: object, record: ConnectionPoolEntry) -> None:
-    """A connection that was in use when the queue was closed belongs to no pool any more."""
-    record.invalidate()

@@ -20,6 +20,7 @@ from db.turn import Taken, Turn, give_back, keep, take
 from jobs.durable_queue import DurableQueue, workflow_id
 from jobs.lifecycle import WAITS
 from jobs.patience import is_away
+from jobs.queue_connections import QueueGivenUp
 from jobs.queued_job import LIVE, is_to_run, run_queued
 from jobs.schedule_fire import keep_schedules
 from optimizer.ports import ControllerStops
@@ -107,7 +108,7 @@ class Worker:
         self._turn_over.clear()
         watch = threading.Thread(target=self._keep_turn, args=(turn,), daemon=True, name="turn")
         watch.start()
-        queue = DurableQueue(self._engine, self._run_one)
+        queue = DurableQueue(self._engine, self._run_one, given_up=self._must_end)
         try:
             queue.open()
             if self._cluster is None:
@@ -169,7 +170,7 @@ class Worker:
 
     def _round(self, queue: DurableQueue) -> None:
         """Begins what is due, queues what is to be run and is not queued, deletes what is old."""
-        # First, for it fails at once where the database is away: the queue would ask for ever.
+        # First, for it fails at once where the database is away, and the user is told.
         keep_schedules(self._engine)
         stranded = queue.stranded()
         if stranded and self._has_turn():
@@ -255,6 +256,6 @@ class Worker:
         return self._turn is not None and keep(self._engine, self._turn)
 
     def _require_away(self, error: Exception) -> None:
-        if not is_away(error, self._engine):
+        if not (isinstance(error, QueueGivenUp) or is_away(error, self._engine)):
             raise error
         _log.warning("the database does not answer")
