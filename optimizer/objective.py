@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 Direction = Literal["min", "max"]
 SCALE = 1000.0
+MOST_RATIO = 1e6  # of a limit to the baseline
 _MOST_GAIN = 1e4
 # Far below any fitness that can be measured.
 _PARTIAL, _BROKEN = 1e13, 1e15
@@ -33,16 +35,41 @@ class Term:
 
 @dataclass(frozen=True)
 class Limit:
-    """A metric that must stay at or within a bound, whatever the fitness."""
+    """A metric that must stay at or within a bound, whatever the fitness.
+
+    Attributes:
+        at_most, at_least: In the metric's own unit.
+        at_most_baseline, at_least_baseline: Multiples of the baseline's figure (0.95 is 95% of
+            it); None: the baseline does not matter.
+    """
 
     metric: str
     at_most: float = math.inf
     at_least: float = -math.inf
+    at_most_baseline: float | None = None
+    at_least_baseline: float | None = None
 
-    def holds(self, metrics: Mapping[str, float]) -> bool:
+    def resolved(self, baseline: Mapping[str, float]) -> Limit:
+        """The same limit in figures alone; of bounds on the same side the tighter one.
+
+        Where the baseline lacks the metric nothing can keep a multiple of it.
+        """
+        if self.at_most_baseline is None and self.at_least_baseline is None:
+            return self
+        level = baseline.get(self.metric)
+        most, least = self.at_most, self.at_least
+        if self.at_most_baseline is not None:
+            most = min(most, -math.inf if level is None else self.at_most_baseline * level)
+        if self.at_least_baseline is not None:
+            least = max(least, math.inf if level is None else self.at_least_baseline * level)
+        return Limit(self.metric, most, least)
+
+    def holds(
+        self, metrics: Mapping[str, float], baseline: Mapping[str, float] = MappingProxyType({})
+    ) -> bool:
         """Whether a measurement keeps the limit; one that lacks the metric does not."""
-        value = metrics.get(self.metric)
-        return value is not None and self.at_least <= value <= self.at_most
+        bound, value = self.resolved(baseline), metrics.get(self.metric)
+        return value is not None and bound.at_least <= value <= bound.at_most
 
 
 @dataclass(frozen=True)
@@ -77,9 +104,13 @@ class Objective:
         gains = self.gains(metrics, baseline)
         return sum(gains.values()) if len(gains) == len(self.terms) else None
 
-    def admissible(self, metrics: Mapping[str, float]) -> bool:
-        """Whether every limit holds."""
-        return all(limit.holds(metrics) for limit in self.limits)
+    def bounds(self, baseline: Mapping[str, float]) -> tuple[Limit, ...]:
+        """Every limit in figures alone (``metric``, ``at_most``, ``at_least``), in their order."""
+        return tuple(limit.resolved(baseline) for limit in self.limits)
+
+    def admissible(self, metrics: Mapping[str, float], baseline: Mapping[str, float]) -> bool:
+        """Whether every limit holds, multiples of the baseline by the one that is given."""
+        return all(limit.holds(metrics) for limit in self.bounds(baseline))
 
     def rank_value(self, metrics: Mapping[str, float], baseline: Mapping[str, float]) -> float:
         """A number to sort measurements by, broken limits and partial ones at the end.
@@ -90,7 +121,7 @@ class Objective:
         fitness = self.fitness(metrics, baseline)
         if fitness is None:
             return min(sum(self.gains(metrics, baseline).values()), 0.0) - _PARTIAL
-        return fitness if self.admissible(metrics) else fitness - _BROKEN
+        return fitness if self.admissible(metrics, baseline) else fitness - _BROKEN
 
 
 def pareto_front(points: Mapping[int, Mapping[str, float]], terms: tuple[Term, ...]) -> list[int]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.objective import Limit, Objective, Term
+from optimizer.objective import MOST_RATIO, Limit, Objective, Term
 from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto")
 _MOST_WEIGHT = 1e6
+_BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
 
 
@@ -62,12 +63,7 @@ def objective_document(objective: Objective) -> dict[str, Any]:
         {"name": term.metric, "direction": term.direction, "weight": term.weight}
         for term in objective.terms
     ]
-    limits = [
-        {"metric": limit.metric}
-        | ({"at_most": limit.at_most} if math.isfinite(limit.at_most) else {})
-        | ({"at_least": limit.at_least} if math.isfinite(limit.at_least) else {})
-        for limit in objective.limits
-    ]
+    limits = [limit_document(limit) for limit in objective.limits]
     head = {"name": objective.name, "help": objective.help, "pareto": objective.pareto}
     return head | {"metric": metrics} | ({"limit": limits} if limits else {})
 
@@ -93,18 +89,31 @@ def _term(row: Mapping[str, Any], where: str) -> Term:
     return Term(name, direction, weight)
 
 
+def limit_document(limit: Limit) -> dict[str, Any]:
+    """The ``[[limit]]`` table that defines a limit."""
+    bounds = {name: getattr(limit, name) for name in _BOUNDS}
+    given = {name: b for name, b in bounds.items() if b is not None and math.isfinite(b)}
+    return {"metric": limit.metric, **given}
+
+
 def _limit(row: Mapping[str, Any], where: str) -> Limit:
-    refuse_unknown(row, ("metric", "at_most", "at_least"), where)
+    refuse_unknown(row, ("metric", *_BOUNDS), where)
     metric = row.get("metric")
     if not isinstance(metric, str) or not metric:
         raise InputError(f"{where}.metric", "name the metric")
-    if "at_most" not in row and "at_least" not in row:
-        raise InputError(f"{where}.at_most", "give at_most or at_least")
-    most = _number(row["at_most"], f"{where}.at_most") if "at_most" in row else math.inf
-    least = _number(row["at_least"], f"{where}.at_least") if "at_least" in row else -math.inf
-    if least > most:
-        raise InputError(f"{where}.at_least", f"{least:g} is above at_most, {most:g}")
-    return Limit(metric, most, least)
+    if not set(_BOUNDS) & row.keys():
+        raise InputError(f"{where}.at_most", f"give one of {', '.join(_BOUNDS)}")
+    given = {name: _number(row[name], f"{where}.{name}") for name in _BOUNDS if name in row}
+    for name in ("at_most_baseline", "at_least_baseline"):
+        if not 0 < given.get(name, 1) <= MOST_RATIO:
+            problem = f"{given[name]:g} is not above 0 and at most {MOST_RATIO:g}"
+            raise InputError(f"{where}.{name}", f"{problem}; 0.95 is 95% of the baseline")
+    for kind in ("", "_baseline"):
+        most, least = f"at_most{kind}", f"at_least{kind}"
+        if given.get(least, -math.inf) > given.get(most, math.inf):
+            problem = f"{given[least]:g} is above {most}, {given[most]:g}"
+            raise InputError(f"{where}.{least}", problem)
+    return Limit(metric, **given)
 
 
 def _number(given: object, field: str) -> float:

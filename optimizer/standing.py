@@ -132,11 +132,11 @@ class Scoreboard:
     def _consider(self, trial: Trial) -> None:
         if self._baseline is None or not trial.done:
             return
-        if not self._problem.objective.admissible(trial.metrics):
-            return
         if trial.given and not self._problem.affords(trial.configuration):
             return
         metrics = self._baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        if not self._problem.objective.admissible(metrics, self._baseline.metrics):
+            return
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)
         best = self._best_on.get(trial.host)
         if best is None or value > best[1]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from optimizer.budget import Plan
 from optimizer.choosing import candidates_of, winner_of
+from optimizer.contradicting_limits import require_possible
 from optimizer.history import History
 from optimizer.out_of_line import suspect
 from optimizer.problem import Problem
@@ -157,6 +158,8 @@ def _require_metrics(problem: Problem, run: Trial) -> None:
                 f"needs the metric {metric!r}, and the benchmark gives "
                 f"{', '.join(sorted(run.metrics))}; name one of those or print it",
             )
+    if run.done:  # a figure and a multiple of the baseline can be compared now
+        require_possible(objective.bounds(run.metrics), field=f"objective ({objective.name})")
 
 
 def _exploring(

@@ -67,6 +67,16 @@ class TestFiles:
             Limit("memory", at_most=536870912.0, at_least=1048576.0),
         )
 
+    def test_bounds_relative_to_the_baseline_are_read(self):
+        assert load_objective(str(DATA / "good" / "relative.toml")).limits == (
+            Limit("rate", at_least_baseline=0.95),
+            Limit("write_p99", at_most=250.0, at_most_baseline=1.1),
+        )
+
+    def test_a_document_without_them_is_as_it_was(self):
+        limited = load_objective(str(DATA / "good" / "limited.toml"))
+        assert objective_document(limited)["limit"][0] == {"metric": "write_p99", "at_most": 250.0}
+
     @pytest.mark.parametrize("path", BAD, ids=name_of)
     def test_bad_ones_are_refused_with_the_field_named(self, path: Path):
         field = path.read_text().splitlines()[0].removeprefix("# field: ")
@@ -93,6 +103,8 @@ LIMITS = st.builds(
     NAMES,
     st.floats(min_value=0, max_value=1e12),
     st.floats(min_value=-1e12, max_value=0) | st.just(float("-inf")),
+    st.none() | st.floats(min_value=1, max_value=1e6),
+    st.none() | st.floats(min_value=1e-6, max_value=1),
 )
 OBJECTIVES = st.builds(
     Objective,

@@ -72,9 +72,9 @@ class TestLimits:
         objective = Objective(
             "l", (Term("waf", "min"),), (Limit("sa", at_most=2.0), Limit("rate", at_least=900.0))
         )
-        assert objective.admissible(DEFAULT)
-        assert not objective.admissible(DEFAULT | {"sa": 2.1})
-        assert not objective.admissible(DEFAULT | {"rate": 899.0})
+        assert objective.admissible(DEFAULT, DEFAULT)
+        assert not objective.admissible(DEFAULT | {"sa": 2.1}, DEFAULT)
+        assert not objective.admissible(DEFAULT | {"rate": 899.0}, DEFAULT)
 
 
 class TestOrder:
