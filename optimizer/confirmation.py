@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from optimizer.budget import Plan
+from optimizer.kept_limits import KeptLimit, kept_words, limits_kept
+from optimizer.limit_text import limit_words
 from optimizer.objective import SCALE, Objective
 
 CONFIDENCE = 0.95
@@ -43,12 +45,13 @@ class Verdict:
     """What the fresh runs say.
 
     Attributes:
-        confirmed: Whether the declared test passed.
+        confirmed: Whether the declared test passed, and the medians keep every limit.
         fitness: Of the medians of the fresh runs.
         low, high: 95% interval of the fitness at the geometric means of the pairs' ratios.
         p: One-sided p-value of "that fitness is not above 0".
         pairs: How many pairs ended well on both sides.
         why: One line: what was tested and how it came out.
+        limits: How the winner stands to each limit of the objective.
     """
 
     confirmed: bool
@@ -61,6 +64,7 @@ class Verdict:
     winner: Mapping[str, float]
     changes: Mapping[str, Change]
     why: str
+    limits: tuple[KeptLimit, ...] = ()
 
 
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
@@ -75,6 +79,7 @@ def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, An
         "test": "one-sample t over the pairs (delta method), one-sided: greater than 0",
         "alpha": ALPHA,
         "pairs": plan.pairs,
+        "limits": [limit_words(limit) for limit in objective.limits],  # of the medians
         "planned": plan.detection.document() if plan.detection else None,
     }
 
@@ -91,8 +96,8 @@ def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdi
         planned: How many pairs were declared.
 
     Returns:
-        None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, or when a run of the
-        winner broke a limit of the objective, nothing is confirmed.
+        None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, or when the medians
+        break a limit of the objective, nothing is confirmed.
     """
     if len(pairs) < 2:
         return None
@@ -102,15 +107,16 @@ def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdi
     if len(values) < 2:
         return None
     mean, half, p = _greater_than_zero(values)
-    broken = [i for i, (_, mine) in enumerate(pairs, start=1) if not objective.admissible(mine)]
+    limits = limits_kept(objective.limits, pairs, (baseline, winner))
+    broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
     confirmed = enough and not broken and bool(p < ALPHA)
     why = (
         f"fitness over {len(values)} pairs {mean:.0f}, one-sided p = {p:.2g}, "
         f"{'below' if p < ALPHA else 'not below'} the declared {ALPHA:g}"
     )
-    if broken:
-        why += f"; a limit of the objective was broken in pair {broken[0]}"
+    for each in broken:
+        why += f"; the limit {kept_words(each.document())}"
     if not enough:
         why += f"; only {len(values)} of {planned} pairs ended well, {LEAST_PAIRS} are needed"
     return Verdict(
@@ -128,6 +134,7 @@ def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdi
             if name in baseline
         },
         why=why,
+        limits=limits,
     )
 
 

@@ -129,6 +129,7 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
         "p": verdict.p,
         "pairs": verdict.pairs,
         "why": verdict.why,
+        "limits": [each.document() for each in verdict.limits],
         "metrics": dict(verdict.winner),
         "change": {
             name: {"percent": c.percent, "low": c.low, "high": c.high, "p": c.p}
