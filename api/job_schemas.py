@@ -14,6 +14,7 @@ from db.job_row import JobRow, JobState
 
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
 BytesText = Annotated[str, Field(max_length=30)]
+LimitText = Annotated[str, StringConstraints(max_length=300)]
 DetectText = Annotated[str, Field(max_length=220)]
 Percent = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -31,6 +32,12 @@ class JobChange(BaseModel):
     )
     objective: str | dict[str, Any] = Field(
         default="paper", description="A shipped name, or an objective as its file would hold it."
+    )
+    limits: list[LimitText] | None = Field(
+        default=None,
+        max_length=50,
+        description="Added to those of the objective, as 'rate >= 0.95 baseline' or "
+        "'write_p99 <= 200us'. In a clone they stand instead of all limits of its objective.",
     )
     strategy: str = Field(default="genetic", max_length=100)
     baseline: Literal["library", "db_bench"] | None = Field(

@@ -94,7 +94,7 @@ def _over_http(field: str) -> str:
     name = field.removeprefix("--")
     if name != field:
         option, space, rest = name.partition(" ")
-        name = option.replace("-", "_") + space + rest
+        name = _RENAMED.get(option, option.replace("-", "_")) + space + rest
     if name == "baseline" or name.startswith("baseline "):
         return "baseline_options"  # what else baseline may be is checked before
     for document, starts in _DOCUMENTS.items():
@@ -103,6 +103,7 @@ def _over_http(field: str) -> str:
     return safe(name)
 
 
+_RENAMED = {"limit": "limits"}  # given again and again there, a list here
 _DOCUMENTS = {
     "space": ("parameter", "fixed."),
     "objective": ("metric[", "limit["),

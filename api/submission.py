@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import Request
@@ -19,6 +19,8 @@ from db.types import safe_text
 from jobs.frame import frame
 from jobs.specification import Specification, specification_of
 from optimizer.detect_text import parse_detect
+from optimizer.limit_text import parse_limit
+from optimizer.objective import Limit
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import (
     load_objective,
@@ -75,6 +77,11 @@ def specification_from(
     if given.get("objective") is not None:
         with noting(found):
             parts["objective"] = _objective(given["objective"])
+    if "limits" in given:
+        with noting(found):
+            parts["limits"] = _limits(given["limits"] or ())
+        if start is not None and given.get("objective") is None:
+            parts["objective"] = {k: v for k, v in parts["objective"].items() if k != "limit"}
     if given.get("memory") is not None:
         with noting(found):
             parts["memory"] = parse_bytes(str(given["memory"]), field="memory")
@@ -164,6 +171,17 @@ def _objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
     _limit(given, "objective")
     # In full, as the terminal keeps it: the same job then has the same digest either way.
     return objective_document(objective_from_document(given))
+
+
+def _limits(texts: Sequence[str]) -> list[Limit]:
+    found: list[InputError] = []
+    limits: list[Limit] = []
+    for text in texts:
+        with noting(found):
+            _require_plain(text, "limits")
+            limits.append(parse_limit(text, field="limits"))
+    refuse_noted(found)
+    return limits
 
 
 def _limit(document: Mapping[str, Any], field: str) -> None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _AWAY = (502, 503, 504)
 _NO_SUCH_PATH = "Not Found"
-_NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
+_NAMES = {"job_id": "ID", "baseline_options": "--baseline", "limits": "--limit",
+          "body": "the request"}  # fmt: skip
 _OPTIONS = frozenset(
     {"workload", "space", "objective", "strategy", "baseline", "trials", "minutes", "memory"}
     | {"scale", "seed", "samples", "top", "over", "generations", "fitness", "stop_early"}

@@ -38,6 +38,10 @@ def submit(
     ] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),
+    ] = None,
     strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
@@ -108,6 +112,7 @@ def submit(
         space=space,
         objective=objective,
         baseline=baseline,
+        limits=limit or None,
         strategy=strategy,
         trials=trials,
         minutes=minutes,

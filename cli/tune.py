@@ -29,6 +29,8 @@ Examples:
 
   rocktune tune --objective waf --memory 512MiB   fewer writes, with more memory
 
+  rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and nearly as fast
+
   rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
 
   rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
@@ -45,6 +47,10 @@ def tune(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),
+    ] = None,
     strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
@@ -117,6 +123,7 @@ def tune(
     from jobs.artifacts import require_folder
     from jobs.specification import specify
     from optimizer.detect_text import parse_detect
+    from optimizer.limit_text import parse_limit
     from optimizer.problem import SearchSettings
     from sampler.byte_size import parse_bytes
     from sampler.settings import load_settings
@@ -126,6 +133,7 @@ def tune(
         workload=workload,
         space=space,
         objective=objective,
+        limits=[parse_limit(each) for each in limit or ()],
         strategy=strategy,
         baseline=baseline,
         trials=trials,

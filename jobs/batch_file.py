@@ -12,6 +12,7 @@ from jobs.batch_items import batch_items, require_name
 from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from jobs.specification import Specification, specify
 from optimizer.detect_text import parse_detect
+from optimizer.limit_text import parse_limit
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.problem import SearchSettings
 from sampler.byte_size import parse_bytes
@@ -92,6 +93,7 @@ def _as_written(field: str) -> str:
     option, space, rest = field.partition(" ")
     if option.startswith("--"):
         option = option.removeprefix("--").replace("-", "_")
+        option = "limits" if option == "limit" else option  # a list in the file
     return f"{option}{space}{rest}"
 
 
@@ -139,6 +141,10 @@ def _read(name: str, value: Any, beside: Path) -> dict[str, Any]:
     if name == "detect":
         change, metric = parse_detect(_sized(name, value), field=name)
         return {"detect": change, "detect_metric": metric}
+    if name == "limits":
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise InputError(name, "write a list of limits, as ['rate >= 0.95 baseline']")
+        return {name: tuple(parse_limit(each, field=name) for each in value)}
     if name == "over":
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise InputError(name, "write a list of the names of parameters")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jobs.limits_asked import limited
 from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.detect_text import MOST_DETECTED
 from optimizer.detection import LEAST_TRIALS_TO_DETECT
-from optimizer.objective import Objective
-from optimizer.objective_file import load_objective, objective_document, objective_from_document
+from optimizer.objective import Limit, Objective
+from optimizer.objective_file import (
+    limit_document,
+    load_objective,
+    objective_document,
+    objective_from_document,
+)
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
 from optimizer.strategies.drawn import Drawn
@@ -86,6 +92,7 @@ def specify(
     workload: str = "load-quick",
     space: str = "default",
     objective: str = "paper",
+    limits: Sequence[Limit] = (),
     strategy: str = "genetic",
     baseline: str | None = None,
     trials: int | None = None,
@@ -103,6 +110,7 @@ def specify(
         workload: A catalogue name or a TOML file.
         space: The same.
         objective: The same.
+        limits: Added to those of the objective.
         strategy: A strategy's name.
         baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
         trials: Runs of the benchmark in all, at least 12; None with ``minutes``, or for
@@ -136,6 +144,7 @@ def specify(
         workload=documents["workload"],
         space=documents["space"],
         objective=documents["objective"],
+        limits=limits,
         shipped_space=space in SHIPPED,
         strategy=strategy,
         baseline=name,
@@ -157,6 +166,7 @@ def specification_of(
     space: Mapping[str, Any],
     objective: Mapping[str, Any],
     shipped_space: bool,
+    limits: Sequence[Limit] = (),
     strategy: str = "genetic",
     baseline: str | None = None,
     baseline_options: str | None = None,
@@ -176,6 +186,7 @@ def specification_of(
         space: The same.
         objective: The same.
         shipped_space: Whether the space came with Rocktune.
+        limits: Added to those of the objective.
         strategy: A strategy's name.
         baseline: ``library`` or ``db_bench``; None for the space's own.
         baseline_options: The text of an OPTIONS file instead.
@@ -221,12 +232,21 @@ def specification_of(
         if search.samples >= explore:
             problem = f"{search.samples} draws leave nothing to search of {explore} configurations"
             found.append(InputError("--samples", f"{problem}; write at most {explore - 1}"))
+    load: Workload | None = None
     with noting(found):
-        workload_from_document(workload)
+        load = workload_from_document(workload)
     with noting(found):
         space_from_document(space)
+    goal: Objective | None = None
     with noting(found):
-        _require_detectable(search, objective_from_document(objective), trials)
+        goal = objective_from_document(objective)
+        _require_detectable(search, goal, trials)
+    if load is not None and goal is not None:
+        with noting(found):
+            whole = limited(goal, limits, load)
+            if limits:
+                rows = [limit_document(limit) for limit in whole.limits]
+                objective = {**objective, "limit": rows}
     if baseline_options is not None:
         with noting(found):
             parse_options(baseline_options, name="--baseline")

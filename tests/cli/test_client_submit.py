@@ -12,6 +12,7 @@ from client_scene import Answer, Asked, Scene, stub
 
 from cli import submit
 from jobs.specification import specify
+from optimizer.objective import Limit
 from optimizer.objective_file import objective_document, objective_from_document
 from optimizer.problem import SearchSettings
 
@@ -63,12 +64,14 @@ def test_all_that_tune_would_be_asked_for_arrives(
     asked = ["--workload", "load-quick", "--space", "paper", "--objective", objective,
              "--strategy", "genetic", "--baseline", options, "--trials", 30, "--memory", "1GiB",
              "--scale", 8, "--seed", 7, "--top", 3, "--stop-early", "--generations", 4,
-             "--fitness", 12.5, "--detect", "waf=5%", "--priority", -3]  # fmt: skip
+             "--fitness", 12.5, "--detect", "waf=5%", "--priority", -3,
+             "--limit", "rate >= 0.95 baseline", "--limit", "write_p99 <= 0.2ms"]  # fmt: skip
     job = made(client, service, capsys, *asked)
     assert job["priority"] == -3
     whole = specify(
         workload="load-quick", space="paper", objective=str(objective), strategy="genetic",
         baseline=str(options), trials=30, memory=2**30, scale=8, seed=7,
+        limits=[Limit("rate", at_least_baseline=0.95), Limit("write_p99", at_most=200.0)],
         search=SearchSettings(
             top=3, generations=4, fitness=12.5, stop_early=True, detect=0.05, detect_metric="waf"
         ),

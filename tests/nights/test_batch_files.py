@@ -67,6 +67,32 @@ def test_the_digest_is_of_what_is_measured_under_which_name(tmp_path: Path) -> N
     assert len({same, *(digest(NIGHTLY.replace(*each)) for each in changes)}) == 4
 
 
+def test_limits_are_a_list_that_is_added_to_the_objective(tmp_path: Path) -> None:
+    asked = 'name = "n"\nworkloads = ["load-quick"]\ntrials = 12\nobjective = "waf"\n'
+    limits = 'limits = ["rate >= 95% baseline", "write_p99 <= 0.2ms"]\n'
+    (item,) = read_batch(write_nightly(tmp_path, asked + limits)).items
+    assert item.specification.objective["limit"] == [
+        {"metric": "rate", "at_least_baseline": 0.95}, {"metric": "write_p99", "at_most": 200.0},
+    ]  # fmt: skip
+    sent = batch_request(write_nightly(tmp_path, asked + limits))
+    assert sent["job"][0]["limits"] == ["rate >= 95% baseline", "write_p99 <= 0.2ms"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ('"rate >= 1 baseline"', "load-quick/default: limits: write a list of limits"),
+        ('["rate"]', "load-quick/default: limits: 'rate' is no limit"),
+        ('["memory <= 1GiB"]', "load-quick/default: limits: memory is a budget"),
+    ],
+)
+def test_limits_that_are_none_are_refused(tmp_path: Path, limits: str, said: str) -> None:
+    text = f'name = "n"\nworkloads = ["load-quick"]\ntrials = 12\nlimits = {limits}\n'
+    with pytest.raises(InputError) as refused:
+        read_batch(write_nightly(tmp_path, text))
+    assert str(refused.value).startswith(said)
+
+
 def test_all_that_is_wrong_is_told_at_once_with_item_and_field(tmp_path: Path) -> None:
     text = """\
 name = "nightly"

@@ -1,0 +1,111 @@
+"""Limits beside an objective: added to it, checked against what is measured, and kept with it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from instant import write_space, write_workload
+
+from jobs.limit_rows import limit_lines, limit_rows
+from jobs.specification import Specification, specification_from_document, specify
+from optimizer.objective import Limit
+from sampler.errors import InputError, InputErrors
+
+RATE = Limit("rate", at_least_baseline=0.95)
+P99 = Limit("write_p99", at_most=200.0)
+
+
+def asked(*limits: Limit, **more: object) -> Specification:
+    return specify(objective="waf", limits=limits, **more)  # type: ignore[arg-type]
+
+
+def test_are_in_the_objective_that_is_stored():
+    specification = asked(RATE, P99)
+    stored = json.loads(json.dumps(specification.document()))
+    assert stored["objective"]["limit"] == [
+        {"metric": "rate", "at_least_baseline": 0.95}, {"metric": "write_p99", "at_most": 200.0},
+    ]  # fmt: skip
+    assert stored["objective"]["name"] == "waf"
+    assert specification_from_document(stored).digest() == specification.digest()
+    assert len({each.digest() for each in (specification, asked(RATE), asked())}) == 3
+
+
+def test_come_after_the_objectives_own(tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'name = "m"\n[[metric]]\nname = "waf"\ndirection = "min"\n'
+        '[[limit]]\nmetric = "sa"\nat_most = 1.5\n'
+    )
+    rows = specify(objective=str(path), limits=[RATE]).objective["limit"]
+    assert [row["metric"] for row in rows] == ["sa", "rate"]
+    contradicting = Limit("sa", at_least=2.0)
+    with pytest.raises(InputError, match=r"^--limit: nothing is sa >= 2 and <= 1.5"):
+        specify(objective=str(path), limits=[contradicting])
+
+
+def test_an_objective_without_more_is_stored_as_it_was():
+    assert "limit" not in asked().objective
+
+
+@pytest.mark.parametrize(
+    ("limit", "workload", "said"),
+    [
+        (
+            Limit("wfa", at_most=2.0),
+            "load",
+            "nothing measures 'wfa' of the workload load; name one",
+        ),
+        (Limit("read_p99", at_most=2.0), "load", "write_p50, write_p99, write_p999"),
+        (Limit("update_p99", at_most=2.0), "mixed-50-50", "nothing measures 'update_p99'"),
+        (Limit("memory", at_most=2.0), "load", "give --memory, for example --memory 512MiB"),
+        (Limit("memory", at_most=2.0), "external", "give --memory, for example --memory 512MiB"),
+    ],
+)
+def test_of_what_nothing_measures_are_refused(limit: Limit, workload: str, said: str):
+    with pytest.raises(InputError) as refused:
+        asked(limit, workload=workload)
+    assert refused.value.field == "--limit"
+    assert said in refused.value.problem
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(InputErrors) as refused:
+        asked(Limit("wfa", at_most=1.0), RATE, Limit("memory", at_most=1.0))
+    assert len(refused.value.errors) == 2
+
+
+@pytest.mark.parametrize("metric", ["read_p99", "write_p99", "rate"])
+def test_of_what_the_workload_measures_are_taken(metric: str):
+    assert asked(Limit(metric, at_most=2.0), workload="mixed-50-50").objective["limit"]
+
+
+def test_of_a_benchmark_of_ones_own_any_metric_may_be_limited(tmp_path: Path):
+    specification = asked(
+        Limit("own", at_most=2.0),
+        workload=str(write_workload(tmp_path)), space=str(write_space(tmp_path)),
+    )  # fmt: skip
+    assert specification.objective["limit"] == [{"metric": "own", "at_most": 2.0}]
+
+
+def test_a_job_that_was_stored_with_a_limit_of_memory_is_still_read():
+    """Before it was refused, it could be asked for."""
+    known = asked()
+    objective = {**known.objective, "limit": [{"metric": "memory", "at_most": 1e9}]}
+    stored = replace(known, objective=objective).document()
+    assert specification_from_document(stored).objective["limit"] == objective["limit"]
+
+
+class TestRows:
+    JOB = {"objective": {"limit": [{"metric": "rate", "at_least_baseline": 0.95}]}}  # noqa: RUF012
+
+    @pytest.mark.parametrize("verdict", [None, {"pairs": 3}])
+    def test_where_nothing_was_judged_say_so(self, verdict: object):
+        result = {"job": self.JOB, "verdict": verdict}
+        assert limit_rows(result)[0]["kept"] is None
+        assert limit_lines(result) == [
+            "Limit rate >= 0.95 baseline was not judged: there is no proof"
+        ]
+
+    def test_without_limits_there_are_none(self):
+        assert limit_lines({"job": {"objective": {}}, "verdict": None}) == []
