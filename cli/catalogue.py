@@ -78,6 +78,7 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
 
 def objectives(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
+    from optimizer.limit_text import limit_words
     from optimizer.objective_file import SHIPPED, load_objective, objective_text
 
     if name is None:
@@ -92,5 +93,5 @@ def objectives(name: _Name = None, toml: _Toml = False) -> int:
     for term in objective.terms:
         typer.echo(f"{term.metric}: {term.direction}, weight {term.weight:g}")
     for limit in objective.limits:
-        typer.echo(f"{limit.metric}: between {limit.at_least:g} and {limit.at_most:g}")
+        typer.echo(f"limit: {limit_words(limit)}")
     return Exit.DONE

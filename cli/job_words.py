@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from api.job_schemas import JobProgress
+    from api.job_schemas import JobProgress, JobPublic
 
 
 def best(job: JobProgress) -> str:
@@ -43,3 +43,20 @@ def situation(job: JobProgress) -> str:
         why = job.error or job.why
         return why if why == job.state.value else f"{job.state.value}: {why}"
     return f"{job.phase or job.state.value}: {job.why}"
+
+
+def limits_words(job: JobPublic) -> str:
+    """One line: the limits that its winner must keep; empty where it has none.
+
+    Raises:
+        ServiceError: The service says something that is no limit.
+    """
+    from cli.answers import not_understood
+    from jobs.limit_rows import limits_asked
+    from optimizer.limit_text import limit_words
+
+    try:
+        texts = [limit_words(limit) for limit in limits_asked(job.specification["objective"])]
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise not_understood() from None
+    return f"must keep {'; '.join(texts)}" if texts else ""

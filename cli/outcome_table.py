@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jobs.charts.importance import held_out
+from jobs.limit_rows import limit_lines
 from optimizer.detect_text import percent, told
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
@@ -23,6 +24,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     verdict, best = result["verdict"], result["best"]
     if verdict is None:
         console.print("No candidate could be measured against the baseline.")
+        for line in limit_lines(result):
+            console.print(f"{line}.", highlight=False, soft_wrap=True)
         return
     console.print(_table(result))
     console.print(
@@ -43,6 +46,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
             soft_wrap=True,
         )
         console.print(_changes(result))
+    for line in limit_lines(result):
+        console.print(f"{line}.", highlight=False, soft_wrap=True)
     for line in _power(result):
         console.print(line, highlight=False, soft_wrap=True)
     console.print(_noise(result), highlight=False)

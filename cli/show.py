@@ -103,12 +103,14 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-    from cli.job_words import situation, standing
+    from cli.job_words import limits_words, situation, standing
     from cli.screen import screen
 
     console = screen()
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
     console.print(f"job {job.id}: {names}", soft_wrap=True)
+    if limits := limits_words(job):
+        console.print(limits, soft_wrap=True)
     console.print(situation(job), soft_wrap=True)
     console.print(standing(job), soft_wrap=True)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from optimizer.kept_limits import kept_words
 from optimizer.problem import Problem
 from sampler.bench_plan import BenchPlan, differences, effective_values
 from sampler.byte_size import format_bytes
@@ -78,6 +79,8 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
         f"Changes with 95% intervals: {changes}",
         f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
     ]  # fmt: skip
+    judged = (result.get("verdict") or {}).get("limits", [])
+    lines += [f"Limit {kept_words(row)}" for row in judged]
     if not tried:
         lines.append("Measured elsewhere: this file was not tried with RocksDB")
     carried = {

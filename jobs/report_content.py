@@ -22,6 +22,7 @@ from jobs.charts.parallel import parallel
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from jobs.finished import Finished
+from jobs.limit_rows import limit_rows
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from optimizer.baseline import Baseline, summarise
@@ -86,6 +87,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "verdict": verdict,
         "terms": terms,
         "rows": compared,
+        "limits": limit_rows(result),
         "power": {m: power[m] for m in names if m in power},
         "power_fitness": (result.get("power") or {}).get("fitness"),
         "power_level": (result.get("power") or {}).get("level", 0.8),

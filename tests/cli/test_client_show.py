@@ -56,6 +56,19 @@ def test_a_job_that_is_done(client: Client, service: Scene, done: int, capsys: C
     assert printed.err == ""
 
 
+def test_a_job_with_limits(client: Client, service: Scene, capsys: Capture):
+    number = service.submitted("even", limits=["rate >= 0.5 baseline", "sa <= 1"])
+    service.until(number, "done")
+    assert client("show", number, url=service.url) == 3
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1] == "must keep rate >= 0.5 baseline; sa <= 1"
+    limits = [line for line in shown if line.startswith("Limit ")]
+    assert limits == [
+        "Limit rate >= 0.5 baseline (here 525) is kept: median 1,050, 3 of 3 runs within it.",
+        "Limit sa <= 1 is broken: median 1.2, 0 of 3 runs within it.",
+    ]
+
+
 def test_as_json(client: Client, service: Scene, done: int, capsys: Capture):
     assert client("show", done, "--json", url=service.url) == 0
     document = json.loads(capsys.readouterr().out)

@@ -16,8 +16,9 @@ from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
 from jobs.finished import Finished
-from jobs.report import data, report_html
+from jobs.report import data, figure, report_html
 from jobs.report_engine import PLACE, policy, whole_page
+from optimizer.objective import Limit, Objective, Term
 from sampler.space_file import space_from_document
 
 _VOID = {"meta", "br"}
@@ -261,3 +262,37 @@ class TestWhatDrawsIt:
         assert page.count(b"plotly.js v") == whole_page(report_html(finished)).count(
             b"plotly.js v"
         )
+
+
+class TestLimits:
+    OBJECTIVE = Objective(
+        "o",
+        (Term("waf", "min"),),
+        (Limit("rate", at_least_baseline=0.5), Limit("write_p99", at_most=1.0)),
+    )
+
+    def limited(self, *limits: Limit) -> Finished:
+        return finished_job(24, objective=replace(self.OBJECTIVE, limits=limits))
+
+    def test_are_listed_with_bound_value_and_runs(self):
+        finished = self.limited(*self.OBJECTIVE.limits)
+        page = " ".join(read(finished).text.split())
+        kept, broken = finished.result["verdict"]["limits"]
+        assert (kept["kept"], broken["kept"]) == (True, False)
+        runs = kept["runs"]
+        assert (
+            f"rate >= 0.5 baseline at least {figure(kept['at_least'])} {figure(kept['value'])} "
+            f"{runs} of {runs} kept"
+        ) in page
+        assert f"at most 1 {figure(broken['value'])} 0 of {runs} broken" in page
+        assert "the limit write_p99 <= 1 us is broken" in page
+
+    def test_where_nothing_was_judged_are_listed_all_the_same(self):
+        """An earlier version judged them, and did not keep what it saw."""
+        finished = self.limited(self.OBJECTIVE.limits[0])
+        verdict = {k: v for k, v in finished.result["verdict"].items() if k != "limits"}
+        old = replace(finished, result={**finished.result, "verdict": verdict})
+        assert "rate >= 0.5 baseline n/a not judged" in " ".join(read(old).text.split())
+
+    def test_without_any_there_is_no_such_section(self, finished: Finished):
+        assert "Limits" not in read(finished).text
