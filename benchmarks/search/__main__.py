@@ -8,6 +8,7 @@ results, a page, and a plot for each function; nothing is measured with RocksDB.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import PROBLEMS, Functions, families_of, name_of
+from benchmarks.search.page import write_page
 from benchmarks.search.results import Key, append_result, read_results
 from benchmarks.search.run import run
 from optimizer.strategies import STRATEGIES, find_strategy
@@ -26,15 +28,18 @@ OUT = Path("docs/results/search")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs what is missing."""
-    given = _parser().parse_args(arguments)
-    functions = Functions(given.out.with_name(f"{given.out.name}_functions.json"), Effort())
+    """Runs what is missing, and writes the page from all that is there."""
+    given, effort = _parser().parse_args(arguments), Effort()
+    functions = Functions(given.out.with_name(f"{given.out.name}_functions.json"), effort)
     raw = given.out.with_suffix(".jsonl")
     raw.parent.mkdir(parents=True, exist_ok=True)
     try:
         # A prediction of one configuration is too small to be shared by threads.
         with threadpool_limits(1):
             run_missing(functions, raw, given)
+        said = shlex.join(sys.argv[1:] if arguments is None else arguments)
+        command = f'make prove-search ARGS="{said}"' if said else "make prove-search"
+        print(write_page(given.out, command, read_results(raw), functions.known(), effort))
     except InputError as error:
         sys.exit(str(error))
 

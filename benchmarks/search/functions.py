@@ -18,7 +18,7 @@ from benchmarks.search.best import Best, Effort, search_best
 from benchmarks.search.function import TestFunction
 from benchmarks.search.noise import noise_of
 from benchmarks.search.recorded import ARCHIVES, Recorded, read_recorded
-from benchmarks.search.truth import SETTINGS, Tuned, learn, tune
+from benchmarks.search.truth import FAMILIES, SETTINGS, Tuned, learn, tune
 from jobs.whole_file import write_whole
 from sampler.errors import InputError
 
@@ -77,6 +77,16 @@ class Functions:
         recorded = self._read(problem)
         rests_on = [_VERSION, recorded.digest, family, SETTINGS[family], asdict(self._effort)]
         return hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()[:12]
+
+    def known(self) -> dict[str, Known]:
+        """All that is known and still holds, in the order of `PROBLEMS`."""
+        found = {}
+        for problem in PROBLEMS:
+            for family in families_of(problem, tuple(FAMILIES)):
+                kept = self._kept.get(name_of(problem, family))
+                if kept is not None and kept["digest"] == self.digest(problem, family):
+                    found[name_of(problem, family)] = _known(kept)
+        return found
 
     def make(self, problem: str, family: str) -> tuple[TestFunction, Known]:
         """A test function, and what is known of it; finds that first where it is not kept.
