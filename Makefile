@@ -11,7 +11,7 @@ GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 
-.PHONY: help setup tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
+.PHONY: help setup tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -51,6 +51,9 @@ prove-scale: $(DEV) postgresql ## 500 simulated hosts, 100,000 trials: what one 
 
 prove-watch: $(DEV) ## simulates nights: false alarms and power of the regression watch (ARGS)
 	.venv/bin/python -m benchmarks.watch_power $(ARGS)
+
+prove-search: $(DEV) ## compares strategies on functions learned from recorded trials (ARGS=--strategies a,b)
+	.venv/bin/python -m benchmarks.search $(ARGS)
 
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper

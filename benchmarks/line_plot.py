@@ -7,7 +7,7 @@ from html import escape
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 40, 90
-COLOURS = ("#1f5fa8", "#b8530f", "#2f7d4f", "#7a3f94")
+COLOURS = ("#1f5fa8", "#b8530f", "#2f7d4f", "#7a3f94", "#8a6d00", "#a8324a")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Strategies compared on test functions that were learned from recorded trials."""

@@ -1,0 +1,93 @@
+"""Compares strategies on test functions learned from recorded trials.
+
+Run with ``make prove-search ARGS="--strategies genetic,random --problems load --seeds 20"``. What
+was run before with the same function, strategy, seed and budget is not run again. It writes raw
+results, a page, and a plot for each function; nothing is measured with RocksDB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks.search.best import Effort
+from benchmarks.search.functions import PROBLEMS, Functions, families_of, name_of
+from benchmarks.search.page import write_page
+from benchmarks.search.results import Key, append_result, read_results
+from benchmarks.search.run import run
+from optimizer.strategies import STRATEGIES, find_strategy
+from sampler.errors import InputError
+
+CHECKPOINTS = (25, 50, 100, 200, 400)
+OUT = Path("docs/results/search")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs what is missing, and writes the page from all that is there."""
+    given, effort = _parser().parse_args(arguments), Effort()
+    functions = Functions(given.out.with_name(f"{given.out.name}_functions.json"), effort)
+    raw = given.out.with_suffix(".jsonl")
+    raw.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # A prediction of one configuration is too small to be shared by threads.
+        with threadpool_limits(1):
+            run_missing(functions, raw, given)
+        said = shlex.join(sys.argv[1:] if arguments is None else arguments)
+        command = f'make prove-search ARGS="{said}"' if said else "make prove-search"
+        print(write_page(given.out, command, read_results(raw), functions.known(), effort))
+    except InputError as error:
+        sys.exit(str(error))
+
+
+def run_missing(functions: Functions, raw: Path, given: argparse.Namespace) -> None:
+    """Runs every asked combination that is not in the file of raw results.
+
+    Raises:
+        InputError: There is no such problem, family or strategy.
+    """
+    strategies = {name: find_strategy(name) for name in given.strategies}
+    there = {result.key for result in read_results(raw)}
+    for problem in given.problems:
+        for family in families_of(problem, given.truths):
+            name, digest = name_of(problem, family), functions.digest(problem, family)
+            missing = [
+                key
+                for seed in range(given.seeds)
+                for strategy in strategies
+                if (key := Key(name, digest, strategy, seed, given.evaluations)) not in there
+            ]
+            if not missing:
+                continue
+            function, _ = functions.make(problem, family)
+            for key in missing:
+                judged = run(
+                    function, strategies[key.strategy], seed=key.seed,
+                    evaluations=key.evaluations, checkpoints=CHECKPOINTS,
+                )  # fmt: skip
+                append_result(raw, key, judged)
+                print(f"{name} {key.strategy} {key.seed}: {judged[-1]}", flush=True)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Compares strategies on recorded problems.")
+    parser.add_argument("--strategies", type=_names, default=tuple(STRATEGIES))
+    parser.add_argument("--problems", type=_names, default=PROBLEMS)
+    parser.add_argument("--truths", type=_names, default=("boosting", "forest"),
+                        help="families that the functions are learned with")  # fmt: skip
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each, from seed 0")
+    parser.add_argument("--evaluations", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
