@@ -12,6 +12,7 @@ import typer
 
 from cli.answers import LostError, UnavailableError
 from cli.exits import Exit
+from cli.strategy_option import Strategy
 from cli.where import Url
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def submit(
     ] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
-    strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
+    strategy: Strategy = "genetic",
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,

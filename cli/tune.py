@@ -11,6 +11,7 @@ import typer
 from cli.cluster_options import Certificates, Scheduler, place_of
 from cli.database_option import Db
 from cli.exits import Exit, complain
+from cli.strategy_option import Strategy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +46,7 @@ def tune(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
-    strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
+    strategy: Strategy = "genetic",
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,

@@ -1,7 +1,9 @@
 """The strategies by name."""
 
+from optimizer.strategies.draw_then_search import DrawThenSearch
 from optimizer.strategies.drawn import Drawn
 from optimizer.strategies.genetic import Genetic
+from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2
 from optimizer.strategy import Strategy
 from sampler.errors import InputError
 
@@ -10,6 +12,9 @@ STRATEGIES: dict[str, Strategy] = {
     "lhs": Drawn("lhs"),
     "sobol": Drawn("sobol"),
     "genetic": Genetic(),
+    "nsga2": DrawThenSearch(
+        nsga2, "a child of two of the fittest by rank and crowding", POPULATION, LEAST_PARENTS
+    ),
 }
 
 
