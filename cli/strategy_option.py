@@ -6,5 +6,8 @@ import typer
 
 Strategy = Annotated[
     str,
-    typer.Option(help="genetic, nsga2, random, lhs or sobol."),
+    typer.Option(
+        help="genetic, nsga2, random, lhs or sobol; with the extra rocktune[compare] tpe or smac, "
+        "with rocktune[compare-gp] optuna-gp."
+    ),
 ]
