@@ -29,10 +29,17 @@ _SEEDS = 2**31
 
 def smac(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point]:
     """What promises the most expected improvement; see ``draw_then_search.Suggest``."""
+    # It keeps a folder for each optimizer, whether asked to or not.
+    with tempfile.TemporaryDirectory(prefix="rocktune-smac-") as folder:
+        yield from _asked(axes, lessons, seed, Path(folder))
+
+
+def _asked(axes: Sequence[Axis], lessons: Lessons, seed: int, folder: Path) -> Iterator[Point]:
     logging.getLogger("smac").setLevel(logging.CRITICAL)
     library, told = import_module("smac"), import_module("smac.runhistory.dataclasses")
     cube = _cube(axes, seed % _SEEDS)
-    optimizer = _optimizer(library, cube, seed % _SEEDS)
+    optimizer = _optimizer(library, cube, seed % _SEEDS, folder)
+    exhausted = import_module("smac.main.exceptions").ConfigurationSpaceExhaustedException
     lies = [(point, lessons.worst) for point in lessons.running]
     for point, fitness in [*((each.point, each.fitness) for each in lessons.ended), *lies]:
         configuration = _configuration(cube, chosen_of(axes, point))
@@ -43,14 +50,12 @@ def smac(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 trial = optimizer.ask()
-        except StopIteration:
+        except (StopIteration, exhausted):
             return
         yield point_of(axes, dict(trial.config))
 
 
-def _optimizer(library: Any, cube: Any, seed: int) -> Any:
-    # It wants a folder, and writes there only when told to save.
-    folder = Path(tempfile.gettempdir()) / "rocktune-smac"
+def _optimizer(library: Any, cube: Any, seed: int, folder: Path) -> Any:
     facade = library.HyperparameterOptimizationFacade
     scenario = library.Scenario(
         cube, deterministic=True, n_trials=10**6, seed=seed, output_directory=folder

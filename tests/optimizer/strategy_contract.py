@@ -1,6 +1,7 @@
 """What every strategy keeps, whoever wrote it: a class of tests to be told the strategies."""
 
 import random
+import tempfile
 from functools import cache
 
 import numpy as np
@@ -108,6 +109,7 @@ class StrategyContract:
 
     def test_nothing_is_said_or_written(self, strategy: str, capfd, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         assert propose(problem_of(strategy), histories(strategy)[-1]) is not None
         assert capfd.readouterr() == ("", "")
         assert list(tmp_path.iterdir()) == []
