@@ -10,14 +10,17 @@ OUT ?= rocktune-out
 GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
+COMPARE := .venv/.setup-compare
 
-.PHONY: help setup tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
 		printf '%-24s%s\n' "$$goal" "$$what"; done
 
 setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
+
+compare: $(COMPARE) ## adds to .venv what the strategies tpe and smac need
 
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
@@ -88,6 +91,10 @@ clean: ## removes .venv and caches; keeps what tuning has found
 
 $(DEV): $(MADE_FROM) requirements-dev.txt
 	@scripts/setup.sh requirements-dev.txt
+	@touch .venv/.setup $@
+
+$(COMPARE): $(MADE_FROM) requirements-compare.txt
+	@scripts/setup.sh requirements-compare.txt
 	@touch .venv/.setup $@
 
 db_bench:

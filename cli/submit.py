@@ -12,6 +12,7 @@ import typer
 
 from cli.answers import LostError, UnavailableError
 from cli.exits import Exit
+from cli.strategy_option import Strategy
 from cli.where import Url
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def submit(
         list[str] | None,
         typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
+    strategy: Strategy = "genetic",
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,

@@ -11,6 +11,7 @@ import typer
 from cli.cluster_options import Certificates, Scheduler, place_of
 from cli.database_option import Db
 from cli.exits import Exit, complain
+from cli.strategy_option import Strategy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,7 @@ def tune(
         list[str] | None,
         typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),
     ] = None,
-    strategy: Annotated[str, typer.Option(help="random, lhs, sobol or genetic.")] = "genetic",
+    strategy: Strategy = "genetic",
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,

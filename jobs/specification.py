@@ -22,7 +22,6 @@ from optimizer.objective_file import (
 )
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
-from optimizer.strategies.drawn import Drawn
 from optimizer.strategy import Strategy
 from sampler.builds import DEFAULT_BUILD, is_build_name
 from sampler.documents import read_document
@@ -298,17 +297,17 @@ def _findable_program(db_bench: str | None) -> str | None:
 
 
 def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> None:
-    """Refuses settings of a search where nothing is searched.
+    """Refuses settings that a strategy does not heed.
 
     Raises:
         InputError: One is given; the message names it.
     """
     usual = SearchSettings()
-    if isinstance(strategy, Drawn):
-        for setting in ("samples", "over", "generations", "fitness", "stop_early"):
-            if getattr(search, setting) != getattr(usual, setting):
-                field = f"--{setting.replace('_', '-')}"
-                raise InputError(field, f"the strategy {name} only draws; use genetic")
+    for setting in ("samples", "over", "generations", "fitness", "stop_early"):
+        if setting not in strategy.heeds and getattr(search, setting) != getattr(usual, setting):
+            field = f"--{setting.replace('_', '-')}"
+            why = "does not heed it" if strategy.heeds else "only draws"
+            raise InputError(field, f"the strategy {name} {why}; use genetic")
 
 
 def specification_from_document(document: Mapping[str, Any]) -> Specification:

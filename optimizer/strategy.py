@@ -34,6 +34,11 @@ class Strategy(Protocol):
     special care.
     """
 
+    @property
+    def heeds(self) -> frozenset[str]:
+        """The settings of a search (``SearchSettings``) that change what it proposes."""
+        ...
+
     def samples(self, problem: Problem, explore: int) -> int:
         """How many of ``explore`` new configurations are drawn at most before the search."""
         ...

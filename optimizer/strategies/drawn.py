@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optimizer.history import History
@@ -19,6 +20,11 @@ class Drawn:
     """One design through the whole budget."""
 
     design: Design
+
+    @property
+    def heeds(self) -> frozenset[str]:
+        """Nothing is searched."""
+        return frozenset()
 
     def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
         """All of them."""
@@ -49,10 +55,27 @@ def sampled(history: History) -> int:
 
 
 def propose_draw(
-    problem: Problem, history: History, design: Design, index: int, *, number: int, n: int
+    problem: Problem,
+    history: History,
+    design: Design,
+    index: int,
+    *,
+    number: int,
+    n: int,
+    over: Sequence[str] = (),
 ) -> Proposal | None:
-    """The point ``index`` of a design of ``n``; a random one instead if it was measured before."""
-    names = problem.space.names
+    """The point ``index`` of a design of ``n``; a random one instead if it was measured before.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        design: Of the draws.
+        index: Of the draw in the design, from 0.
+        number: The number that the trial will have.
+        n: How many draws the design has.
+        over: The parameters that are drawn; empty: all of the space.
+    """
+    names = over or problem.space.names
 
     def point(attempt: int) -> Point:
         chosen: Design = design if attempt == 0 else "random"

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deap import base, tools
@@ -21,6 +20,7 @@ from optimizer.knowledge import best_first, comparable, ranking_of
 from optimizer.leaders import leaders
 from optimizer.problem import Problem
 from optimizer.sampling import decides_at, enough_drawn
+from optimizer.strategies.deap_random import deap_seeded
 from optimizer.strategies.drawn import propose_draw, sampled
 from optimizer.strategy import Proposal, first_new
 from optimizer.trial import Phase, Purpose
@@ -52,6 +52,11 @@ class Genetic:
     """Samples, ranks, then evolves."""
 
     sample_share: float = 0.5
+
+    @property
+    def heeds(self) -> frozenset[str]:
+        """All that there are."""
+        return frozenset({"samples", "over", "generations", "fitness", "stop_early"})
 
     def samples(self, problem: Problem, explore: int) -> int:
         """As many as are asked for, or half of them."""
@@ -171,17 +176,6 @@ def _survivors(problem: Problem, history: History, genes: tuple[str, ...]) -> li
 
 def _child(parents: list[_Chromosome], rng: random.Random, place: int) -> list[float]:
     mother, father = rng.sample(parents, 2)
-    with _deap_seeded(rng.getrandbits(63)):
+    with deap_seeded(rng.getrandbits(63)):
         children = tools.cxUniform(_Chromosome(mother), _Chromosome(father), 0.5)
     return list(children[place % 2])
-
-
-@contextmanager
-def _deap_seeded(seed: int) -> Iterator[None]:
-    """DEAP draws from the global generator: seed it, and give it back as it was."""
-    state = random.getstate()
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(state)

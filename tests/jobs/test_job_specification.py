@@ -134,6 +134,7 @@ class TestTheProgramOfAWorkload:
         ({"search": SearchSettings(cutoff=0.5)}, "--cutoff"),
         ({"search": SearchSettings(samples=60), "trials": 90}, "--samples"),
         ({"strategy": "lhs", "search": SearchSettings(samples=3)}, "--samples"),
+        ({"strategy": "nsga2", "search": SearchSettings(generations=3)}, "--generations"),
         ({"strategy": "random", "search": SearchSettings(over=("block_size",))}, "--over"),
         ({"strategy": "sobol", "search": SearchSettings(stop_early=True)}, "--stop-early"),
     ],

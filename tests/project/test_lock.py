@@ -11,9 +11,11 @@ ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME = PYPROJECT["project"]["dependencies"]
 GROUPS = PYPROJECT["dependency-groups"]
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 ASKED = {
     "requirements.txt": RUNTIME,
     "requirements-dev.txt": RUNTIME + GROUPS["dev"],
+    "requirements-compare.txt": RUNTIME + EXTRAS["compare"],
     "requirements-setup.txt": GROUPS["setup"] + PYPROJECT["build-system"]["requires"],
 }
 
@@ -51,9 +53,19 @@ def test_the_lock_holds_what_pyproject_asks_for(file: str, asked: list[str]) -> 
         assert all(v in requirement.specifier for v in held), f"{text}: run `make lock`"
 
 
-def test_the_lock_for_development_holds_the_same_versions_and_more() -> None:
-    development = locked("requirements-dev.txt")
-    assert all(development[name] == held for name, held in locked("requirements.txt").items())
+@pytest.mark.parametrize("file", ["requirements-dev.txt", "requirements-compare.txt"])
+def test_the_larger_locks_hold_the_same_versions_and_more(file: str) -> None:
+    larger = locked(file)
+    assert all(larger[name] == held for name, held in locked("requirements.txt").items())
+
+
+def test_the_lock_for_comparisons_fits_beside_the_one_for_development() -> None:
+    development, compare = locked("requirements-dev.txt"), locked("requirements-compare.txt")
+    assert all(compare[name] == development[name] for name in compare.keys() & development)
+
+
+def test_no_lock_holds_what_weighs_gigabytes() -> None:
+    assert all("torch" not in locked(file) for file in ASKED)
 
 
 def test_what_builds_rocktune_is_what_the_group_setup_names() -> None:

@@ -1,0 +1,13 @@
+"""The option that names a strategy."""
+
+from typing import Annotated
+
+import typer
+
+Strategy = Annotated[
+    str,
+    typer.Option(
+        help="genetic, nsga2, random, lhs or sobol; with the extra rocktune[compare] tpe or smac, "
+        "with rocktune[compare-gp] optuna-gp."
+    ),
+]

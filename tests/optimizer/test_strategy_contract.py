@@ -1,0 +1,44 @@
+"""Every strategy under the contract; those of an extra where it is installed."""
+
+import sys
+
+import pytest
+from pretend_bench import STRATEGY_NAMES
+from strategy_contract import StrategyContract
+
+from optimizer.strategies import STRATEGIES, find_strategy
+from optimizer.strategies.extras import EXTRAS, missing_extra
+from sampler.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("quick_ranking")
+
+
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+class TestAlwaysThere(StrategyContract):
+    """What rocktune brings by itself."""
+
+
+def installed_or_not(strategy: str):
+    extra = missing_extra(strategy)
+    why = f"{strategy} needs the extra {extra}, which is not installed: see `make compare`"
+    return pytest.param(strategy, marks=pytest.mark.skipif(extra is not None, reason=why))
+
+
+@pytest.mark.parametrize("strategy", [installed_or_not(name) for name in EXTRAS])
+class TestOfAnExtra(StrategyContract):
+    """What an extra brings."""
+
+
+def test_there_are_no_others():
+    assert {*STRATEGY_NAMES, *EXTRAS} == STRATEGIES.keys()
+
+
+@pytest.mark.parametrize("strategy", EXTRAS)
+def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monkeypatch):
+    extra, modules = EXTRAS[strategy]
+    monkeypatch.setitem(sys.modules, modules[-1], None)
+    with pytest.raises(InputError) as refused:
+        find_strategy(strategy)
+    assert str(refused.value) == (
+        f"--strategy: {strategy} needs the extra {extra}: pip install 'rocktune[{extra}]'"
+    )
