@@ -7,7 +7,7 @@ import typer
 Strategy = Annotated[
     str,
     typer.Option(
-        help="genetic, nsga2, random, lhs or sobol; with the extra rocktune[compare] tpe or smac, "
-        "with rocktune[compare-gp] optuna-gp."
+        help="genetic, forest (guided by models), nsga2, random, lhs or sobol; with the extra "
+        "rocktune[compare] tpe or smac, with rocktune[compare-gp] optuna-gp."
     ),
 ]

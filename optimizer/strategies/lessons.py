@@ -103,4 +103,4 @@ def _measured(
     if len(gains) < len(objective.terms):
         return 0.0, None, False
     fitness = objective.rank_value(metrics, baseline.metrics)
-    return fitness, tuple(gains.values()), objective.admissible(metrics)
+    return fitness, tuple(gains.values()), objective.admissible(metrics, baseline.metrics)

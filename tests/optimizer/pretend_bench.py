@@ -28,7 +28,7 @@ from sampler.space_file import space_from_document
 from sampler.workload import Workload
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-STRATEGY_NAMES = ("random", "lhs", "sobol", "genetic", "nsga2")
+STRATEGY_NAMES = ("random", "lhs", "sobol", "genetic", "forest", "nsga2")
 Metrics = dict[str, float]
 Configuration = Mapping[str, Any]
 

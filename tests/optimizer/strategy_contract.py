@@ -115,10 +115,11 @@ class StrategyContract:
         assert list(tmp_path.iterdir()) == []
 
     def test_another_seed_proposes_another_configuration(self, strategy: str):
-        seen = histories(strategy)[-1]
+        # At the end two that follow models may well agree.
+        first = histories(strategy)[0]
         mine, other = (
-            propose(problem_of(strategy), seen),
-            propose(problem_of(strategy, seed=8), seen),
+            propose(problem_of(strategy), first),
+            propose(problem_of(strategy, seed=8), first),
         )
         assert mine.configuration != other.configuration
 

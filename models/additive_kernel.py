@@ -1,0 +1,111 @@
+"""How alike settings are, parameter by parameter: the parts of an additive Gaussian process.
+
+Effects of RocksDB options on a logarithm are mostly sums, with a few strong pairs. So the
+covariance is a sum over parameters of one-dimensional kernels, and of their products in pairs
+(Duvenaud, Nickisch and Rasmussen, "Additive Gaussian processes", NeurIPS 2011, Eq. 8 to 10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/search.md
+_PER_LENGTH = np.float32(5.0**0.5 / _LENGTH)
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Settings in coordinates that the kernel compares, one row a configuration.
+
+    Attributes:
+        level: Shape ``(n, n_parameters)``: which category, special value, or 0 for the numbers of
+            a range. Settings of different levels have nothing in common.
+        position: Shape ``(n, n_parameters)``: where in the range, in [0, 1]; 0 for the others.
+    """
+
+    level: NDArray[np.int64]
+    position: Floats
+
+    def __len__(self) -> int:
+        return int(self.level.shape[0])
+
+    def of(self, columns: NDArray[np.intp]) -> Settings:
+        """The settings of some of the parameters."""
+        return Settings(self.level[:, columns], self.position[:, columns])
+
+
+def likeness(one: Settings, other: Settings) -> Singles:
+    """The kernel of each parameter between all pairs: Matern 5/2 within a level, else 0.
+
+    Returns:
+        Shape ``(n_parameters, n_one, n_other)``, each 1 on equal settings. In single precision:
+        this is where the time of a proposal goes, and noise is added before anything is solved.
+    """
+    a, b = (each.position.T.astype(np.float32) * _PER_LENGTH for each in (one, other))
+    steps = a[:, :, None] - b[:, None, :]
+    np.abs(steps, out=steps)
+    alike = np.exp(-steps)
+    alike *= 1.0 + steps * (1.0 + steps / 3.0)
+    alike *= one.level.T[:, :, None] == other.level.T[:, None, :]
+    return alike
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """How much of the variance comes from where; that of the data is about 1.
+
+    Attributes:
+        parameters: Shape ``(n_parameters,)``: of each parameter alone.
+        pairs: How strong pairs are: the pair of i and j has ``pairs * parameters[i] *
+            parameters[j]``.
+        level: Of the common level, which is not known beforehand.
+        noise: Of what the settings do not explain.
+    """
+
+    parameters: Floats
+    pairs: float
+    level: float
+    noise: float
+
+    def of(self, columns: NDArray[np.intp]) -> Shares:
+        """The shares of some of the parameters."""
+        return replace(self, parameters=self.parameters[columns])
+
+
+def covariance(alike: Singles, shares: Shares) -> Floats:
+    """The covariance of the values of one metric, without noise; see ``covariances``."""
+    return np.asarray(covariances(alike, [shares])[0])
+
+
+def covariances(alike: Singles, shares: Sequence[Shares]) -> Floats:
+    """The covariance of the values without noise, for several metrics at once.
+
+    Args:
+        alike: Shape ``(n_parameters, n, m)``, of ``likeness``.
+        shares: Of the variance of each metric.
+
+    Returns:
+        Shape ``(n_metrics, n, m)``.
+    """
+    count, n, m = alike.shape
+    flat = alike.reshape(count, n * m)
+    weights = np.array([each.parameters for each in shares], dtype=np.float32)
+    ones, squares = weights @ flat, weights**2 @ (flat * flat)
+    level = np.array([[each.level] for each in shares])
+    pairs = np.array([[0.5 * each.pairs] for each in shares])
+    # Newton and Girard: the sum over pairs out of the sum and the sum of squares.
+    total = level + ones + pairs * (ones * ones - squares)
+    return np.asarray(total.reshape(len(shares), n, m), dtype=np.float64)
+
+
+def own_variance(shares: Shares) -> float:
+    """The variance of a value without noise, before anything is known: a diagonal element."""
+    total, squares = float(shares.parameters.sum()), float((shares.parameters**2).sum())
+    return shares.level + total + shares.pairs * 0.5 * (total**2 - squares)

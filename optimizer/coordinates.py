@@ -1,0 +1,62 @@
+"""Latent points as the additive process compares them: a level and a position a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.additive_kernel import Settings
+from sampler.latent import SPECIAL_SHARE
+from sampler.parameter import Parameter
+from sampler.space import Space
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the coordinates of a point stand for.
+
+    Attributes:
+        names: The moving parameters, in the order of the columns.
+        kinds: For each, how many categories it has (0: it has a range), and how many special
+            values take the lowest part of its coordinate.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[tuple[int, int], ...]
+
+    def settings(self, points: Floats) -> Settings:
+        """The settings at points.
+
+        Args:
+            points: Shape ``(n, n_names)``, each in [0, 1).
+        """
+        level = np.zeros(points.shape, dtype=np.int64)
+        position = points.copy()
+        for column, (categories, special) in enumerate(self.kinds):
+            u = points[:, column]
+            if categories:
+                level[:, column] = np.minimum((u * categories).astype(np.int64), categories - 1)
+                position[:, column] = 0.0
+            elif special:
+                is_special = u < SPECIAL_SHARE
+                which = np.minimum((u / SPECIAL_SHARE * special).astype(np.int64), special - 1)
+                level[:, column] = np.where(is_special, 1 + which, 0)
+                inside = (u - SPECIAL_SHARE) / (1.0 - SPECIAL_SHARE)
+                position[:, column] = np.where(is_special, 0.0, inside)
+        return Settings(level, position)
+
+
+def layout_of(space: Space, names: Sequence[str]) -> Layout:
+    """The layout of points over some of a space's parameters."""
+    return Layout(tuple(names), tuple(_kind(space.by_name[name]) for name in names))
+
+
+def _kind(parameter: Parameter) -> tuple[int, int]:
+    if not parameter.is_numeric:
+        return len(parameter.values), 0
+    return 0, len(parameter.special)

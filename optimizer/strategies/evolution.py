@@ -1,0 +1,90 @@
+"""A population that evolves on a model: finds points of the cube where a function is high.
+
+DEAP's operators on latent coordinates. Parameters that matter more move more often, and none is
+left out: an option that seems to do nothing may do something elsewhere.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from deap import base, tools
+
+from optimizer.coordinates import Floats
+from optimizer.strategies.deap_random import deap_seeded
+
+_KEPT, _CHILDREN, _GENERATIONS = 24, 48, 12
+_MOVES = 2.0  # coordinates that a mutation moves, on average
+_FLOOR = 0.3  # share of the moves that goes to all parameters alike
+_STEP = 0.12
+_LARGEST = float(np.nextafter(1.0, 0.0))
+
+
+class _Fitness(base.Fitness):  # type: ignore[misc]
+    weights = (1.0,)
+
+
+class _Individual(list[float]):
+    """Latent coordinates and what the function makes of them."""
+
+    def __init__(self, genes: Sequence[float]) -> None:
+        super().__init__(genes)
+        self.fitness = _Fitness()
+
+
+def evolve(
+    function: Callable[[Floats], Floats], start: Floats, matters: Floats, *, seed: int
+) -> Floats:
+    """Points where a function is high.
+
+    Args:
+        function: From points, shape ``(m, n_names)``, to values, shape ``(m,)``.
+        start: Shape ``(s, n_names)``: where to begin.
+        matters: Shape ``(n_names,)``: how much each coordinate matters, not negative.
+        seed: Of everything random.
+
+    Returns:
+        Shape ``(24, n_names)`` or fewer, the highest first.
+    """
+    rng = np.random.default_rng(seed)
+    even = np.full(len(matters), 1 / len(matters))
+    share = matters / matters.sum() if matters.any() else even
+    often = _FLOOR * even + (1 - _FLOOR) * share
+    population = _judged(function, [_Individual(row) for row in start.tolist()])
+    with deap_seeded(seed):
+        for _ in range(_GENERATIONS):
+            children = [_child(population, often, rng) for _ in range(_CHILDREN)]
+            population = tools.selBest([*population, *_judged(function, children)], _KEPT)
+    return np.array(population)
+
+
+def _judged(
+    function: Callable[[Floats], Floats], individuals: list[_Individual]
+) -> list[_Individual]:
+    values = function(np.array(individuals))
+    for individual, value in zip(individuals, values.tolist(), strict=True):
+        individual.fitness.values = (value,)
+    return individuals
+
+
+def _child(population: list[_Individual], often: Floats, rng: np.random.Generator) -> _Individual:
+    mother, father = tools.selTournament(population, 2, tournsize=3)
+    child = _Individual(mother)
+    if random.random() < 0.5:
+        child, _ = tools.cxUniform(child, _Individual(father), 0.5)
+    moved = np.flatnonzero(rng.random(len(often)) < _MOVES * often)
+    if moved.size == 0:
+        moved = rng.choice(len(often), size=1, p=often)
+    for place in moved.tolist():
+        child[place] = _moved(child[place], rng)
+    return child
+
+
+def _moved(value: float, rng: np.random.Generator) -> float:
+    """A step, reflected at the ends of the range; or somewhere else altogether."""
+    if rng.random() < 0.5:
+        return float(rng.random())
+    stepped = abs(value + _STEP * rng.standard_normal()) % 2.0
+    return min(2.0 - stepped if stepped > 1.0 else stepped, _LARGEST)

@@ -1,0 +1,141 @@
+"""Guided search: the most promising configuration by a model of each metric is measured next.
+
+A few evenly spread draws, then after each trial one additive process for each metric
+(``models.additive_process``), learned from all trials so far, and a population that evolves on
+what they expect the fitness to gain. docs/results/search.md compares it with the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimizer.coordinates import Floats
+from optimizer.expected_gain import expected_gain, fitness_of, keeps, likely_metrics
+from optimizer.history import History
+from optimizer.knowledge import baseline_of
+from optimizer.problem import Problem
+from optimizer.strategies.drawn import propose_draw, sampled
+from optimizer.strategies.evolution import evolve
+from optimizer.strategy import Proposal, first_new
+from optimizer.surrogate import Surrogate, surrogate_of
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.latent import Point
+
+DRAWS = 20
+_LEAST_DRAWS = 8
+_STARTS, _FRESH = 8, 40
+
+
+@dataclass(frozen=True)
+class Guided:
+    """Draws a little, then follows the models."""
+
+    @property
+    def heeds(self) -> frozenset[str]:
+        """How many draws, and over what."""
+        return frozenset({"samples", "over"})
+
+    def samples(self, problem: Problem, explore: int) -> int:
+        """Twenty, or fewer of a small budget; as many as are asked for."""
+        asked = problem.search.samples
+        few = min(DRAWS, max(_LEAST_DRAWS, explore // 3), explore)
+        return few if asked is None else min(asked, explore)
+
+    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+        """Where the draws end: what matters is told from them."""
+        planned = self.samples(problem, explore)
+        return planned < explore and sampled(history) >= planned
+
+    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+        """When the draws are made."""
+        return self.learns(problem, history, explore)
+
+    def propose(
+        self, problem: Problem, history: History, *, number: int, explore: int
+    ) -> Proposal | None:
+        """A draw, then what the models expect most of; see ``Strategy.propose``."""
+        names = moving_parameters(problem)
+        if len(history.own(Purpose.CANDIDATE)) >= explore or not names:
+            return None
+        samples, index = self.samples(problem, explore), sampled(history)
+        if index < samples:
+            return propose_draw(
+                problem, history, "sobol", index, number=number, n=samples, over=names
+            )
+        surrogate = surrogate_of(problem, history, names)
+        return _promising(problem, history, names, surrogate, number)
+
+    def recommend(self, problem: Problem, history: History) -> Trial | None:
+        """The measured configuration that the models think best; None while they know too little.
+
+        A single lucky run does not mislead them as it does whoever takes the best measurement.
+        """
+        surrogate = surrogate_of(problem, history, moving_parameters(problem))
+        if surrogate is None:
+            return None
+        numbers = surrogate.lessons.numbers
+        points = surrogate.lessons.points[1 : len(numbers) + 1]
+        worth = _worth(problem, surrogate, points, baseline_of(history).metrics)
+        done = np.array([history[number].done for number in numbers])
+        return history[numbers[int(np.argmax(np.where(done, worth, -np.inf)))]]
+
+
+def moving_parameters(problem: Problem) -> tuple[str, ...]:
+    """The parameters that are searched: those that the user named, or all that may be."""
+    names = problem.search.over or problem.space.names
+    return tuple(name for name in names if name not in problem.space.unsearched)
+
+
+def _promising(
+    problem: Problem,
+    history: History,
+    names: tuple[str, ...],
+    surrogate: Surrogate | None,
+    number: int,
+) -> Proposal | None:
+    seed = problem.seed_of(number)
+    rng = np.random.default_rng(seed)
+    found: Floats = np.empty((0, len(names)))
+    why = "a random draw: too few trials have ended"
+    if surrogate is not None:
+        found, expected = _best_points(problem, history, surrogate, rng, seed)
+        known = len(surrogate.lessons.numbers)
+        why = f"expected to gain {expected:.3g} on the best known, by {known} trials"
+
+    def point(attempt: int) -> Point:
+        chosen = found[attempt] if attempt < len(found) else rng.random(len(names))
+        values: list[float] = chosen.tolist()
+        return dict(zip(names, values, strict=True))
+
+    return first_new(problem, history, Phase.SEARCH, why, point)
+
+
+def _best_points(
+    problem: Problem, history: History, surrogate: Surrogate, rng: np.random.Generator, seed: int
+) -> tuple[Floats, float]:
+    """The points that are expected to gain most, the best first, and what that one gains."""
+    baseline = baseline_of(history).metrics
+    worth = _worth(problem, surrogate, surrogate.lessons.points, baseline)
+    best = float(worth.max()) if np.isfinite(worth).any() else None
+
+    def gain(points: Floats) -> Floats:
+        predicted, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
+        return expected_gain(problem.objective, predicted, logarithmic, baseline, best)
+
+    leaders = surrogate.lessons.points[np.argsort(-worth, kind="stable")[:_STARTS]]
+    fresh = rng.random((_FRESH, leaders.shape[1]))
+    found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)
+    return found, float(gain(found[:1])[0])
+
+
+def _worth(
+    problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
+) -> Floats:
+    """The likely fitness of points; minus infinity where a limit is likely broken."""
+    metrics = likely_metrics(surrogate.predict(points), surrogate.lessons.logarithmic)
+    fitness = fitness_of(problem.objective, metrics, baseline)[0]
+    kept = keeps(problem.objective.bounds(baseline), metrics, (1, len(points)))[0]
+    return np.where(kept > 0, fitness, -np.inf)
