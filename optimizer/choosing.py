@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 from optimizer.baseline import summarise
 from optimizer.budget import Plan
 from optimizer.history import History
 from optimizer.knowledge import best_first
 from optimizer.problem import Problem
+from optimizer.strategies import STRATEGIES
+from optimizer.strategy import Prefers
 from optimizer.trial import Purpose, Trial
 
 
 def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
     """The numbers of the best few explored trials, the fittest first.
+
+    Where the strategy has models, every other one is theirs: the best single measurement is often
+    just the luckiest, and models err where they know little.
 
     Judged by the baseline as it was known when exploration ended, so that the choice does not
     change while it is confirmed.
@@ -46,8 +53,22 @@ def _ranked(explored: _Explored) -> list[int]:
     problem, history = explored.problem, explored.history
     candidates = _before_confirmation(history, Purpose.CANDIDATE)
     known = [*_before_confirmation(history, Purpose.BASELINE), *candidates]
-    ranked = best_first(problem, History(known), candidates)
-    return [trial.number for _, trial in ranked if trial.done and _may_win(problem, trial)]
+    before = History(known)
+    ranked = best_first(problem, before, candidates)
+    measured = [trial.number for _, trial in ranked if trial.done and _may_win(problem, trial)]
+    strategy = STRATEGIES.get(problem.strategy)
+    if not isinstance(strategy, Prefers):
+        return measured
+    may_win = set(measured)
+    preferred = [n for n in strategy.preferred(problem, before) if n in may_win]
+    return _in_turn(preferred, measured)
+
+
+def _in_turn(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """The first of each, the second of each and so on, every number once."""
+    return list(
+        dict.fromkeys(n for both in zip_longest(one, other) for n in both if n is not None)
+    )
 
 
 def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:

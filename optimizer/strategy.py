@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from optimizer.history import History
 from optimizer.problem import Problem
@@ -67,6 +67,18 @@ class Strategy(Protocol):
 
         Returns:
             A configuration that was never proposed before, or None: there is nothing to add.
+        """
+        ...
+
+
+@runtime_checkable
+class Prefers(Protocol):
+    """A strategy that knows more of what was measured than single measurements tell."""
+
+    def preferred(self, problem: Problem, history: History) -> Sequence[int]:
+        """The numbers of whole measurements, those first that it holds for the best.
+
+        Empty while it knows too little.
         """
         ...
 

@@ -20,8 +20,8 @@ _WHAT = (
     "`paper` and `default`: the archived jobs of [reproduction.md](../reproduction.md), with the "
     "memory budget of the default in `default`; threads, which `paper` leaves to the users, stay "
     "at 1; `null`: no option matters, space and noise are those of `load`. What is after the "
-    "slash learned the function: gradient boosting, which no strategy uses, or a random forest, "
-    "which is close to what the strategy `forest` learns, so that its rows there flatter it."
+    "slash learned the function: gradient boosting or a random forest. No strategy here but smac "
+    "learns with trees: `forest` is guided by Gaussian processes, see [search](../search.md)."
 )
 _HOW = (
     "A trial's outcome is the truth times one of the residuals of the default's recorded runs "

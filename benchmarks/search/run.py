@@ -9,25 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 from benchmarks.search.function import TestFunction
 from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, best_first
 from optimizer.problem import Problem
-from optimizer.strategy import Proposal, Strategy
+from optimizer.strategy import Prefers, Proposal, Strategy
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.space import Configuration, digest
-
-
-@runtime_checkable
-class Recommends(Protocol):
-    """A strategy that chooses by more than the best single measurement."""
-
-    def recommend(self, problem: Problem, history: History) -> Trial | Proposal | None:
-        """What it holds for the best; None: the best measured."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -143,10 +133,9 @@ def recommended(problem: Problem, strategy: Strategy, history: History) -> Confi
 
     Before anything was measured whole it is the baseline.
     """
-    if isinstance(strategy, Recommends):
-        own = strategy.recommend(problem, history)
-        if own is not None:
-            return own.configuration
+    if isinstance(strategy, Prefers):
+        for number in strategy.preferred(problem, history):
+            return history[number].configuration
     ranked = best_first(problem, history, history.of(Purpose.CANDIDATE))
     best = next((trial for _, trial in ranked if trial.done), None)
     return problem.space.default_configuration() if best is None else best.configuration

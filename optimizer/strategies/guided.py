@@ -21,7 +21,7 @@ from optimizer.strategies.drawn import propose_draw, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategy import Proposal, first_new
 from optimizer.surrogate import Surrogate, surrogate_of
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trial import Phase, Purpose
 from sampler.latent import Point
 
 DRAWS = 20
@@ -68,19 +68,19 @@ class Guided:
         surrogate = surrogate_of(problem, history, names)
         return _promising(problem, history, names, surrogate, number)
 
-    def recommend(self, problem: Problem, history: History) -> Trial | None:
-        """The measured configuration that the models think best; None while they know too little.
+    def preferred(self, problem: Problem, history: History) -> list[int]:
+        """By what the models think of each: a single lucky run does not mislead them.
 
-        A single lucky run does not mislead them as it does whoever takes the best measurement.
+        See ``optimizer.strategy.Prefers``.
         """
         surrogate = surrogate_of(problem, history, moving_parameters(problem))
         if surrogate is None:
-            return None
+            return []
         numbers = surrogate.lessons.numbers
         points = surrogate.lessons.points[1 : len(numbers) + 1]
         worth = _worth(problem, surrogate, points, baseline_of(history).metrics)
-        done = np.array([history[number].done for number in numbers])
-        return history[numbers[int(np.argmax(np.where(done, worth, -np.inf)))]]
+        order = np.argsort(-worth, kind="stable").tolist()
+        return [numbers[place] for place in order if history[numbers[place]].done]
 
 
 def moving_parameters(problem: Problem) -> tuple[str, ...]:

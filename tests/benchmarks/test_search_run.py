@@ -10,8 +10,7 @@ from benchmarks.known_truth import DEFAULT
 from benchmarks.search.best import Effort, search_best
 from benchmarks.search.run import run
 from optimizer.strategies import find_strategy
-from optimizer.strategy import Proposal
-from optimizer.trial import Phase, Purpose
+from optimizer.trial import Purpose
 from sampler.outcome import TrialState
 
 CHECKPOINTS = (25, 100)
@@ -40,13 +39,13 @@ class Watched:
 
 @dataclass
 class Stubborn(Watched):
-    """Recommends one configuration, whatever was measured."""
+    """Prefers the trial that it proposed first, whatever was measured."""
 
-    choice: Proposal | None = None
+    silent: bool = False
 
-    def recommend(self, _problem, history):
+    def preferred(self, _problem, history):
         assert len(history.numbers(Purpose.CANDIDATE)) in CHECKPOINTS
-        return self.choice
+        return [] if self.silent else history.numbers(Purpose.CANDIDATE)[:1]
 
 
 def test_random_draws_come_nearer_to_the_best_with_more_evaluations():
@@ -86,13 +85,13 @@ def test_a_run_is_repeated_by_its_seed():
 
 
 def test_a_strategys_own_word_comes_before_the_best_measured():
-    function = toy()
-    choice = {**DEFAULT, "codec": "fast"}
-    judged = judged_by(Stubborn(choice=Proposal(Phase.SEARCH, {}, choice, "")))
-    assert [each.fitness for each in judged] == [function.fitness([choice])[0]] * 2
-    assert [each.measured for each in judged] == [None, None]
-    silent = judged_by(Stubborn())
+    watched = Stubborn()
+    judged = judged_by(watched)
+    assert judged[0].fitness == judged[1].fitness
+    assert None not in (judged[0].measured, judged[1].measured)
+    silent = judged_by(Stubborn(silent=True))
     assert [j.fitness for j in silent] == [j.fitness for j in judged_by(Watched())]
+    assert silent[1].fitness > judged[1].fitness
 
 
 def test_what_was_recommended_last_stands_when_nothing_more_is_proposed():
