@@ -17,8 +17,6 @@ from sampler.latent import encode
 from sampler.outcome import TrialState
 
 TEACHING = (TrialState.DONE, TrialState.CENSORED, TrialState.FAILED, TrialState.TIMED_OUT)
-_MOST = 300  # beyond it a fit takes longer than a proposal may
-_BEST = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +39,16 @@ class Lessons:
 
 def teaching(history: History) -> list[int]:
     """The numbers of the new configurations that have ended, in whatever way, and teach."""
-    return [
-        n for n in history.numbers(Purpose.CANDIDATE) if history[n].state in TEACHING
-    ]  # fmt: skip
+    return [n for n in history.numbers(Purpose.CANDIDATE) if history[n].state in TEACHING]
 
 
-def chosen_few(numbers: Sequence[int], worth: Mapping[int, float]) -> list[int]:
-    """At most 300 of the trials: the best half, and others evenly over the rest of the job."""
-    if len(numbers) <= _MOST:
+def chosen_few(numbers: Sequence[int], worth: Mapping[int, float], most: int) -> list[int]:
+    """At most so many of the trials: the best for one half, and others evenly over the job."""
+    if len(numbers) <= most:
         return list(numbers)
-    best = sorted(numbers, key=lambda n: (-worth[n], n))[:_BEST]
-    rest = [n for n in numbers if n not in set(best)]
-    spread = np.linspace(0, len(rest) - 1, _MOST - _BEST).astype(int)
+    best = set(sorted(numbers, key=lambda n: (-worth[n], n))[: most // 2])
+    rest = [n for n in numbers if n not in best]
+    spread = np.linspace(0, len(rest) - 1, most - len(best)).astype(int)
     return sorted([*best, *(rest[place] for place in spread)])
 
 

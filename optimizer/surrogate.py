@@ -22,6 +22,7 @@ from optimizer.trial import Purpose
 
 _FIRST, _GROWTH = 8, 1.25  # shares are learned anew when there are a quarter more trials
 _STEPS_AGAIN = 6  # from those of the time before
+_MOST, _MOST_FOR_SHARES = 300, 200  # trials: beyond them a proposal would take too long
 _NOTHING = 1e-4  # a smaller part of all shares is none
 _Stamp = tuple[tuple[int, int], ...]
 _shares: WeakKeyDictionary[History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, Shares]]]] = (
@@ -93,7 +94,7 @@ def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Su
         trial.number: value
         for value, trial in comparable(problem, history, (history[n] for n in numbers))
     }
-    few = chosen_few(numbers, worth)
+    few = chosen_few(numbers, worth, _MOST)
     lessons = lessons_of(problem, history, baseline_of(history), names, few)
     surrogate = _fitted(layout, lessons, shares)
     flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
@@ -178,7 +179,7 @@ def _learned(
         )
         for n in numbers
     }
-    few = chosen_few(numbers, worth)
+    few = chosen_few(numbers, worth, _MOST_FOR_SHARES)
     lessons = lessons_of(problem, history, baseline, layout.names, few)
     settings = layout.settings(lessons.points)
     alike = likeness(settings, settings)

@@ -115,12 +115,12 @@ def test_the_models_keep_to_a_limit():
 
 def test_of_many_trials_the_best_and_others_all_over_teach():
     numbers = list(range(1, 1001))
-    few = chosen_few(numbers, {number: float(number % 500) for number in numbers})
+    few = chosen_few(numbers, {number: float(number % 500) for number in numbers}, 300)
     assert len(few) == len(set(few)) == 300
     assert few == sorted(few)
     best = sorted(numbers, key=lambda n: (-(n % 500), n))[:150]
     assert set(best) <= set(few)
-    assert chosen_few(numbers[:300], {}) == numbers[:300]
+    assert chosen_few(numbers[:300], {}, 300) == numbers[:300]
 
 
 def test_only_what_is_asked_for_moves():
