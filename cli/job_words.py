@@ -55,8 +55,9 @@ def limits_words(job: JobPublic) -> str:
     from jobs.limit_rows import limits_asked
     from optimizer.limit_text import limit_words
 
+    asked = job.specification.get("objective", {})  # of an older service it may not be told
     try:
-        texts = [limit_words(limit) for limit in limits_asked(job.specification["objective"])]
+        texts = [limit_words(limit) for limit in limits_asked(asked)]
     except (LookupError, TypeError, ValueError, AttributeError):
         raise not_understood() from None
     return f"must keep {'; '.join(texts)}" if texts else ""

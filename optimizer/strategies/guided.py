@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.one_thread import one_thread
 from optimizer.coordinates import Floats
 from optimizer.expected_gain import expected_gain, fitness_of, keeps, likely_metrics
 from optimizer.history import History
@@ -65,20 +66,22 @@ class Guided:
             return propose_draw(
                 problem, history, "sobol", index, number=number, n=samples, over=names
             )
-        surrogate = surrogate_of(problem, history, names)
-        return _promising(problem, history, names, surrogate, number)
+        with one_thread():
+            surrogate = surrogate_of(problem, history, names)
+            return _promising(problem, history, names, surrogate, number)
 
     def preferred(self, problem: Problem, history: History) -> list[int]:
         """By what the models think of each: a single lucky run does not mislead them.
 
         See ``optimizer.strategy.Prefers``.
         """
-        surrogate = surrogate_of(problem, history, moving_parameters(problem))
-        if surrogate is None:
-            return []
-        numbers = surrogate.lessons.numbers
-        points = surrogate.lessons.points[1 : len(numbers) + 1]
-        worth = _worth(problem, surrogate, points, baseline_of(history).metrics)
+        with one_thread():
+            surrogate = surrogate_of(problem, history, moving_parameters(problem))
+            if surrogate is None:
+                return []
+            numbers = surrogate.lessons.numbers
+            points = surrogate.lessons.points[1 : len(numbers) + 1]
+            worth = _worth(problem, surrogate, points, baseline_of(history).metrics)
         order = np.argsort(-worth, kind="stable").tolist()
         return [numbers[place] for place in order if history[numbers[place]].done]
 

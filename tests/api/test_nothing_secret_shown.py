@@ -45,7 +45,7 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
     assert [line["path"] for line in lines if line["event"] == "request"].count("/v1/jobs") >= 5
     assert any(line["level"] == "error" for line in lines)
     for text in (log, *shown):
-        for secret in (token, token.rpartition("_")[2], WRONG, WRONG[-43:]):
+        for secret in (token, token[-43:], WRONG, WRONG[-43:]):
             assert secret not in text
         if url.password:
             assert str(url.password) not in text
