@@ -14,7 +14,7 @@ from typing import Protocol
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategies.axes import Axis, axes_of, random_point
-from optimizer.strategies.drawn import propose_draw, sampled
+from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.lessons import Lessons, lessons_of
 from optimizer.strategy import Proposal, first_new
 from optimizer.trial import Phase, Purpose
@@ -36,7 +36,7 @@ class Suggest(Protocol):
 
 
 @dataclass(frozen=True)
-class DrawThenSearch:
+class DrawThenSearch(DrawsFirst):
     """A few random draws, then what a search suggests.
 
     Attributes:
@@ -51,26 +51,12 @@ class DrawThenSearch:
     draws: int
     least: int = 2
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """How many draws, and over what."""
-        return frozenset({"samples", "over"})
-
     def samples(self, problem: Problem, explore: int) -> int:
         """As many as are asked for, or its own number."""
         asked = problem.search.samples
         if asked is not None:
             return min(asked, explore)
         return max(1, min(self.draws, explore // 2))
-
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
-        """At the end of the draws."""
-        planned = self.samples(problem, explore)
-        return planned < explore and sampled(history) >= planned
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """When as many as planned are drawn."""
-        return self.learns(problem, history, explore)
 
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int

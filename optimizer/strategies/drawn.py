@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,28 @@ def sampled(history: History) -> int:
     """How many configurations there are to learn from: drawn, in flight included, or given."""
     drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
     return len(drawn) + history.lessons(Purpose.CANDIDATE, Phase.SAMPLE)
+
+
+class DrawsFirst(ABC):
+    """What strategies share that make a few draws and then search over the same parameters."""
+
+    @property
+    def heeds(self) -> frozenset[str]:
+        """How many draws, and over what."""
+        return frozenset({"samples", "over"})
+
+    @abstractmethod
+    def samples(self, problem: Problem, explore: int) -> int:
+        """How many draws there are at most; see ``Strategy.samples``."""
+
+    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+        """At the end of the draws."""
+        planned = self.samples(problem, explore)
+        return planned < explore and sampled(history) >= planned
+
+    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+        """When as many as planned are drawn."""
+        return self.learns(problem, history, explore)
 
 
 def propose_draw(

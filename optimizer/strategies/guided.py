@@ -18,7 +18,7 @@ from optimizer.expected_gain import expected_gain, fitness_of, keeps, likely_met
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.problem import Problem
-from optimizer.strategies.drawn import propose_draw, sampled
+from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
 from optimizer.strategy import Proposal, first_new
 from optimizer.surrogate import Surrogate, surrogate_of
@@ -31,28 +31,14 @@ _STARTS, _FRESH = 8, 40
 
 
 @dataclass(frozen=True)
-class Guided:
+class Guided(DrawsFirst):
     """Draws a little, then follows the models."""
-
-    @property
-    def heeds(self) -> frozenset[str]:
-        """How many draws, and over what."""
-        return frozenset({"samples", "over"})
 
     def samples(self, problem: Problem, explore: int) -> int:
         """Twenty, or fewer of a small budget; as many as are asked for."""
         asked = problem.search.samples
         few = min(DRAWS, max(_LEAST_DRAWS, explore // 3), explore)
         return few if asked is None else min(asked, explore)
-
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
-        """Where the draws end: what matters is told from them."""
-        planned = self.samples(problem, explore)
-        return planned < explore and sampled(history) >= planned
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """When the draws are made."""
-        return self.learns(problem, history, explore)
 
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int
