@@ -62,24 +62,25 @@ def run(
     history, seconds, judged = History(), 0.0, list[Judged]()
     plan = divide(max(evaluations, LEAST_TRIALS))
     for _ in range(plan.first):
-        _measure_baseline(function, problem, history)
+        measure_baseline(function, problem, history)
     ended = False
     for count in range(1, evaluations + 1):
         if not ended:
             if history.since_baseline(None) >= plan.repeat_every:
-                _measure_baseline(function, problem, history)
+                measure_baseline(function, problem, history)
             number, began = history.next_number, time.process_time()
             proposal = strategy.propose(problem, history, number=number, explore=evaluations)
             seconds += time.process_time() - began
             ended = proposal is None
             if proposal is not None:
-                _measure(function, problem, history, proposal)
+                measure(function, problem, history, proposal)
         if count in checkpoints:
             judged.append(_judged(function, problem, strategy, history, count, seconds))
     return judged
 
 
-def _measure_baseline(function: TestFunction, problem: Problem, history: History) -> None:
+def measure_baseline(function: TestFunction, problem: Problem, history: History) -> None:
+    """Adds a run of the baseline to the history."""
     number, default = history.next_number, function.default
     trial = Trial(
         number=number,
@@ -93,9 +94,10 @@ def _measure_baseline(function: TestFunction, problem: Problem, history: History
     history.put(function.measured(trial, None))
 
 
-def _measure(
+def measure(
     function: TestFunction, problem: Problem, history: History, proposal: Proposal
 ) -> None:
+    """Adds what was proposed to the history, as the function answers."""
     number = history.next_number
     trial = Trial(
         number=number,
