@@ -43,11 +43,23 @@ class ParetoPoint(BaseModel):
     configuration: dict[str, Any]
 
 
+class FrontGrowth(BaseModel):
+    """A trial that enlarged the front."""
+
+    trial: int
+    value: float = Field(description="The hypervolume with it; the baseline alone has 1.")
+
+
 class ParetoFront(BaseModel):
-    """The trials between which only taste decides."""
+    """The trials between which only taste decides; those that break a limit do not count."""
 
     metrics: list[str]
     points: list[ParetoPoint]
+    hypervolume: list[FrontGrowth] = Field(
+        description="How the front grew: what it covers of all trades between the metrics, down "
+        "to twice the baseline's figure where less is better and to 0 where more is. Empty for a "
+        "job of an earlier version."
+    )
 
 
 class CatalogueEntry(BaseModel):

@@ -23,6 +23,7 @@ from cli import (
     nights,
     options,
     parameters,
+    pick,
     report,
     schedule,
     service,
@@ -55,6 +56,7 @@ app.command("jobs", epilog=jobs.JOBS_EXAMPLES)(jobs.jobs)
 app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)
 app.command("options", epilog=options.EXAMPLES)(options.options)
+app.command("pick", epilog=pick.EXAMPLES)(pick.pick)
 app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)
 app.command("resume", epilog=jobs.RESUME_EXAMPLES)(jobs.resume)

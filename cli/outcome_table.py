@@ -45,7 +45,7 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
             highlight=False,
             soft_wrap=True,
         )
-        console.print(_changes(result))
+        console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
     for line in limit_lines(result):
         console.print(f"{line}.", highlight=False, soft_wrap=True)
     for line in _power(result):
@@ -79,8 +79,8 @@ def _table(result: Mapping[str, Any]) -> Table:
             continue
         table.add_row(
             metric.upper() if metric in terms else metric,
-            _figure(metric, result["baseline"]["metrics"][metric]),
-            _figure(metric, verdict["metrics"][metric]),
+            figure(metric, result["baseline"]["metrics"][metric]),
+            figure(metric, verdict["metrics"][metric]),
             f"{change['percent']:+.1f}%",
             f"{change['low']:+.1f}% to {change['high']:+.1f}%",
         )
@@ -116,14 +116,15 @@ def _noise(result: Mapping[str, Any]) -> str:
     return f"Noise of the baseline: {'; '.join(parts)}."
 
 
-def _figure(metric: str, value: float) -> str:
+def figure(metric: str, value: float) -> str:
+    """A metric's value, with its unit where that is bytes."""
     if metric in _BYTES:
         return format_bytes(value)
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _changes(result: Mapping[str, Any]) -> Table:
-    baseline, best = result["baseline"]["configuration"], result["best"]["configuration"]
+def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Table:
+    """The options of a configuration that differ from the baseline's."""
     known = catalogue()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("option", "default", "best"):

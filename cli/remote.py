@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cli.answers import (
@@ -18,6 +18,9 @@ from cli.screen import plain
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
+
+
+Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 
 
 class Remote:
@@ -41,7 +44,7 @@ class Remote:
         self._client, self._place, self._token = client, place, token
         self.is_local = is_local
 
-    def get(self, path: str, **query: str | int | None) -> Any:
+    def get(self, path: str, **query: Asked) -> Any:
         """The document at a path below ``/v1``; what is None is not asked for.
 
         Raises:
@@ -98,7 +101,7 @@ class Remote:
             raise no_rocktune(response, self._place)
         return response
 
-    def _get(self, path: str, query: Mapping[str, str | int | None]) -> Response:
+    def _get(self, path: str, query: Mapping[str, Asked]) -> Response:
         asked = {name: value for name, value in query.items() if value is not None}
         try:
             return self._ask("GET", path, params=asked)

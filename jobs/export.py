@@ -83,14 +83,20 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     lines += [f"Limit {kept_words(row)}" for row in judged]
     if not tried:
         lines.append("Measured elsewhere: this file was not tried with RocksDB")
-    carried = {
-        parameter.name: values[parameter.name]
-        for parameter in catalogue().values()
-        if not parameter.is_option and parameter.name in best["configuration"]
-    }
-    for name, value in carried.items():
-        if catalogue()[name].section == "deployment":
-            lines.append(f"Set {name} = {value} in the application: no OPTIONS file can hold it")
+    return [*lines, *carried_apart(problem, best["configuration"])]
+
+
+def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
+    """What belongs to a configuration and no OPTIONS file can hold: a line each."""
+    values = problem.space.complete(configuration)
+    lines: list[str] = []
+    for parameter in catalogue().values():
+        name = parameter.name
+        if parameter.is_option or name not in configuration:
+            continue
+        set_here = f"{name} = {values[name]}"
+        if parameter.section == "deployment":
+            lines.append(f"Set {set_here} in the application: no OPTIONS file can hold it")
         else:
-            lines.append(f"Measured with {name} = {value}, a fact of the workload, not an option")
+            lines.append(f"Measured with {set_here}, a fact of the workload, not an option")
     return lines

@@ -14,7 +14,8 @@ from jobs.charts.chart import Chart
 from jobs.charts.convergence import convergence, noise_of
 from jobs.charts.drift import drift
 from jobs.charts.fitness_terms import fitness_terms
-from jobs.charts.front import front
+from jobs.charts.front import Points, front
+from jobs.charts.front_growth import front_growth
 from jobs.charts.groups import Question, groups, questions
 from jobs.charts.importance import LEAST_R2, held_out, importance
 from jobs.charts.memory import best_within, memory
@@ -22,10 +23,11 @@ from jobs.charts.parallel import parallel
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from jobs.finished import Finished
-from jobs.limit_rows import limit_rows
+from jobs.limit_rows import limit_rows, limits_asked
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from optimizer.baseline import Baseline, summarise
+from optimizer.front_growth import Front, front_of, measured, within_limits
 from optimizer.objective import Objective, Term
 from optimizer.trial import Trial
 from sampler.byte_size import format_bytes
@@ -60,6 +62,12 @@ def content(finished: Finished) -> dict[str, Any]:
     terms = [_term(row) for row in job["objective"]["metric"]]
     names = [term.metric for term in terms]
     baseline = _baseline(trials)
+    objective = Objective("", tuple(terms), tuple(limits_asked(job["objective"])))
+    points = measured(baseline, trials) if baseline else {}
+    kept = within_limits(objective, baseline.metrics, points) if baseline else {}
+    breaking = points.keys() - kept.keys()
+    allowed = {number: value for number, value in fitness.items() if number not in breaking}
+    on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
     compared = _compared(result, names)
     power = detectable(result)
     parameters = _parameters(result)
@@ -72,12 +80,13 @@ def content(finished: Finished) -> dict[str, Any]:
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
-        memory(trials, fitness, baseline=level, budget=budget, winner=winner),
-        convergence(trials, fitness),
+        memory(trials, allowed, baseline=level, budget=budget, winner=winner),
+        convergence(trials, fitness, breaking=breaking),
         stability(parameters, names),
         sampling(result.get("sampling") or {}),
         parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
-        front(trials, result["pareto"], terms),
+        front(points, kept, on_front.numbers, terms),
+        front_growth(on_front.growth, terms, max((t.number for t in trials), default=0)),
         drift(trials, baseline, names) if baseline else None,
     ]
     return {
@@ -105,9 +114,9 @@ def content(finished: Finished) -> dict[str, Any]:
         "r2": r2,
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
-        "within": best_within(trials, fitness, level) if level else None,
+        "within": best_within(trials, allowed, level) if level else None,
         "noise_of_fitness": noise_of(trials, fitness),
-        "front": _front(result, trials, names, fitness),
+        "front": _front(on_front, points, names, fitness),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
         "failures": _failures(trials),
@@ -224,22 +233,17 @@ def _value(value: Any, parameter: Parameter | None) -> str:
 
 
 def _front(
-    result: Mapping[str, Any],
-    trials: Sequence[Trial],
-    names: Sequence[str],
-    fitness: Mapping[int, float],
+    front: Front, points: Points, names: Sequence[str], fitness: Mapping[int, float]
 ) -> dict[str, Any]:
     """The fittest of the Pareto front, and how many more there are."""
-    on = set(result["pareto"])
-    found = [trial for trial in trials if trial.number in on]
-    found.sort(key=lambda trial: -fitness.get(trial.number, 0.0))
+    found = sorted(front.numbers, key=lambda number: -fitness.get(number, 0.0))
     rows = [
         {
-            "number": trial.number,
-            "fitness": fitness.get(trial.number),
-            "metrics": [trial.metrics.get(name) for name in names],
+            "number": number,
+            "fitness": fitness.get(number),
+            "metrics": [points[number].get(name) for name in names],
         }
-        for trial in found[:_FRONT_ROWS]
+        for number in found[:_FRONT_ROWS]
     ]
     return {"rows": rows, "more": len(found) - len(rows)}
 

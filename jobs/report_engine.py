@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 # Of a kept page: one of another version is made anew, for it is not what our script would draw.
-VERSION = 3
+VERSION = 4
 # No text of others can hold it: in the page every `<` of theirs is escaped.
 PLACE = "<script>/* the plots' library goes here */</script>"
 _LIBRARY = "plotly/package_data/plotly.min.js"

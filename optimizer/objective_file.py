@@ -11,7 +11,7 @@ from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto")
-_MOST_WEIGHT = 1e6
+MOST_WEIGHT = 1e6
 _BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")
 
@@ -84,7 +84,7 @@ def _term(row: Mapping[str, Any], where: str) -> Term:
     if direction not in ("min", "max"):
         raise InputError(f"{where}.direction", f"{direction!r} is neither min nor max")
     weight = _number(row.get("weight", 1.0), f"{where}.weight")
-    if not 0 < weight <= _MOST_WEIGHT:
+    if not 0 < weight <= MOST_WEIGHT:
         raise InputError(f"{where}.weight", f"{weight:g} is not above 0 and at most 1000000")
     return Term(name, direction, weight)
 

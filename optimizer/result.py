@@ -8,8 +8,8 @@ from typing import Any
 
 from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
+from optimizer.front_growth import front_of
 from optimizer.knowledge import baseline_of, ranking_of
-from optimizer.objective import pareto_front
 from optimizer.problem import Problem
 from optimizer.ranking_document import ranking_document
 from optimizer.sampling_document import sampling_document
@@ -51,6 +51,7 @@ def result_document(
     baseline = baseline_of(history)
     ranking = ranking_of(problem, history)
     counts = Counter(trial.state for trial in history)
+    front = front_of(problem.objective, baseline, history)
     return {
         "schema": SCHEMA,
         "job": job,
@@ -69,7 +70,8 @@ def result_document(
         "sampling": sampling_document(
             problem, find_strategy(problem.strategy), history, explore=conclusion.plan.explore
         ),
-        "pareto": _pareto(problem, conclusion),
+        "pareto": list(front.numbers),
+        "hypervolume": front.document(),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
         "hosts": _hosts(conclusion, baseline),
         "time": _time(list(history)),
@@ -158,13 +160,6 @@ def _noise(baseline: Baseline) -> dict[str, Any]:
         }
         for name, noise in baseline.noise.items()
     }
-
-
-def _pareto(problem: Problem, conclusion: Conclusion) -> list[int]:
-    """The trials that no other beats in every term, by number."""
-    candidates = conclusion.history.of(Purpose.CANDIDATE)
-    points = {trial.number: trial.metrics for trial in candidates if trial.done}
-    return sorted(pareto_front(points, problem.objective.terms))
 
 
 def _time(trials: list[Trial]) -> dict[str, float]:

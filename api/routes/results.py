@@ -14,7 +14,7 @@ from api.dependencies import Service, ServiceDep
 from api.job_schemas import without_secrets
 from api.problems import EVERYWHERE, ProblemError, described
 from api.rendered import rendered
-from api.result_schemas import Anova, AnovaRow, ParetoFront, ParetoPoint, Ranking
+from api.result_schemas import Anova, AnovaRow, FrontGrowth, ParetoFront, ParetoPoint, Ranking
 from api.security import requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
@@ -96,7 +96,9 @@ def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> R
         )
         for number, configuration, measured in service.store.points(job.id, result["pareto"])
     ]
-    return rendered(ParetoFront.model_construct(metrics=metrics, points=points), response)
+    grown = [FrontGrowth.model_construct(**row) for row in result.get("hypervolume", [])]
+    front = ParetoFront.model_construct(metrics=metrics, points=points, hypervolume=grown)
+    return rendered(front, response)
 
 
 @router.get("/report", operation_id="show_report", response_class=HTMLResponse)

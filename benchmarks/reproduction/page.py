@@ -39,10 +39,11 @@ random configurations of 30 parameters, a random forest, an analysis of variance
 algorithm over four of them. {_COMMAND} repeats it with real runs and writes this page: its figures
 are computed from [reproduction/paper.jsonl.gz](reproduction/paper.jsonl.gz), a trial a line.
 
-{_machine(study)}"""
+{machine_words(study)}"""
 
 
-def _machine(study: Study) -> str:
+def machine_words(study: Study) -> str:
+    """When a job was measured, on what, and for how long."""
     about = study.archive.environment or {}
     rocksdb = about.get("rocksdb", "?")
     trials = study.trials
@@ -118,7 +119,7 @@ def _default(study: Study) -> str:
         "## The same budget, Rocktune's way\n\n`--space default`: only what an OPTIONS file can "
         "carry, no more memory than the baseline, every load settled before it counts.\nTrials: "
         "[reproduction/default.jsonl.gz](reproduction/default.jsonl.gz).\n"
-        f"{_unfinished(study)}\n{_machine(study)}\n\n{_settings(study)}",
+        f"{_unfinished(study)}\n{machine_words(study)}\n\n{_settings(study)}",
         tables.forests(study, published=False),
         tables.ranking(study, published=False),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,26 +19,35 @@ def noise_of(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | N
     return float(np.std(own, ddof=1)) if len(own) > 1 else None
 
 
-def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart | None:
-    """The plot of a job; None if no new configuration ended well.
+def convergence(
+    trials: Sequence[Trial],
+    fitness: Mapping[int, float],
+    *,
+    breaking: Collection[int] = (),
+) -> Chart | None:
+    """The plot of a job; None if no new configuration ended well within the limits.
 
     Args:
         trials: By number.
         fitness: By trial's number, of those that ended well.
+        breaking: Those of them that break a limit: they are never the best so far.
     """
-    points = [
+    known = [
         (trial.number, fitness[trial.number])
         for trial in trials
         if trial.purpose is Purpose.CANDIDATE and trial.number in fitness
     ]
+    points = [point for point in known if point[0] not in breaking]
     if not points:
         return None
+    broken = [point for point in known if point[0] in breaking]
     noise = noise_of(trials, fitness)
     best = max(points, key=lambda point: point[1])
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)
     inside = [point for point in points if point[1] >= floor]
     shown = thinned(inside)
+    crossed = [point for point in broken if point[1] >= floor]
     below = [number for number, value in points if value < floor]
     return Chart(
         name="convergence",
@@ -47,8 +56,14 @@ def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart 
         "so far. The best of many single runs is partly luck: the proof above decides."
         + _noise_words(noise)
         + (f" Triangles: {len(below)} far below." if below else "")
+        + (f" Crosses: {len(broken):,} broke a limit and do not count." if broken else "")
         + thinned_words(len(shown), len(inside)),
-        traces=[_dots(shown), _steps(points, last), *_outside(below, floor)],
+        traces=[
+            *_crosses(thinned(crossed)),
+            _dots(shown),
+            _steps(points, last),
+            *_outside(below, floor),
+        ],
         layout={
             "xaxis": axis("trial", range=[0, last + 1]),
             "yaxis": axis("fitness, 0 = baseline", zeroline=False),
@@ -90,6 +105,11 @@ def _dots(points: Sequence[tuple[int, float]]) -> Trace:
         "marker": {"color": "@accent", "size": 6, "opacity": 0.5},
         "hovertemplate": "trial %{x}: %{y:.0f}<extra></extra>",
     }
+
+
+def _crosses(points: Sequence[tuple[int, float]]) -> list[Trace]:
+    marker = {"color": "@faint", "size": 6, "symbol": "x"}
+    return [_dots(points) | {"name": "breaks a limit", "marker": marker}] if points else []
 
 
 def _steps(points: Sequence[tuple[int, float]], last: int) -> Trace:

@@ -2,65 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from jobs.charts.chart import Chart, Trace, axis, short, thinned, thinned_words, words
 from optimizer.objective import Term
-from optimizer.trial import Purpose, Trial
+
+Points = Mapping[int, Mapping[str, float]]
+_DIAMOND = {"color": "@accent", "size": 9, "symbol": "diamond"}
+_CROSS = {"color": "@faint", "size": 6, "symbol": "x"}
 
 
 def front(
-    trials: Sequence[Trial], numbers: Collection[int], terms: Sequence[Term]
+    points: Points, kept: Collection[int], numbers: Collection[int], terms: Sequence[Term]
 ) -> Chart | None:
     """All configurations in two metrics, those of the front in colour.
 
     Args:
-        trials: By number.
-        numbers: Of the front.
+        points: The metrics of each new configuration that was measured whole, by number.
+        kept: Those that keep the limits.
+        numbers: Those of the front.
         terms: Of the objective; the first and the last are drawn.
 
     Returns:
-        The plot; None with one metric, or nothing measured.
+        The plot; None with one metric, or nothing on the front.
     """
     if len(terms) < 2:
         return None
     across, up = terms[0].metric, terms[-1].metric
-    points = [
-        t for t in trials
-        if t.purpose is Purpose.CANDIDATE and t.done and across in t.metrics and up in t.metrics
-    ]  # fmt: skip
-    if not points:
+    drawn = {n: found for n, found in points.items() if across in found and up in found}
+    on = [n for n in drawn if n in numbers]
+    if not on:
         return None
-    on = [t for t in points if t.number in numbers]
-    off = [t for t in points if t.number not in numbers]
-    shown = thinned(off)
+    off = [n for n in drawn if n in kept and n not in on]
+    broken = [n for n in drawn if n not in kept]
+    shown, crossed = thinned(off), thinned(broken)
     goal = "lower" if terms[0].direction == "min" else "higher"
     aim = "higher" if terms[-1].direction == "max" else "lower"
     return Chart(
         name="front",
-        title=f"{len(on)} of {len(points):,} configurations are on the Pareto front: no other is "
-        "better in all metrics",
-        caption=f"Single runs. Of {len(terms)} metrics two are drawn: better is {goal} {across} "
+        title=f"{len(on)} of {len(on) + len(off):,} configurations are on the Pareto front: no "
+        "other is better in all metrics",
+        caption="Single runs, clocks corrected for drift. "
+        f"Of {len(terms)} metrics two are drawn: better is {goal} {across} "
         f"and {aim} {up}. What looks beaten here is better in another metric."
-        + thinned_words(len(shown), len(off)),
+        + (f" Crosses: {len(broken):,} that break a limit do not count." if broken else "")
+        + thinned_words(len(shown) + len(crossed), len(off) + len(broken)),
         traces=[
-            _dots(shown, across, up, "others", {"color": "@faint", "size": 6}),
-            _dots(on, across, up, "front", {"color": "@accent", "size": 9, "symbol": "diamond"}),
+            _dots(drawn, shown, across, up, "others", {"color": "@faint", "size": 6}),
+            *([_dots(drawn, crossed, across, up, "breaks a limit", _CROSS)] if broken else []),
+            _dots(drawn, on, across, up, "front", _DIAMOND),
         ],
         layout={"xaxis": axis(words(across)), "yaxis": axis(words(up))},
     )
 
 
 def _dots(
-    trials: Sequence[Trial], across: str, up: str, name: str, marker: dict[str, object]
+    points: Points,
+    numbers: Sequence[int],
+    across: str,
+    up: str,
+    name: str,
+    marker: Mapping[str, object],
 ) -> Trace:
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [short(t.metrics[across]) for t in trials],
-        "y": [short(t.metrics[up]) for t in trials],
-        "text": [f"trial {t.number}" for t in trials],
+        "x": [short(points[number][across]) for number in numbers],
+        "y": [short(points[number][up]) for number in numbers],
+        "text": [f"trial {number}" for number in numbers],
         "hovertemplate": "%{text}: %{x:.4g}, %{y:.4g}<extra></extra>",
-        "marker": marker,
+        "marker": dict(marker),
     }

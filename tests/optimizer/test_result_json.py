@@ -18,7 +18,7 @@ from pretend_bench import (
 )
 
 from optimizer.conclusion import Conclusion
-from optimizer.objective import Objective, Term
+from optimizer.objective import Limit, Objective, Term
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.trial import Purpose, Trial
 from sampler.space_file import load_space
@@ -253,6 +253,21 @@ class TestMore:
         document, conclusion = document_of(24, objective="waf", function=trade)
         best = min(candidates(conclusion.history), key=lambda t: t.metrics["waf"])
         assert document["pareto"] == [best.number]
+
+    def test_the_front_leaves_out_what_breaks_a_limit(self):
+        terms = (Term("waf", "min"), Term("rate", "max"))
+        objective = Objective("two", terms, (Limit("waf", at_most=1.5),), pareto=True)
+
+        def trade(configuration):
+            x = configuration["x"]
+            return flat(configuration) | {"waf": 1 + x, "rate": 1e4 * (1 + x)}
+
+        document, conclusion = document_of(24, objective=objective, function=trade)
+        kept = [t.number for t in candidates(conclusion.history) if t.metrics["waf"] <= 1.5]
+        assert 0 < len(kept) < len(candidates(conclusion.history))
+        assert document["pareto"] == kept
+        grown = [row["trial"] for row in document["hypervolume"]]
+        assert grown == kept  # no two are alike, and none beats another
 
     def test_the_front_leaves_out_the_bounds_of_what_was_cut_off(self):
         def slow(configuration):

@@ -12,6 +12,7 @@ from jobs.charts.convergence import convergence, noise_of
 from jobs.charts.drift import drift
 from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.front import front
+from jobs.charts.front_growth import front_growth
 from jobs.charts.groups import Question, groups, questions
 from jobs.charts.importance import importance
 from jobs.charts.memory import best_within, memory
@@ -187,6 +188,15 @@ class TestConvergence:
         assert chart is not None and "of 6,001 points are drawn" in chart.caption
         assert max(trace(chart, "best so far")["y"]) == 6001.0
 
+    def test_what_breaks_a_limit_is_never_the_best_so_far(self):
+        chart = convergence(self.trials(), self.FITNESS, breaking={6, 7})
+        assert trace(chart, "best so far")["y"] == [-100.0, 400.0, 400.0]
+        assert trace(chart, "breaks a limit")["x"] == [6]  # trial 7 is far below
+        assert chart is not None
+        assert "was trial 4" in chart.title and "of 3" in chart.title
+        assert "Crosses: 2 broke a limit" in chart.caption
+        assert convergence(self.trials(), self.FITNESS, breaking=range(3, 8)) is None
+
     def test_nothing_new_ended_well(self):
         assert convergence([], {}) is None
         assert convergence(self.trials()[:2], self.FITNESS) is None
@@ -332,12 +342,34 @@ class TestParallel:
         assert parallel(trials, {1: 0.0, 2: 0.0}, ["a", "b"]) is None
 
 
-def test_the_front_stands_out():
-    trials = candidates({1: 0, 2: 0, 3: 0}, waf=[1.0, 2.0, 3.0], rate=[9.0, 20.0, 8.0])
-    chart = front(trials, [1, 2], TERMS)
-    assert trace(chart, "front")["x"] == [1.0, 2.0]
-    assert trace(chart, "others")["y"] == [8.0]
-    assert front(trials, [1], TERMS[:1]) is None
+class TestFront:
+    POINTS: ClassVar = {
+        1: {"waf": 1.0, "rate": 9.0}, 2: {"waf": 2.0, "rate": 20.0},
+        3: {"waf": 3.0, "rate": 8.0}, 4: {"waf": 0.1, "rate": 90.0},
+    }  # fmt: skip
+
+    def test_stands_out(self):
+        chart = front(self.POINTS, [1, 2, 3], [1, 2], TERMS)
+        assert trace(chart, "front")["x"] == [1.0, 2.0]
+        assert trace(chart, "others")["y"] == [8.0]
+        assert front(self.POINTS, [1, 2, 3], [1], TERMS[:1]) is None
+
+    def test_what_breaks_a_limit_is_a_cross_and_does_not_count(self):
+        chart = front(self.POINTS, [1, 2, 3], [1, 2], TERMS)
+        assert trace(chart, "breaks a limit")["text"] == ["trial 4"]
+        assert chart is not None
+        assert chart.title.startswith("2 of 3 configurations")
+        assert "Crosses: 1 that break a limit" in chart.caption
+        assert front(self.POINTS, [], [], TERMS) is None
+
+    def test_its_growth_is_a_line_in_steps(self):
+        chart = front_growth([(3, 1.5), (7, 2.25)], TERMS, 40)
+        line = trace(chart, "hypervolume")
+        assert list(zip(line["x"], line["y"], strict=True)) == [(3, 1.5), (7, 2.25), (40, 2.25)]
+        assert chart is not None
+        assert "until trial 7" in chart.title and "2.25 times" in chart.title
+        assert front_growth([], TERMS, 40) is None
+        assert front_growth([(3, 1.5)], TERMS[:1], 40) is None
 
 
 class TestDrift:

@@ -1,0 +1,109 @@
+"""The best of what a job has measured, by a preference that is named afterwards."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, NoReturn
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from api.caching import CachedJobDep
+from api.dependencies import ServiceDep
+from api.pick_schemas import PickAnswer
+from api.problems import EVERYWHERE, ProblemError, described
+from api.rendered import rendered
+from api.security import requires
+from db.job_row import JobState
+from db.tokens import Role
+from jobs.pick_of_job import Preference, pick_of_job
+from jobs.specification import specification_from_document
+from optimizer.objective import Objective
+from optimizer.objective_file import SHIPPED, load_objective, objective_from_document
+from sampler.errors import InputError
+
+router = APIRouter(
+    prefix="/v1/jobs/{job_id}",
+    tags=["results"],
+    dependencies=[requires(Role.READ)],
+    responses={
+        **EVERYWHERE,
+        **described(404, 409),
+        304: {"description": "As the ETag says, nothing has changed"},
+    },
+)
+_MOST_TRIALS, _MOST_LEARNED = 20_000, 2_000
+_MOST_TEXT = 20_000
+
+
+@router.get("/pick", operation_id="pick_by_preference", response_model=PickAnswer)
+def pick_by_preference(
+    service: ServiceDep,
+    job: CachedJobDep,
+    response: Response,
+    weights: Annotated[
+        str | None,
+        Query(max_length=2000, description="As waf=2,sa=1,rate=1; else those of the objective."),
+    ] = None,
+    limit: Annotated[
+        list[Annotated[str, Query(max_length=500)]] | None,
+        Query(max_length=100, description="As sa <= 1.0 baseline; beside those of the job."),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        Query(
+            max_length=_MOST_TEXT,
+            description="A shipped one, or one as JSON; instead of the job's, limits included.",
+        ),
+    ] = None,
+    top: Annotated[int, Query(ge=1, le=100, description="So many.")] = 5,
+    model: Annotated[
+        bool, Query(description="What models learned from all trials expect, beside it.")
+    ] = False,
+) -> Response:
+    """The fittest of all measured configurations by a preference: explored, not proven."""
+    asked = Preference(
+        weights=weights,
+        objective=None if objective is None else _objective(objective),
+        limits=limit or (),
+        top=top,
+        model=model,
+    )
+    most = _MOST_LEARNED if model else _MOST_TRIALS
+    count = sum(service.store.count_trials(job.id).values())
+    if count > most:
+        mend = "; ask without the model" if model and count <= _MOST_TRIALS else ""
+        raise ProblemError(409, f"job {job.id} has more than {most:,} trials{mend}")
+    trials = service.store.trials(job.id)
+    if not any(trial.is_baseline and trial.done for trial in trials):
+        raise ProblemError(409, f"job {job.id} has no run of its baseline yet")
+    best = (service.store.result(job.id) or {}).get("best") if _done(job.state) else None
+    document = pick_of_job(
+        job.id,
+        specification_from_document(job.specification),
+        trials,
+        asked,
+        proven=best["trial"] if best else None,
+    )
+    return rendered(document, response)
+
+
+def _done(state: JobState) -> bool:
+    return state is JobState.DONE
+
+
+def _objective(given: str) -> Objective:
+    if not given.lstrip().startswith("{"):
+        if given not in SHIPPED:
+            problem = f"{given!r:.80} is none of {', '.join(SHIPPED)}, and no object of JSON"
+            raise InputError("objective", problem)
+        return load_objective(given)
+    try:
+        document = json.loads(given, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InputError("objective", "is neither a name nor JSON") from None
+    return objective_from_document(document)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,190 @@
+"""A pick by preference from the trials of a stored job, as a document; nothing is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from jobs.export import carried_apart, export_options
+from jobs.frame import Frame, frame
+from jobs.specification import Specification
+from optimizer.contradicting_limits import require_possible
+from optimizer.history import History
+from optimizer.knowledge import baseline_of
+from optimizer.limit_text import limit_words, parse_limit
+from optimizer.objective import Objective
+from optimizer.objective_file import objective_document
+from optimizer.picking import Picked, pick, require_measured
+from optimizer.second_opinion import Opinion, opinions
+from optimizer.trial import Trial
+from optimizer.weights_text import parse_weights, weights_words
+from sampler.byte_size import format_bytes
+from sampler.errors import InputError
+from sampler.space import memory_bytes
+
+EXPLORED = "explored, not proven"
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What is asked for.
+
+    Attributes:
+        weights: ``waf=2,sa=1``; None: those of the objective.
+        objective: Instead of the job's own.
+        limits: Texts such as ``sa <= 1.0 baseline``, beside those of the objective.
+        top: How many picks at most.
+        model: Whether the models are asked too.
+    """
+
+    weights: str | None = None
+    objective: Objective | None = None
+    limits: Sequence[str] = ()
+    top: int = 5
+    model: bool = False
+
+
+def preferred(own: Objective, preference: Preference) -> Objective:
+    """The objective that a preference asks for; the fields of errors are those of the interface.
+
+    The limits of the job hold as well, unless another objective is named.
+
+    Raises:
+        InputError: The weights or a limit are none, or limits contradict each other.
+    """
+    base = own if preference.objective is None else preference.objective
+    if preference.weights is not None:
+        if preference.objective is not None:
+            raise InputError("weights", "give weights or an objective, not both")
+        known = {term.metric: term.direction for term in own.terms}
+        terms = parse_weights(preference.weights, known, field="weights")
+        base = replace(base, name=weights_words(terms), terms=terms, help="a preference")
+    added = [parse_limit(text, field="limit") for text in preference.limits]
+    limits = (*base.limits, *added)
+    require_possible(limits, field="limit")
+    return replace(base, limits=limits)
+
+
+def pick_of_job(
+    job_id: int,
+    specification: Specification,
+    trials: Sequence[Trial],
+    preference: Preference,
+    *,
+    proven: int | None = None,
+) -> dict[str, Any]:
+    """The few best by a preference, with their metrics against the baseline.
+
+    Args:
+        job_id: Of the job, for the comments of the OPTIONS file.
+        specification: Of the job.
+        trials: Those of the job so far.
+        preference: What is asked for.
+        proven: The trial that the job has proven better by its own objective, if any.
+
+    Raises:
+        InputError: The preference is none, or is for what was not measured.
+        ValueError: No run of the baseline has ended well.
+    """
+    framed = frame(specification, None)
+    objective = preferred(framed.problem.objective, preference)
+    history = History(trials)
+    baseline = baseline_of(history)
+    _require_measured(objective, baseline.metrics, preference)
+    found = pick(objective, baseline, history, count=preference.top)
+    asked = [each.trial for each in found.best] if preference.model else []
+    said = opinions(framed.problem, objective, history, asked)
+    best = found.best[0] if found.best and found.best[0].fitness > 0 else None
+    level = baseline.metrics
+    return {
+        "standing": EXPLORED,
+        "objective": objective_document(objective),
+        "limits": [limit_words(limit) for limit in objective.limits],
+        "judged": found.judged,
+        "keeping": found.keeping,
+        "baseline": {
+            "metrics": dict(level),
+            "configuration": dict(framed.problem.space.default_configuration()),
+        },
+        "picks": [
+            _row(objective, level, history[each.trial], each, said.get(each.trial))
+            | {"proven_by_job": each.trial == proven}
+            for each in found.best
+        ],
+        "options": _options(job_id, framed, history[best.trial], best, objective, level)
+        if best
+        else None,
+    }
+
+
+def _require_measured(
+    objective: Objective, baseline: Mapping[str, float], preference: Preference
+) -> None:
+    try:
+        require_measured(objective, baseline)
+    except InputError as error:
+        term = "objective" if preference.weights is None else "weights"
+        raise InputError("limit" if error.field == "limit" else term, error.problem) from None
+
+
+def _row(
+    objective: Objective,
+    baseline: Mapping[str, float],
+    trial: Trial,
+    picked: Picked,
+    opinion: Opinion | None,
+) -> dict[str, Any]:
+    return {
+        "trial": picked.trial,
+        "runs": picked.runs,
+        "fitness": picked.fitness,
+        "terms": objective.gains(picked.metrics, baseline),
+        "metrics": dict(picked.metrics),
+        "change": _changes(picked.metrics, baseline),
+        "configuration": dict(trial.configuration),
+        "model": None if opinion is None else asdict(opinion),
+    }
+
+
+def _changes(
+    metrics: Mapping[str, float], baseline: Mapping[str, float]
+) -> dict[str, float | None]:
+    """Signed changes in percent; None where the baseline's figure is 0."""
+    return {
+        name: 100 * (value - baseline[name]) / abs(baseline[name]) if baseline[name] else None
+        for name, value in metrics.items()
+        if name in baseline
+    }
+
+
+def _options(
+    job_id: int,
+    framed: Frame,
+    trial: Trial,
+    picked: Picked,
+    objective: Objective,
+    baseline: Mapping[str, float],
+) -> str:
+    """The OPTIONS file of the best pick."""
+    problem, workload = framed.problem, framed.problem.workload
+    changes = _changes(picked.metrics, baseline)
+    told = dict.fromkeys(
+        [t.metric for t in objective.terms] + [each.metric for each in objective.limits]
+    )
+    shown = ", ".join(
+        f"{name} {change:+.1f}%" for name in told if (change := changes.get(name)) is not None
+    )
+    runs = "a single run" if picked.runs == 1 else f"the medians of {picked.runs} runs"
+    comments = [
+        f"Picked by Rocktune: trial {picked.trial} of job {job_id}, workload {workload.name}",
+        f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was named "
+        "afterwards; measure it against what you run today",
+        f"Preference: {weights_words(objective.terms)}; fitness {picked.fitness:.0f}",
+        *(f"Limit {limit_words(limit)}" for limit in objective.limits),
+        f"Against the baseline: {shown}",
+        "Memtables and block cache: "
+        + format_bytes(memory_bytes(problem.space.complete(trial.configuration))),
+        *carried_apart(problem, trial.configuration),
+    ]
+    return export_options(framed.plan, None, trial.configuration, comments)

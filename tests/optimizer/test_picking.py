@@ -1,0 +1,152 @@
+"""A pick by preference: which trials it judges, and by what."""
+
+from dataclasses import replace
+
+import pytest
+from pretend_bench import PretendBench, job_of, problem_of, trial_of
+
+from optimizer.baseline import summarise
+from optimizer.history import History
+from optimizer.knowledge import baseline_of
+from optimizer.objective import Limit, Objective, Term
+from optimizer.picking import pick, require_measured
+from optimizer.second_opinion import opinions
+from optimizer.trial import Phase, Purpose
+from optimizer.weights_text import parse_weights, weights_words
+from sampler.errors import InputError
+from sampler.outcome import TrialState
+
+WAF = Objective("waf", (Term("waf", "min"),))
+
+
+def history(*more) -> History:
+    baselines = [
+        trial_of(n, {"waf": 2.0, "sa": 1.0}, purpose=Purpose.BASELINE, seconds=0.0) for n in (1, 2)
+    ]
+    return History([*baselines, *more])
+
+
+def picked(trials: History, objective: Objective = WAF, count: int = 9):
+    return pick(objective, baseline_of(trials), trials, count=count)
+
+
+class TestPick:
+    def test_the_fittest_first_and_of_equal_ones_the_earlier(self):
+        trials = history(
+            trial_of(3, {"waf": 1.5, "sa": 1.0}),
+            trial_of(4, {"waf": 1.0, "sa": 1.0}),
+            trial_of(5, {"waf": 1.5, "sa": 2.0}),
+            trial_of(6, {"waf": 0.1, "sa": 1.0}, state=TrialState.CENSORED),
+        )
+        found = picked(trials)
+        assert [each.trial for each in found.best] == [4, 3, 5]
+        assert [each.fitness for each in found.best] == [500.0, 250.0, 250.0]
+        assert (found.judged, found.keeping) == (3, 3)
+        assert [each.trial for each in picked(trials, count=1).best] == [4]
+
+    def test_all_runs_of_a_configuration_count_and_those_of_the_baseline_do_not(self):
+        again = [
+            trial_of(
+                n, {"waf": waf, "sa": 1.0}, purpose=purpose, phase=Phase.CONFIRM, subject=subject
+            )
+            for n, waf, purpose, subject in (
+                (5, 1.8, Purpose.SELECT, 3), (6, 1.7, Purpose.PROVE, 3),
+                (7, 2.0, Purpose.SELECT, 1), (8, 2.0, Purpose.PROVE, 1),
+            )
+        ]  # fmt: skip
+        lucky, steady = trial_of(3, {"waf": 1.0, "sa": 1.0}), trial_of(4, {"waf": 1.5, "sa": 1.0})
+        best = picked(history(lucky, steady, *again)).best
+        assert [(each.trial, each.runs, each.metrics["waf"]) for each in best] == [
+            (4, 1, 1.5), (3, 3, 1.7)]  # fmt: skip
+
+    def test_limits_are_kept_by_the_medians(self):
+        limited = replace(WAF, limits=(Limit("sa", at_most_baseline=1.0),))
+        trials = history(
+            trial_of(3, {"waf": 0.5, "sa": 1.1}), trial_of(4, {"waf": 1.9, "sa": 1.0})
+        )
+        found = picked(trials, limited)
+        assert [each.trial for each in found.best] == [4]
+        assert (found.judged, found.keeping) == (2, 1)
+
+    def test_what_lacks_a_metric_of_the_preference_is_not_judged(self):
+        trials = history(trial_of(3, {"sa": 0.1}), trial_of(4, {"waf": 1.9, "sa": 1.0}))
+        assert [each.trial for each in picked(trials).best] == [4]
+
+    def test_clocks_are_corrected(self):
+        slowing = [
+            trial_of(n, {"time": 10.0 + n}, purpose=Purpose.BASELINE, seconds=60.0 * n)
+            for n in range(1, 40, 3)
+        ]
+        late = trial_of(38, {"time": 45.0}, seconds=60.0 * 38)  # 10% better than it was then
+        early = trial_of(2, {"time": 12.5}, seconds=60.0 * 2)  # 4% worse
+        trials = History([*slowing, late, early])
+        assert baseline_of(trials).noise["time"].drifting
+        found = picked(trials, Objective("time", (Term("time", "min"),)))
+        assert [each.trial for each in found.best] == [38, 2]
+        assert found.best[0].fitness > 0 > found.best[1].fitness
+
+    @pytest.mark.parametrize("limit", [(), (Limit("luck", at_most=1.0),)])
+    def test_what_was_not_measured_is_named(self, limit):
+        level = summarise(history().of(Purpose.BASELINE)).metrics
+        require_measured(WAF, level)
+        asked = replace(WAF, limits=limit, terms=(Term("waf" if limit else "luck", "min"),))
+        with pytest.raises(
+            InputError, match=r"has not measured 'luck'; known are sa, waf"
+        ) as said:
+            require_measured(asked, level)
+        assert said.value.field == ("limit" if limit else "metric")
+
+
+class TestOpinions:
+    def test_models_expect_less_of_a_lucky_run(self):
+        """Noise of 20% on a metric that no option moves: the best run is nothing but luck."""
+        bench = PretendBench(
+            lambda _: {"waf": 2.0, "sa": 1.0, "time": 5.0, "rate": 1e4}, noise=0.2
+        )
+        problem = problem_of("random", objective="waf")
+        trials = job_of(problem, 40, bench).run().history
+        best = picked(trials).best[0]
+        assert best.fitness > 200
+        said = opinions(problem, problem.objective, trials, [best.trial])[best.trial]
+        assert said.fitness < best.fitness / 2
+        assert said.low < said.fitness < said.high and said.keeps == 1.0
+        never = replace(problem.objective, limits=(Limit("sa", at_most=0.01),))
+        assert opinions(problem, never, trials, [best.trial])[best.trial].keeps == 0.0
+
+    def test_of_too_few_trials_there_are_none(self):
+        problem = problem_of("random", objective="waf")
+        trials = history(trial_of(3, {"waf": 1.5, "sa": 1.0}))
+        assert opinions(problem, problem.objective, trials, [3]) == {}
+        assert opinions(problem, problem.objective, trials, []) == {}
+
+
+class TestWeights:
+    def test_are_read_and_told(self):
+        terms = parse_weights(" waf=2, sa = .5,rate ", {})
+        assert terms == (Term("waf", "min", 2.0), Term("sa", "min", 0.5), Term("rate", "max", 1.0))
+        assert parse_weights(weights_words(terms), {}) == terms
+
+    def test_the_jobs_own_metrics_keep_their_direction(self):
+        assert parse_weights("score=3", {"score": "max"}) == (Term("score", "max", 3.0),)
+        assert parse_weights("write_p99,memory", {})[0].direction == "min"
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("", "names no metric"),
+            ("=2", "names no metric"),
+            ("waf=2,,sa=1", "names no metric"),
+            ("waf=", "has no weight"),
+            ("waf=two", "has no weight"),
+            ("waf=0", "leave out what does not count"),
+            ("waf=-1", "above 0"),
+            ("waf=nan", "above 0"),
+            ("waf=1e7", "at most 1000000"),
+            ("waf=1,waf=2", "twice"),
+            ("score=1", "which way 'score' is better is not known"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, text: str, said: str):
+        with pytest.raises(InputError, match=said) as error:
+            parse_weights(text, {})
+        assert error.value.field == "--weights"
