@@ -14,8 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
+from benchmarks.one_thread import one_thread
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.course import run_seed
 from benchmarks.real_search.page import write_page
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if given.forget:
             print(f"{book.forget(given.forget)} lines are forgotten")
         elif not given.page:
-            with threadpool_limits(1):
+            with one_thread():
                 measure_missing(study, book, given)
         print(write_page(given.out, command, study, book, given.rounds))
     except InputError as error:
