@@ -11,6 +11,7 @@ from optimizer.budget import Plan
 from optimizer.choosing import candidates_of, winner_of
 from optimizer.conclusion import Conclusion, conclude
 from optimizer.confirmation import declared_test
+from optimizer.cutoff import cutoff_seconds
 from optimizer.history import History
 from optimizer.knowledge import ranking_of
 from optimizer.out_of_line import measured_since, out_of_line
@@ -229,13 +230,7 @@ class Tuning:
 
     def _cutoff(self, trial: Trial, host: str) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""
-        multiple = self._problem.search.cutoff
-        if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None or not multiple:
+        if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None:
             return None
         level = self._scores.baseline.of_host(host)
-        wall = level.get("wall_seconds")
-        if wall is None or "time" not in level:
-            return None
-        # What the process spends beside the load and its settling: start, sleeps, statistics.
-        beside = max(0.0, wall - level["time"])
-        return beside + multiple * level["time"] + 1.0
+        return cutoff_seconds(self._problem.search.cutoff, level)

@@ -2,7 +2,8 @@
 
 Run with ``make prove-search ARGS="--strategies genetic,random --problems load --seeds 20"``. What
 was run before with the same function, strategy, seed and budget is not run again. It writes raw
-results, a page, and a plot for each function; nothing is measured with RocksDB.
+results, a page, and a plot for each function; nothing is measured with RocksDB. Slow strategies,
+and budgets above 200 evaluations, have fewer seeds (``--few``).
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
+from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import PROBLEMS, Functions, families_of, name_of
 from benchmarks.search.page import write_page
 from benchmarks.search.results import Key, append_result, read_results
 from benchmarks.search.run import run
 from optimizer.strategies import STRATEGIES, find_strategy
+from optimizer.strategies.extras import missing_extra
 from sampler.errors import InputError
 
 CHECKPOINTS = (25, 50, 100, 200, 400)
+SLOW = ("smac", "optuna-gp")
+LONG = 200
 OUT = Path("docs/results/search")
 
 
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     raw.parent.mkdir(parents=True, exist_ok=True)
     try:
         # A prediction of one configuration is too small to be shared by threads.
-        with threadpool_limits(1):
+        with one_thread():
             run_missing(functions, raw, given)
         said = shlex.join(sys.argv[1:] if arguments is None else arguments)
         command = f'make prove-search ARGS="{said}"' if said else "make prove-search"
@@ -58,8 +61,10 @@ def run_missing(functions: Functions, raw: Path, given: argparse.Namespace) -> N
             missing = [
                 key
                 for seed in range(given.seeds)
+                for evaluations in given.evaluations
                 for strategy in strategies
-                if (key := Key(name, digest, strategy, seed, given.evaluations)) not in there
+                if seed < seeds_of(strategy, evaluations, given)
+                and (key := Key(name, digest, strategy, seed, evaluations)) not in there
             ]
             if not missing:
                 continue
@@ -73,18 +78,35 @@ def run_missing(functions: Functions, raw: Path, given: argparse.Namespace) -> N
                 print(f"{name} {key.strategy} {key.seed}: {judged[-1]}", flush=True)
 
 
+def seeds_of(strategy: str, evaluations: int, given: argparse.Namespace) -> int:
+    """How many seeds a strategy has: what takes long has fewer."""
+    slow = strategy in SLOW or evaluations > LONG
+    return min(given.seeds, given.few) if slow else int(given.seeds)
+
+
+def _installed() -> tuple[str, ...]:
+    return tuple(name for name in STRATEGIES if missing_extra(name) is None)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(","))
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Compares strategies on recorded problems.")
-    parser.add_argument("--strategies", type=_names, default=tuple(STRATEGIES))
+    parser.add_argument("--strategies", type=_names, default=_installed(),
+                        help="all that are installed, if not said")  # fmt: skip
     parser.add_argument("--problems", type=_names, default=PROBLEMS)
     parser.add_argument("--truths", type=_names, default=("boosting", "forest"),
                         help="families that the functions are learned with")  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each, from seed 0")
-    parser.add_argument("--evaluations", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=20, help="runs of each, from seed 0")
+    parser.add_argument("--few", type=int, default=5,
+                        help=f"of {' and '.join(SLOW)}, and of budgets above {LONG}")  # fmt: skip
+    parser.add_argument("--evaluations", type=_numbers, default=(200, 400), help="budgets")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser
 

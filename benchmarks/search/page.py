@@ -19,8 +19,10 @@ _WHAT = (
     "the truth is known. `load`: 661 random draws of a load, 30 options, no limit on memory; "
     "`paper` and `default`: the archived jobs of [reproduction.md](../reproduction.md), with the "
     "memory budget of the default in `default`; threads, which `paper` leaves to the users, stay "
-    "at 1; `null`: no option matters, space and noise are those of `load`. What is after the "
-    "slash learned the function: gradient boosting or a random forest. No strategy here but smac "
+    "at 1; `mixed` and `overwrite`: draws of the space `default` under the workloads "
+    "`mixed-50-50` and `overwrite`, with the same budget, see [recorded](../recorded/README.md); "
+    "`null`: no option matters, space and noise are those of `load`. What is after the slash "
+    "learned the function: gradient boosting or a random forest. No strategy here but smac "
     "learns with trees: `forest` is guided by Gaussian processes, see [search](../search.md)."
 )
 _HOW = (
@@ -90,7 +92,8 @@ def _section(out: Path, group: Group, known_best: float) -> list[str]:
         title,
         f"![Share of the best by evaluations]({plot.name})",
         f"Share of the best that exists, {best:,.0f}; the baseline is 0. Mean and standard error "
-        "over seeds, by evaluations; the last column is at the last of them.",
+        "over seeds, by evaluations, and in brackets how many seeds; the last column is at the "
+        "last of them.",
         share_table(group, best),
         cost_table(group),
     ]

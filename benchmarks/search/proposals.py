@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
 from benchmarks.search.function import TestFunction
 from benchmarks.search.functions import Functions
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = _parser().parse_args(arguments)
     function, _ = Functions(_KNOWN, Effort()).make("load", "boosting")
     rows = []
-    with threadpool_limits(1):
+    with one_thread():
         for name in given.strategies:
             for trials in given.trials:
                 seconds = timed(

@@ -1,6 +1,7 @@
 """Recorded trials as a problem to be tuned again: what was asked, and what was measured.
 
-An archive of a job (`rocktune db archive`) becomes a problem by one more line in `ARCHIVES`.
+An archive of a job (`rocktune db archive`) becomes a problem by one more line in `ARCHIVES`; one
+whose file is not there yet is no problem yet.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ from sampler.space import Configuration, Space, digest
 from sampler.space_file import load_space
 from sampler.workload_file import load_workload
 
-_REPRODUCTION = Path(__file__).parents[2] / "docs/reproduction"
+_DOCS = Path(__file__).parents[2] / "docs"
 ARCHIVES = {
-    "paper": _REPRODUCTION / "paper.jsonl.gz",
-    "default": _REPRODUCTION / "default.jsonl.gz",
+    "paper": _DOCS / "reproduction/paper.jsonl.gz",
+    "default": _DOCS / "reproduction/default.jsonl.gz",
+    # Draws of the strategy random in the space default: see docs/recorded/README.md.
+    "mixed": _DOCS / "recorded/mixed.jsonl.gz",
+    "overwrite": _DOCS / "recorded/overwrite.jsonl.gz",
 }
 
 
@@ -90,7 +94,7 @@ def read_recorded(name: str) -> Recorded:
     """The recorded trials of a name: `load`, or an archive.
 
     Raises:
-        InputError: There is none of that name, or its file is no archive.
+        InputError: There is none of that name, or its file is not there or no archive.
     """
     if name == "load":
         return of_load(RECORDED)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.json_lines import append_line, read_lines
 from benchmarks.search.run import Judged
 from sampler.errors import InputError
 
@@ -43,33 +43,17 @@ def read_results(path: Path) -> list[Result]:
     Raises:
         InputError: A line before the last is no result.
     """
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")
     results = []
-    for number, line in enumerate(lines[:-1], start=1):
+    for number, row in enumerate(read_lines(path), start=1):
         try:
-            row = json.loads(line)
             judged = tuple(Judged(**each) for each in row.pop("judged"))
             results.append(Result(Key(**row), judged))
-        except (ValueError, TypeError, KeyError) as error:
+        except (TypeError, KeyError) as error:
             raise InputError("--out", f"line {number} of {path} is no result: {error}") from None
     return results
 
 
 def append_result(path: Path, key: Key, judged: Sequence[Judged]) -> Result:
     """Keeps a run, on a line of its own."""
-    row = {**asdict(key), "judged": [asdict(each) for each in judged]}
-    with path.open("a+b") as file:
-        _drop_torn_line(path)
-        file.write(json.dumps(row).encode() + b"\n")
+    append_line(path, {**asdict(key), "judged": [asdict(each) for each in judged]})
     return Result(key, tuple(judged))
-
-
-def _drop_torn_line(path: Path) -> None:
-    """What a killed run began to write is no result, and nothing may be written behind it."""
-    written = path.read_bytes()
-    whole = written.rfind(b"\n") + 1
-    if whole < len(written):
-        with path.open("r+b") as file:
-            file.truncate(whole)

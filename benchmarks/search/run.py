@@ -10,13 +10,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmarks.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
 from benchmarks.search.function import TestFunction
-from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, best_first
 from optimizer.problem import Problem
 from optimizer.strategy import Prefers, Proposal, Strategy
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trial import Purpose
 from sampler.space import Configuration, digest
 
 
@@ -60,13 +60,11 @@ def run(
     """
     problem = replace(function.problem, seed=seed)
     history, seconds, judged = History(), 0.0, list[Judged]()
-    plan = divide(max(evaluations, LEAST_TRIALS))
-    for _ in range(plan.first):
-        measure_baseline(function, problem, history)
+    plan = plan_for(evaluations)
     ended = False
     for count in range(1, evaluations + 1):
         if not ended:
-            if history.since_baseline(None) >= plan.repeat_every:
+            while baseline_due(plan, history):
                 measure_baseline(function, problem, history)
             number, began = history.next_number, time.process_time()
             proposal = strategy.propose(problem, history, number=number, explore=evaluations)
@@ -81,36 +79,16 @@ def run(
 
 def measure_baseline(function: TestFunction, problem: Problem, history: History) -> None:
     """Adds a run of the baseline to the history."""
-    number, default = history.next_number, function.default
-    trial = Trial(
-        number=number,
-        phase=Phase.BASELINE,
-        purpose=Purpose.BASELINE,
-        seed=problem.seed_of(number),
-        configuration=default,
-        digest=digest(default),
-        subject=1,
-    )
-    history.put(function.measured(trial, None))
+    history.put(function.measured(baseline_trial(problem, history), None))
 
 
 def measure(
     function: TestFunction, problem: Problem, history: History, proposal: Proposal
 ) -> None:
     """Adds what was proposed to the history, as the function answers."""
-    number = history.next_number
-    trial = Trial(
-        number=number,
-        phase=proposal.phase,
-        purpose=Purpose.CANDIDATE,
-        seed=problem.seed_of(number),
-        configuration=proposal.configuration,
-        digest=digest(proposal.configuration),
-        point=proposal.point,
-        why=proposal.why,
-        based_on=history.finished,
-    )
-    history.put(function.measured(trial, baseline_of(history).metrics.get("time")))
+    trial = candidate_trial(problem, history, proposal)
+    level = baseline_of(history).metrics.get("time")
+    history.put(function.measured(trial, level))
 
 
 def _judged(

@@ -18,10 +18,12 @@ class Mean:
 
     Attributes:
         error: Its standard error; None of a single run.
+        count: Of how many.
     """
 
     value: float
     error: float | None
+    count: int
 
     def text(self, form: str) -> str:
         """With its error, both in a format."""
@@ -33,7 +35,7 @@ def mean_of(values: Sequence[float]) -> Mean:
     """The mean of at least one value."""
     array = np.array(values, dtype=float)
     error = float(array.std(ddof=1)) / math.sqrt(len(array)) if len(array) > 1 else None
-    return Mean(float(array.mean()), error)
+    return Mean(float(array.mean()), error, len(array))
 
 
 @dataclass(frozen=True)

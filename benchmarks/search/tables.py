@@ -29,19 +29,20 @@ def functions_table(known: Mapping[str, Known]) -> str:
 
 
 def share_table(group: Group, best: float) -> str:
-    """The share of the best that exists, by strategy and evaluations; runs after the name."""
+    """The share of the best that exists, by strategy and evaluations; in brackets the seeds."""
     checkpoints = group.checkpoints
     rows = [
-        "| strategy | runs | " + " | ".join(f"{n}" for n in checkpoints) + " | true fitness |",
-        "|---|--:|" + "--:|" * (len(checkpoints) + 1),
+        "| strategy | " + " | ".join(f"{n}" for n in checkpoints) + " | true fitness |",
+        "|---|" + "--:|" * (len(checkpoints) + 1),
     ]
-    for strategy, results in group.runs.items():
-        shares = [
-            mean_of([judged.fitness / best for judged in group.at(strategy, n)]).text(".3f")
+    for strategy in group.runs:
+        means = [
+            mean_of([judged.fitness / best for judged in group.at(strategy, n)])
             for n in checkpoints
         ]
+        shares = [f"{mean.text('.3f')} ({mean.count})" for mean in means]
         last = mean_of([judged.fitness for judged in group.at(strategy, checkpoints[-1])])
-        cells = [strategy, str(len(results)), *shares, last.text(",.0f")]
+        cells = [strategy, *shares, f"{last.text(',.0f')} ({last.count})"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
@@ -50,14 +51,18 @@ def cost_table(group: Group) -> str:
     """Seconds per proposal, and how far the measured fitness of the last choice is from true."""
     last = group.checkpoints[-1]
     rows = [
-        "| strategy | processor seconds per proposal | measured less true fitness of the last |",
-        "|---|--:|--:|",
+        "| strategy | seeds | processor seconds per proposal "
+        "| measured less true fitness of the last |",
+        "|---|--:|--:|--:|",
     ]
     for strategy in group.runs:
         judged = group.at(strategy, last)
         seconds = mean_of([each.seconds / each.evaluations for each in judged]).text(".4f")
         over = [j.measured - j.fitness for j in judged if j.measured is not None]
-        rows.append(f"| {strategy} | {seconds} | {mean_of(over).text(',.0f') if over else ''} |")
+        seeds = len(judged)
+        rows.append(
+            f"| {strategy} | {seeds} | {seconds} | {mean_of(over).text(',.0f') if over else ''} |"
+        )
     return "\n".join(rows)
 
 
@@ -73,7 +78,7 @@ def share_plot(group: Group, best: float) -> str:
         whole = len(sure) == len(means)
         lines.append(
             Line(
-                f"{strategy}, {len(results)} runs",
+                f"{strategy}, {len(results)} seeds",
                 group.checkpoints,
                 [mean.value for mean in means],
                 [mean.value - (mean.error or 0) for mean in means] if whole else (),

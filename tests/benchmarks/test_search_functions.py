@@ -9,7 +9,7 @@ import pytest
 from benchmarks.search.function import TestFunction
 from benchmarks.search.functions import Functions, families_of
 from benchmarks.search.noise import noise_of
-from benchmarks.search.recorded import of_archive, read_recorded
+from benchmarks.search.recorded import ARCHIVES, of_archive, read_recorded
 from benchmarks.search.truth import Tuned, learn, table_of, tune, unseen_r2
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError
@@ -51,6 +51,12 @@ def test_the_load_is_read_in_the_catalogues_names(load):
     first = load.runs[0].metrics
     assert first["waf"] == pytest.approx((61048943 + 130293395) / 105600000)
     assert first["sa"] == pytest.approx(49504858 / 105600000)
+
+
+def test_a_recording_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(ARCHIVES, "mixed", tmp_path / "mixed.jsonl.gz")
+    with pytest.raises(InputError, match=r"cannot read .*mixed\.jsonl\.gz"):
+        read_recorded("mixed")
 
 
 def test_an_archive_poses_its_problem_without_what_is_left_to_the_users():

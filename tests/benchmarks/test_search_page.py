@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from toy_function import toy
 
-from benchmarks.search.__main__ import run_missing
+from benchmarks.search.__main__ import run_missing, seeds_of
 from benchmarks.search.best import Best, Effort
 from benchmarks.search.functions import Known
 from benchmarks.search.page import write_page
@@ -44,7 +44,7 @@ class ToyFunctions:
 
 def asked(**more):
     given = {"strategies": ("random",), "problems": ("load",), "truths": ("boosting",)}
-    return argparse.Namespace(**{**given, "seeds": 2, "evaluations": 25, **more})
+    return argparse.Namespace(**{**given, "seeds": 2, "few": 1, "evaluations": (25,), **more})
 
 
 def result(strategy, seed, *fitness, digest="abc", function="load/boosting"):
@@ -63,6 +63,20 @@ def test_what_is_there_is_not_run_again(tmp_path):
     keys = [(r.key.strategy, r.key.seed) for r in read_results(raw)]
     assert keys[2:] == [("lhs", 0), ("lhs", 1), ("random", 2), ("lhs", 2)]
     assert raw.read_bytes().startswith(once)
+
+
+def test_what_takes_long_has_fewer_seeds():
+    given = asked(seeds=20, few=5)
+    at = {(name, n): seeds_of(name, n, given) for name in ("tpe", "smac") for n in (200, 400)}
+    assert at == {("tpe", 200): 20, ("tpe", 400): 5, ("smac", 200): 5, ("smac", 400): 5}
+    assert seeds_of("smac", 200, asked(seeds=3, few=5)) == 3
+
+
+def test_every_budget_is_run(tmp_path):
+    raw = tmp_path / "search.jsonl"
+    run_missing(ToyFunctions(), raw, asked(evaluations=(25, 201), strategies=("random",)))
+    keys = [(r.key.evaluations, r.key.seed) for r in read_results(raw)]
+    assert keys == [(25, 0), (201, 0), (25, 1)]
 
 
 def test_a_line_that_was_torn_off_is_made_again(tmp_path):
@@ -101,20 +115,20 @@ def test_the_page_is_made_from_the_raw_results(tmp_path):
     assert out.with_suffix(".md").read_text() == text
     rows = [line for line in text.splitlines() if line.startswith("| random")]
     # A run went beyond the long search: the best that is known is 1250.
-    assert rows[0] == "| random | 2 | 0.160 ± 0.080 | 0.320 ± 0.080 | 400 ± 100 |"
-    assert rows[1] == "| random | 0.0100 ± 0.0000 | 10 ± 0 |"
-    assert "| genetic | 1 | 0.320 | 1.000 | 1,250 |" in text
+    assert rows[0] == "| random | 0.160 ± 0.080 (2) | 0.320 ± 0.080 (2) | 400 ± 100 (2) |"
+    assert rows[1] == "| random | 2 | 0.0100 ± 0.0000 | 10 ± 0 |"
+    assert "| genetic | 0.320 (1) | 1.000 (1) | 1,250 (1) |" in text
     assert "3 runs are in the tables, 1 of functions that have changed since are not" in text
     assert "| load/boosting | 688 | 27 | waf 0.87 | waf 3.5% | waf +1.0% | 1,000 |" in text
     svg = (tmp_path / "page_load_boosting_50.svg").read_text()
     assert "page_load_boosting_50.svg" in text
-    assert "random, 2 runs" in "".join(ElementTree.fromstring(svg).itertext())
+    assert "random, 2 seeds" in "".join(ElementTree.fromstring(svg).itertext())
 
 
 def test_where_nothing_is_better_there_is_no_share(tmp_path):
     known = {"null/none": replace(KNOWN, best=Best(0.0, {}, (0.0,)), tuned={})}
     results = [result("random", seed, 0.0, 0.0, function="null/none") for seed in (0, 1)]
     text = write_page(tmp_path / "page", "make prove-search", results, known, Effort())
-    assert "| random | 0.0100 ± 0.0000 | 10 ± 0 |" in text
+    assert "| random | 2 | 0.0100 ± 0.0000 | 10 ± 0 |" in text
     assert "Share of the best that exists" not in text
     assert not list(tmp_path.glob("*.svg"))

@@ -1,0 +1,1 @@
+"""Strategies compared on the real db_bench, their winners measured again side by side."""

@@ -1,0 +1,108 @@
+"""The strategies of a seed, taken in turn: each is asked as it is on recorded problems.
+
+Every strategy has its own history and its own runs of the baseline. In each round every strategy
+makes one run, in an order drawn anew, so that a machine that slows down slows all of them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.real_search.book import Book
+from benchmarks.real_search.measure import measured
+from benchmarks.real_search.study import Study
+from benchmarks.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
+from benchmarks.search.run import recommended
+from optimizer.cutoff import cutoff_seconds
+from optimizer.history import History
+from optimizer.knowledge import baseline_of, best_first
+from optimizer.problem import Problem
+from optimizer.strategy import Strategy
+from optimizer.trial import Purpose, Trial
+from sampler.space import digest
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A trial to be measured.
+
+    Attributes:
+        wall, processor: Seconds that its proposal took; 0 of the baseline.
+    """
+
+    trial: Trial
+    wall: float = 0.0
+    processor: float = 0.0
+
+
+def next_asked(
+    problem: Problem, strategy: Strategy, history: History, evaluations: int
+) -> Asked | None:
+    """What is measured next; None: so many configurations are, or nothing more is proposed."""
+    if len(history.numbers(Purpose.CANDIDATE)) >= evaluations:
+        return None
+    if baseline_due(plan_for(evaluations), history):
+        return Asked(baseline_trial(problem, history))
+    wall, processor = time.perf_counter(), time.process_time()
+    number = history.next_number
+    proposal = strategy.propose(problem, history, number=number, explore=evaluations)
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    if proposal is None:
+        return None
+    return Asked(candidate_trial(problem, history, proposal), wall, processor)
+
+
+def run_seed(study: Study, book: Book, strategies: Mapping[str, Strategy], seed: int) -> None:
+    """Measures what is missing of a seed, until every strategy has made its choice.
+
+    Raises:
+        InputError: The baseline does not end well, or the machine cannot run a trial.
+    """
+    problem = study.seeded(seed)
+    chosen = {row["strategy"] for row in book.rows("choice", seed=seed)}
+    courses = {n: book.history(problem, n) for n in strategies if n not in chosen}
+    while courses:
+        least = min(len(history) for history in courses.values())
+        # Whoever is ahead of the others, after a break, waits for them.
+        turn = [name for name, history in courses.items() if len(history) == least]
+        for name in random.Random(f"{seed}/{least}").sample(turn, len(turn)):
+            history, strategy = courses[name], strategies[name]
+            asked = next_asked(problem, strategy, history, study.evaluations)
+            if asked is None:
+                _choose(book, problem, name, strategy, history)
+                del courses[name]
+                continue
+            over = measured(
+                study.bench, problem, asked.trial, _cutoff(study, problem, history, asked.trial)
+            )
+            history.put(over)
+            book.keep_trial(problem, name, over, wall=asked.wall, processor=asked.processor)
+        if least % 10 == 0:
+            print(f"seed {seed}: {least} runs of each of {', '.join(courses)}", flush=True)
+
+
+def _cutoff(study: Study, problem: Problem, history: History, trial: Trial) -> float | None:
+    """As a job has it: only new configurations are cut off."""
+    if trial.purpose is not Purpose.CANDIDATE:
+        return None
+    level = baseline_of(history).of_host(study.bench.name)
+    return cutoff_seconds(problem.search.cutoff, level)
+
+
+def _choose(book: Book, problem: Problem, name: str, strategy: Strategy, history: History) -> None:
+    """Keeps what the strategy recommends: what a job would confirm first."""
+    configuration = recommended(problem, strategy, history)
+    named = digest(configuration)
+    values = [
+        value
+        for value, trial in best_first(problem, history, history.of(Purpose.CANDIDATE))
+        if trial.done and trial.digest == named
+    ]
+    same = [t.number for t in history.of_configuration(named) if not t.is_baseline]
+    row = {"kind": "choice", "seed": problem.seed, "strategy": name, "digest": named}
+    book.keep(
+        {**row, "number": same[0] if same else None, "fitness": values[0] if values else None}
+    )

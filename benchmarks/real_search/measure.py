@@ -1,0 +1,35 @@
+"""One run of the benchmark, from beginning to end."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from benchmarks.real_search.kept import ended
+from optimizer.ports import Bench
+from optimizer.problem import Problem
+from optimizer.trial import Trial
+from sampler.errors import InputError
+
+_TICK_SECONDS = 5.0
+
+
+def measured(
+    bench: Bench, problem: Problem, trial: Trial, cutoff_seconds: float | None = None
+) -> Trial:
+    """The trial with its outcome.
+
+    Raises:
+        InputError: The baseline does not end well.
+    """
+    began = datetime.now(UTC)
+    bench.start(trial, cutoff_seconds=cutoff_seconds)
+    try:
+        while (outcome := bench.wait(_TICK_SECONDS)) is None:
+            pass
+    except BaseException:
+        bench.cancel()
+        raise
+    over = ended(problem, trial, outcome, host=bench.name, began=began)
+    if over.is_baseline and not over.done:
+        raise InputError("baseline", f"cannot be measured: {over.failure}")
+    return over

@@ -1,0 +1,76 @@
+"""What is compared on which machine: settings that all of a study's runs share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jobs.assembly import assemble
+from jobs.local_host import LocalHost
+from jobs.run_environment import environment_of
+from jobs.specification import specify
+from optimizer.ports import Bench
+from optimizer.problem import Problem
+from sampler.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A comparison.
+
+    Attributes:
+        digest: Of the settings, the RocksDB and the processor: runs of another count no more.
+        problem: With the seed 0; a run has its own.
+        evaluations: How many new configurations each strategy measures.
+        environment: The machine and the RocksDB.
+        bench: What measures.
+    """
+
+    digest: str
+    problem: Problem
+    evaluations: int
+    environment: Mapping[str, Any]
+    bench: Bench
+
+    def seeded(self, seed: int) -> Problem:
+        """The problem as a job with a seed has it."""
+        return replace(self.problem, seed=seed)
+
+    def document(self) -> dict[str, Any]:
+        """What is written above its runs; points are in the order of `parameters`."""
+        return {
+            "kind": "study",
+            "study": self.digest,
+            "workload": self.problem.workload.name,
+            "space": self.problem.space.name,
+            "parameters": list(self.problem.space.names),
+            "objective": self.problem.objective.name,
+            "memory": self.problem.memory,
+            "cutoff": self.problem.search.cutoff,
+            "evaluations": self.evaluations,
+            "environment": dict(self.environment),
+        }
+
+
+def open_study(workload: str, space: str, evaluations: int, settings: Settings) -> Study:
+    """A study on this machine, at the memory of the space's baseline, by the paper's fitness.
+
+    Raises:
+        InputError: It cannot be measured here.
+    """
+    specification = specify(workload=workload, space=space, strategy="random", seed=0)
+    assembly = assemble(specification, settings)
+    environment = environment_of(assembly, settings)
+    machine = [environment[name] for name in ("rocksdb", "cpu", "cores")]
+    rests_on = [specification.digest(), evaluations, machine]
+    return Study(
+        digest=hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()[:12],
+        problem=replace(assembly.problem, strategy=""),
+        evaluations=evaluations,
+        environment=environment,
+        bench=LocalHost(assembly.benchmark, settings, waiting=print, pause=time.sleep),
+    )

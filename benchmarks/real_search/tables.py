@@ -1,0 +1,93 @@
+"""The tables of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.real_search.summary import Interval, Winner, ahead, change_of, interval_of
+
+Row = Mapping[str, Any]
+
+
+def winners_table(groups: Mapping[str, Sequence[Winner]], metrics: Sequence[str]) -> str:
+    """Each strategy's winners against the baseline: fitness and changes, mean over seeds."""
+    head = ["strategy", "seeds", "fitness", *(name.upper() for name in metrics), "memory"]
+    rows = []
+    for name, group in groups.items():
+        changes = [
+            _shown(change_of([w.ratios[metric] for w in group]), "+.1f", "%")
+            for metric in (*metrics, "memory")
+        ]
+        fitness = _shown(interval_of([w.fitness for w in group]), ",.0f")
+        rows.append([name, str(len(group)), fitness, *changes])
+    return _table(head, rows)
+
+
+def seeds_table(groups: Mapping[str, Sequence[Winner]]) -> str:
+    """The fitness of every winner."""
+    seeds = sorted({winner.seed for group in groups.values() for winner in group})
+    rows = []
+    for name, group in groups.items():
+        at = {winner.seed: f"{winner.fitness:,.0f}" for winner in group}
+        rows.append([name, *(at.get(seed, "-") for seed in seeds)])
+    return _table(["strategy", *(f"seed {seed}" for seed in seeds)], rows)
+
+
+def ahead_table(groups: Mapping[str, Sequence[Winner]], one: str) -> str:
+    """By how much one strategy is ahead of every other, seed by seed beside each other."""
+    found = [winner for group in groups.values() for winner in group]
+    rows = []
+    for other in groups:
+        differences = ahead(found, one, other)
+        if other != one and differences:
+            shown = _shown(interval_of(differences), "+,.0f")
+            better = sum(difference > 0 for difference in differences)
+            rows.append([other, shown, f"{better} of {len(differences)}"])
+    return _table([f"{one} less", "fitness", "better on seeds"], rows)
+
+
+def cost_table(groups: Mapping[str, Sequence[Winner]], trials: Mapping[str, Sequence[Row]]) -> str:
+    """What proposals and runs took, and how much of what a winner was chosen for was luck."""
+    head = [
+        "strategy",
+        "seconds per proposal",
+        "of the processor",
+        "longest",
+        "seconds per run",
+        "cut off",
+        "failed",
+        "fitness it was chosen for",
+    ]
+    rows = []
+    for name, mine in trials.items():
+        new = [row for row in mine if row["purpose"] == "candidate"]
+        states = [row["state"] for row in new]
+        chosen = [w.chosen_at for w in groups.get(name, ()) if w.chosen_at is not None]
+        rows.append(
+            [
+                name,
+                f"{np.mean([row['wall'] for row in new]):.3f}",
+                f"{np.mean([row['processor'] for row in new]):.3f}",
+                f"{max(row['wall'] for row in new):.3f}",
+                f"{np.mean([row['bench_seconds'] for row in new]):.2f}",
+                f"{states.count('censored')} of {len(new)}",
+                str(len(new) - states.count("censored") - states.count("done")),
+                f"{np.mean(chosen):,.0f}" if chosen else "-",
+            ]
+        )
+    return _table(head, rows)
+
+
+def _shown(found: Interval, form: str, unit: str = "") -> str:
+    mean = f"{format(found.mean, form)}{unit}"
+    if found.low is None or found.high is None:
+        return mean
+    return f"{mean} [{format(found.low, form)}, {format(found.high, form)}]"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *["--:"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])

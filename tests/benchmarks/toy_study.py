@@ -1,0 +1,51 @@
+"""A study whose benchmark is a formula: its runs cost nothing."""
+
+from dataclasses import dataclass, field
+
+from toy_function import toy
+
+from benchmarks.real_search.study import Study
+from sampler.outcome import Outcome, TrialState
+
+ENVIRONMENT = {"cpu": "a processor", "cores": 2, "system": "a system", "rocksdb": "7.8.3"}
+
+
+class Killed(BaseException):
+    """The power goes."""
+
+
+@dataclass
+class ToyBench:
+    """Meets `optimizer.ports.Bench`; dies when it is asked for one run more than `most`."""
+
+    most: int = 10**6
+    asked: list = field(default_factory=list)
+    name: str = "toy"
+    cancelled: bool = False
+
+    def start(self, trial, *, cutoff_seconds):
+        self.asked.append((trial, cutoff_seconds))
+
+    def wait(self, _timeout):
+        if len(self.asked) > self.most:
+            raise Killed
+        trial, cutoff = self.asked[-1]
+        noisy = toy().measured(trial, None)
+        # RocksDB adjusts what it is given: what is learned from are the values in effect.
+        effective = {**trial.configuration, "files": trial.configuration["files"] / 2}
+        metrics = {**noisy.metrics, "memory": 1.0, "wall_seconds": noisy.metrics["time"] + 0.5}
+        slow = cutoff is not None and metrics["wall_seconds"] > cutoff
+        return Outcome(
+            state=TrialState.CENSORED if slow else TrialState.DONE,
+            metrics={"time": cutoff, "rate": metrics["rate"]} if slow else metrics,
+            counters={"bytes.written": 1},
+            effective=effective,
+            bench_seconds=1.0,
+        )
+
+    def cancel(self):
+        self.cancelled = True
+
+
+def toy_study(bench, *, evaluations=15):
+    return Study("abc", toy().problem, evaluations, ENVIRONMENT, bench)
