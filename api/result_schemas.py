@@ -11,9 +11,19 @@ from pydantic import BaseModel, Field
 class Ranking(BaseModel):
     """Parameters, the most important first."""
 
-    final: bool = Field(description="False while the job runs: what the draws taught so far.")
+    final: bool = Field(
+        description="False while the job runs: this is what it has learned so far."
+    )
     parameters: list[dict[str, Any]]
-    forest: dict[str, dict[str, Any]] = Field(description="How well each metric was learned.")
+    forest: dict[str, dict[str, Any]] = Field(
+        description="How well forests learned each metric from the draws."
+    )
+    models: dict[str, dict[str, Any]] = Field(
+        default={},
+        description="How well models learned each metric from all trials; empty where the "
+        "strategy is not guided by models.",
+    )
+    ranked_by: str = Field(default="forests", description="forests or models.")
 
 
 class AnovaRow(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jobs.charts.importance import held_out
+from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
 from optimizer.detect_text import percent, told
 from sampler.byte_size import format_bytes
@@ -56,13 +56,16 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
 
 def _ranking(result: Mapping[str, Any]) -> str:
     """One line: what matters most, and whether that can be relied on."""
-    r2 = {metric: held_out(forest) for metric, forest in result["forest"].items()}
+    r2 = ranked_r2(result)
     known = {metric: value for metric, value in r2.items() if value is not None}
+    if not known and by_models(result):
+        return "What matters most: too few trials to learn it from (at least 10 must end well)."
     if not known:
         return "What matters most: too few draws to learn it from (at least 10 must end well)."
     top = ", ".join(row["name"] for row in result["parameters"][:5])
     shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
-    doubt = "" if min(known.values()) >= _RELIABLE_R2 else "; do not rely on it, draw more"
+    more = "give it more trials" if by_models(result) else "draw more"
+    doubt = "" if min(known.values()) >= _RELIABLE_R2 else f"; do not rely on it, {more}"
     return f"What matters most: {top} (R2 {shown}{doubt})."
 
 

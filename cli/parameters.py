@@ -24,7 +24,7 @@ Examples:
 
   rocktune parameters 12 --metric waf --top 10
 """
-_UNKNOWN = "Unknown: fewer than 10 draws ended well, or all of them measured the same."
+_UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured the same."
 
 
 def parameters(
@@ -39,9 +39,11 @@ def parameters(
 ) -> int:
     """Ranks the parameters, the most important first.
 
-    For each metric: how much worse the forest predicts it once the parameter
-    is shuffled (its permutation importance), and the p-value of the analysis
-    of variance, corrected for the number of parameters (Holm).
+    For each metric: which share of its variance the parameter makes, by the
+    models that guide the search, and the p-value of no effect. Where no models
+    rank (genetic, random, ...): how much worse a forest predicts the metric
+    once the parameter is shuffled (its permutation importance), and the
+    p-value of the analysis of variance. Both p are corrected (Holm).
     """
     from api.result_schemas import Ranking
     from cli.screen import screen
@@ -59,7 +61,7 @@ def parameters(
     console = screen()
     console.print(table)
     console.print(learned, soft_wrap=True)
-    if any(forest["r2"] is None for forest in ranking.forest.values()):
+    if any(value is None for value in _r2(ranking).values()):
         console.print(_UNKNOWN, soft_wrap=True)
     if not ranking.final:
         console.print("The job is not done: this is what it has learned so far.", soft_wrap=True)
@@ -84,12 +86,15 @@ def _table(ranking: Ranking, metric: str | None) -> Table:
 
 
 def _importance(row: dict[str, Any], metric: str) -> str:
+    if "model" in row:
+        model = row["model"].get(metric)
+        return "-" if model is None else f"{100 * model['total']:.1f}%"
     found = row["importance"].get(metric)
     return "-" if found is None else f"{found['permutation']:.3f}"
 
 
 def _p(row: dict[str, Any], metric: str) -> str:
-    found = row["anova"].get(metric)
+    found = (row["model"] if "model" in row else row["anova"]).get(metric)
     if found is None or found["p_holm"] is None:
         return "-"
     return "<0.001" if found["p_holm"] < 0.001 else f"{found['p_holm']:.3f}"
@@ -98,7 +103,15 @@ def _p(row: dict[str, Any], metric: str) -> str:
 def _learned(ranking: Ranking) -> str:
     """One line: how well each metric was learned."""
     shown = ", ".join(
-        f"{name} {forest['r2']:.2f}" if forest["r2"] is not None else f"{name} unknown"
-        for name, forest in ranking.forest.items()
+        f"{name} {value:.2f}" if value is not None else f"{name} unknown"
+        for name, value in _r2(ranking).items()
     )
+    if ranking.models:
+        return f"Share of the variance by the models, and p of no effect (Holm). R2: {shown}."
     return f"Permutation importance, and p by analysis of variance (Holm). R2: {shown}."
+
+
+def _r2(ranking: Ranking) -> dict[str, float | None]:
+    if ranking.models:
+        return {name: each["r2_cross_validated"] for name, each in ranking.models.items()}
+    return {name: each["r2"] for name, each in ranking.forest.items()}

@@ -25,12 +25,12 @@ from optimizer.choosing import winner_of
 from optimizer.conclusion import conclude
 from optimizer.confirmation import declared_test
 from optimizer.history import History
-from optimizer.knowledge import ranking_of
+from optimizer.learned_document import learned_document
 from optimizer.planning import reason
-from optimizer.ranking_document import ranking_document
 from optimizer.sampling_document import why_sampling_ended
 from optimizer.standing import Scoreboard
 from optimizer.strategies import find_strategy
+from optimizer.strategy import LearnsEffects
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError, noting, refuse_noted
 
@@ -120,13 +120,14 @@ class ExternalJobs:
         problem, history = job.framed.problem, job.history
         first = next(t for t in history if t.phase is trial.phase and not t.given)
         if first.number == trial.number and trial.attempt == 1:
-            why = reason(trial.phase, job.plan)
+            strategy, explore = find_strategy(problem.strategy), job.plan.explore
+            why = reason(trial.phase, job.plan, strategy)
             if trial.phase is Phase.SEARCH:
-                strategy, explore = find_strategy(problem.strategy), job.plan.explore
                 why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
             log.enter(trial.phase, why)
-            if trial.phase is Phase.SEARCH:
-                log.remember("ranking", ranking_document(problem, ranking_of(problem, history)))
+            learns = trial.phase is Phase.CONFIRM and isinstance(strategy, LearnsEffects)
+            if trial.phase is Phase.SEARCH or learns:
+                log.remember("ranking", learned_document(problem, strategy, history))
         proving = history.numbers(Purpose.PROVE)
         if proving and trial.number == proving[0] and trial.attempt == 1:
             winner = winner_of(problem, job.plan, history)
@@ -151,7 +152,7 @@ class ExternalJobs:
 
 
 def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
-    """What the draws of a job that has not ended teach so far; computed, not stored.
+    """What the trials of a job that has not ended teach so far; computed, not stored.
 
     Raises:
         WrongState: No run of the baseline has ended well, so that nothing can be compared.
@@ -161,4 +162,4 @@ def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
     history = History(Store(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
-    return ranking_document(problem, ranking_of(problem, history))
+    return learned_document(problem, find_strategy(problem.strategy), history)

@@ -5,6 +5,7 @@ Results of earlier versions lack some parts; theirs are left out.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,12 +18,14 @@ from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.front import Points, front
 from jobs.charts.front_growth import front_growth
 from jobs.charts.groups import Question, groups, questions
-from jobs.charts.importance import LEAST_R2, held_out, importance
+from jobs.charts.importance import LEAST_R2, importance
 from jobs.charts.memory import best_within, memory
+from jobs.charts.model_effects import model_effects
 from jobs.charts.parallel import parallel
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from jobs.finished import Finished
+from jobs.learned import by_models, forests_r2, ranked_r2
 from jobs.limit_rows import limit_rows, limits_asked
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
@@ -71,8 +74,10 @@ def content(finished: Finished) -> dict[str, Any]:
     compared = _compared(result, names)
     power = detectable(result)
     parameters = _parameters(result)
-    r2 = {metric: held_out(forest) for metric, forest in result["forest"].items()}
-    learned = any(value is not None for value in r2.values())
+    modelled, r2, forests = by_models(result), ranked_r2(result), forests_r2(result)
+    # Beside models, forests of a few draws are shown only if they say anything.
+    least = LEAST_R2 if modelled else -math.inf
+    learned = any(value is not None and value >= least for value in forests.values())
     ranked = [row["name"] for row in parameters]
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
@@ -82,7 +87,7 @@ def content(finished: Finished) -> dict[str, Any]:
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
         memory(trials, allowed, baseline=level, budget=budget, winner=winner),
         convergence(trials, fitness, breaking=breaking),
-        stability(parameters, names),
+        stability(parameters, names) if learned else None,
         sampling(result.get("sampling") or {}),
         parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
         front(points, kept, on_front.numbers, terms),
@@ -102,6 +107,12 @@ def content(finished: Finished) -> dict[str, Any]:
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": _changes(result),
         "charts": {chart.name: chart for chart in charts if chart},
+        "effects": _each(
+            model_effects(m, parameters, f) for m, f in result.get("models", {}).items()
+        ),
+        "modelled": modelled,
+        "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
+        "forests": forests,
         "importances": _each(importance(m, parameters, f) for m, f in result["forest"].items()),
         "boxes": _each(
             groups(question, trials, _SHORT.get(question.metric, ""))

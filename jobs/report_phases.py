@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from jobs.learned import by_models
 from optimizer.trial import Phase, Purpose, Trial
 
 
@@ -57,7 +58,7 @@ def _row(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any], *, last:
         ended,
         len(trials),
         sum(trial.done for trial in trials),
-        _why_begun(phase, own),
+        _why_begun(phase, own, result),
         _why_ended(phase, trials, own, result, last=last),
     )
 
@@ -65,7 +66,7 @@ def _row(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any], *, last:
 def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
     drawn = [trial for trial in own if trial.phase is Phase.SAMPLE]
     searched = [trial for trial in own if trial.phase is Phase.SEARCH]
-    first = [row["name"] for row in result["parameters"][:5]]
+    names = ", ".join(row["name"] for row in result["parameters"][:5])
     return PhaseRow(
         Phase.RANK.value,
         _span(drawn)[1],
@@ -73,7 +74,9 @@ def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
         0,
         0,
         "the draws were in",
-        f"the parameters are ranked; the first: {', '.join(first)}",
+        f"the models know what the draws teach; at the end of the job the first are: {names}"
+        if by_models(result)
+        else f"the parameters are ranked; the first: {names}",
     )
 
 
@@ -83,13 +86,15 @@ def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
     return min(began, default=None), max(ended, default=None)
 
 
-def _why_begun(phase: Phase, own: Sequence[Trial]) -> str:
+def _why_begun(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any]) -> str:
     if phase is Phase.BASELINE:
         return "what every trial is compared with comes first"
     if phase is Phase.SAMPLE:
         first = sum(t.done for t in own if t.phase is Phase.BASELINE)
         return f"the baseline was known from {first} runs; draws from the whole space teach most"
     if phase is Phase.SEARCH:
+        if by_models(result):
+            return "the models say what is worth measuring, and learn from every trial"
         return "the ranking names what is worth searching"
     return "the best few single runs may be luck: they are measured again beside the baseline"
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.additive_effects import Grid
 from models.additive_kernel import Settings
 from sampler.latent import SPECIAL_SHARE
 from sampler.parameter import Parameter
 from sampler.space import Space
 
 Floats = NDArray[np.float64]
+_STEPS = 16  # of a range: what the kernel makes of one is smooth
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,24 @@ class Layout:
                 inside = (u - SPECIAL_SHARE) / (1.0 - SPECIAL_SHARE)
                 position[:, column] = np.where(is_special, 0.0, inside)
         return Settings(level, position)
+
+    def grids(self) -> tuple[Grid, ...]:
+        """Settings of each parameter that stand for all, as often as draws take them."""
+        return tuple(_grid(categories, special) for categories, special in self.kinds)
+
+
+def _grid(categories: int, special: int) -> Grid:
+    if categories:
+        level, position = np.arange(categories), np.zeros(categories)
+        weight = np.full(categories, 1.0 / categories)
+    else:
+        inside = SPECIAL_SHARE if special else 0.0
+        level = np.concatenate([1 + np.arange(special), np.zeros(_STEPS, dtype=np.int64)])
+        position = np.concatenate([np.zeros(special), (np.arange(_STEPS) + 0.5) / _STEPS])
+        weight = np.concatenate(
+            [np.full(special, inside / max(special, 1)), np.full(_STEPS, (1 - inside) / _STEPS)]
+        )
+    return Grid(Settings(level.astype(np.int64)[:, None], position[:, None]), weight)
 
 
 def layout_of(space: Space, names: Sequence[str]) -> Layout:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
 from optimizer.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
 from optimizer.history import History
 from optimizer.problem import Problem
+from optimizer.strategy import LearnsEffects, Strategy
 from optimizer.trial import Phase, Purpose
 
+_GUIDED = {
+    Phase.SAMPLE: "draw a few configurations from the whole space, for the models to begin with",
+    Phase.RANK: "learn a model of each metric from the draws",
+    Phase.SEARCH: "measure what the models expect to gain most; they learn from every trial",
+}
+_UNRANKED = {Phase.SEARCH: "search all parameters that may move"}
 _WHY = {
     Phase.BASELINE: "measure the baseline, what every trial is compared with",
     Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
@@ -27,10 +35,18 @@ class Budget:
     minutes: float | None = None
 
 
-def reason(phase: Phase, plan: Plan) -> str:
+def reason(phase: Phase, plan: Plan, strategy: Strategy) -> str:
     """Why a job enters a phase; where pairs are planned from noise, how many and why."""
     said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
-    return f"{_WHY[phase]}; {said}" if said else _WHY[phase]
+    why = _words(strategy).get(phase, _WHY[phase])
+    return f"{why}; {said}" if said else why
+
+
+def _words(strategy: Strategy) -> Mapping[Phase, str]:
+    """What a strategy says of its phases that differs from the paper's."""
+    if isinstance(strategy, LearnsEffects):
+        return _GUIDED
+    return {} if "top" in strategy.heeds else _UNRANKED
 
 
 def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:

@@ -9,9 +9,9 @@ from typing import Any
 from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
 from optimizer.front_growth import front_of
-from optimizer.knowledge import baseline_of, ranking_of
+from optimizer.knowledge import baseline_of
+from optimizer.learned_document import learned_document
 from optimizer.problem import Problem
-from optimizer.ranking_document import ranking_document
 from optimizer.sampling_document import sampling_document
 from optimizer.sensitivity import sensitivity_of
 from optimizer.strategies import find_strategy
@@ -49,7 +49,7 @@ def result_document(
     """
     history, verdict = conclusion.history, conclusion.verdict
     baseline = baseline_of(history)
-    ranking = ranking_of(problem, history)
+    strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     front = front_of(problem.objective, baseline, history)
     return {
@@ -66,10 +66,8 @@ def result_document(
         "verdict": _verdict(conclusion),
         "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
         "power": _power(problem, conclusion),
-        **ranking_document(problem, ranking),
-        "sampling": sampling_document(
-            problem, find_strategy(problem.strategy), history, explore=conclusion.plan.explore
-        ),
+        **learned_document(problem, strategy, history),
+        "sampling": sampling_document(problem, strategy, history, explore=conclusion.plan.explore),
         "pareto": list(front.numbers),
         "hypervolume": front.document(),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},

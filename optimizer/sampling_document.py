@@ -16,7 +16,7 @@ from optimizer.sampling import (
     enough_drawn,
     look,
 )
-from optimizer.strategy import Strategy
+from optimizer.strategy import LearnsEffects, Strategy
 from optimizer.trial import Phase, Purpose
 
 
@@ -42,7 +42,9 @@ def sampling_document(
         "draws": drawn,
         "planned": planned,
         "why": why_sampling_ended(problem, strategy, history, explore=explore),
-        "curve": [asdict(point) for point in _curve(problem, history, drawn)],
+        "curve": []
+        if isinstance(strategy, LearnsEffects)
+        else [asdict(point) for point in _curve(problem, history, drawn)],
     }
 
 
@@ -61,8 +63,10 @@ def why_sampling_ended(
         ended += f", {given} of them given" if given else ""
     else:
         ended = f"{drawn} of {planned} draws are in; time or new configurations ran out"
+    if isinstance(strategy, LearnsEffects):
+        return f"{ended}: models learn from them, and from every trial of the search"
     curve = _curve(problem, history, drawn)
-    return f"{ended}: {_judged(problem, curve[-1])}" if curve else ended
+    return f"{ended}: {_judged(problem, curve[-1], strategy)}" if curve else ended
 
 
 def _curve(problem: Problem, history: History, drawn: int) -> list[Checkpoint]:
@@ -70,9 +74,11 @@ def _curve(problem: Problem, history: History, drawn: int) -> list[Checkpoint]:
     return [look(problem, history, number) for number in numbers]
 
 
-def _judged(problem: Problem, last: Checkpoint) -> str:
+def _judged(problem: Problem, last: Checkpoint, strategy: Strategy) -> str:
     if problem.search.over:
         return "the search goes over the parameters that were named, whatever the ranking"
+    if "top" not in strategy.heeds:
+        return "the search goes over all parameters that may move, whatever the ranking"
     agreement, top = agreement_of(problem, last), problem.search.top
     if agreement is None:
         return "every parameter is searched, so no ranking decides"

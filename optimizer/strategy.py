@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from optimizer.history import History
+from optimizer.parameter_effects import ParameterEffects
 from optimizer.problem import Problem
 from optimizer.trial import Phase
 from sampler.latent import Point
@@ -80,6 +81,15 @@ class Prefers(Protocol):
 
         Empty while it knows too little.
         """
+        ...
+
+
+@runtime_checkable
+class LearnsEffects(Protocol):
+    """A strategy that is guided by models, which also know what matters: few draws do not."""
+
+    def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
+        """What all trials so far teach about the parameters; None while it knows too little."""
         ...
 
 

@@ -13,17 +13,16 @@ from optimizer.conclusion import Conclusion, conclude
 from optimizer.confirmation import declared_test
 from optimizer.cutoff import cutoff_seconds
 from optimizer.history import History
-from optimizer.knowledge import ranking_of
+from optimizer.learned_document import learned_document
 from optimizer.out_of_line import measured_since, out_of_line
 from optimizer.planning import Budget, hurried, plan_of, reason
 from optimizer.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, TrialLog
 from optimizer.problem import Problem
-from optimizer.ranking_document import ranking_document
 from optimizer.rounds import stranded
 from optimizer.sampling_document import why_sampling_ended
 from optimizer.standing import Scoreboard
 from optimizer.steps import confirming, must_be_told_first, next_trial
-from optimizer.strategy import Strategy
+from optimizer.strategy import LearnsEffects, Strategy
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
 
@@ -134,8 +133,7 @@ class Tuning:
                 self._problem, self._strategy, self._history, explore=plan.explore
             )
             self._enter(Phase.RANK, ended)
-            ranking = ranking_of(self._problem, self._history)
-            self._log.remember("ranking", ranking_document(self._problem, ranking))
+            self._keep_learned()
         hurry = hurried(self._budget, plan, self._history)
         return next_trial(
             self._problem,
@@ -162,9 +160,13 @@ class Tuning:
         if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
             return  # a baseline between two phases, or a trial that is run again
         self._phase = phase
-        why = reason(phase, self._plan()) + (f"; {ended}" if ended else "")
+        why = reason(phase, self._plan(), self._strategy) + (f"; {ended}" if ended else "")
         self._log.enter(phase, why)
         self._progress.phase(phase, why)
+
+    def _keep_learned(self) -> None:
+        learned = learned_document(self._problem, self._strategy, self._history)
+        self._log.remember("ranking", learned)
 
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
@@ -181,6 +183,9 @@ class Tuning:
             raise TrialLostError(
                 f"trial {trial.number} was lost {before.attempt} times: {before.failure}"
             )
+        confirms = trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM
+        if confirms and isinstance(self._strategy, LearnsEffects):
+            self._keep_learned()  # the search has taught its models more than the draws
         self._enter(trial.phase)
         self._declare(trial)
         trial = replace(trial, host=host, started_at=self._now())

@@ -24,6 +24,7 @@ from jobs.finished import options_of
 from jobs.lifecycle import is_external
 from jobs.report_engine import policy
 from jobs.report_of_job import report_of_job
+from optimizer.learned_document import FORESTS
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
@@ -55,13 +56,24 @@ def rank_parameters(
     metric: Metric = None,
     top: Annotated[int | None, Query(ge=1, le=1000, description="So many.")] = None,
 ) -> Response:
-    """The parameters, the most important first; for one metric, by its permutation importance."""
+    """The parameters, the most important first; for one metric, in its own order.
+
+    That is by its share of the variance where models rank, and by its permutation importance
+    where forests do.
+    """
     found, final = _ranking(service, job)
     rows = list(found["parameters"])
     if metric is not None:
         _require_metric(metric, found)
-        rows.sort(key=lambda row: -_importance(row, metric))
-    page = Ranking.model_construct(final=final, parameters=rows[:top], forest=found["forest"])
+        weight = _total if found.get("models") else _importance
+        rows.sort(key=lambda row: -weight(row, metric))
+    page = Ranking.model_construct(
+        final=final,
+        parameters=rows[:top],
+        forest=found["forest"],
+        models=found.get("models", {}),
+        ranked_by=found.get("ranked_by", FORESTS),
+    )
     return rendered(page, response)
 
 
@@ -163,6 +175,12 @@ def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
 def _importance(row: Mapping[str, Any], metric: str) -> float:
     """Its permutation importance; the least where the metric could not be learned."""
     value: float = row["importance"].get(metric, {}).get("permutation", -math.inf)
+    return value
+
+
+def _total(row: Mapping[str, Any], metric: str) -> float:
+    """Its share of the variance by the metric's model; the least where it did not move."""
+    value: float = row["model"].get(metric, {}).get("total", -math.inf)
     return value
 
 

@@ -24,8 +24,8 @@ class Drawn:
 
     @property
     def heeds(self) -> frozenset[str]:
-        """Nothing is searched."""
-        return frozenset()
+        """Nothing is searched; ``top`` says of how many the ranking's stability is told."""
+        return frozenset({"top"})
 
     def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
         """All of them."""

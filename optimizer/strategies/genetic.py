@@ -56,7 +56,7 @@ class Genetic:
     @property
     def heeds(self) -> frozenset[str]:
         """All that there are."""
-        return frozenset({"samples", "over", "generations", "fitness", "stop_early"})
+        return frozenset({"samples", "top", "over", "generations", "fitness", "stop_early"})
 
     def samples(self, problem: Problem, explore: int) -> int:
         """As many as are asked for, or half of them."""

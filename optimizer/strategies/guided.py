@@ -17,6 +17,7 @@ from optimizer.coordinates import Floats
 from optimizer.expected_gain import expected_gain, fitness_of, keeps, likely_metrics
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
+from optimizer.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.problem import Problem
 from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
@@ -70,6 +71,10 @@ class Guided(DrawsFirst):
             worth = _worth(problem, surrogate, points, baseline_of(history).metrics)
         order = np.argsort(-worth, kind="stable").tolist()
         return [numbers[place] for place in order if history[numbers[place]].done]
+
+    def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
+        """How much each parameter matters; see ``optimizer.strategy.LearnsEffects``."""
+        return parameter_effects(problem, history, moving_parameters(problem))
 
 
 def moving_parameters(problem: Problem) -> tuple[str, ...]:
