@@ -66,6 +66,7 @@ prove-memory: setup db_bench ## what 1, 2, 4 and 8 times the memory gain: an hou
 
 prove-strategies: $(COMPARE) db_bench ## compares strategies on the real db_bench: two hours, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.real_search $(ARGS)
+
 prove-effects: $(DEV) ## compares what jobs learn about the parameters with the truth (ARGS=--seeds 3)
 	.venv/bin/python -m benchmarks.search.effects $(ARGS)
 

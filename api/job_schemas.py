@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from api.whole import Whole
 from db.job_list import ListedJob
 from db.job_row import JobRow, JobState
+from optimizer.default_strategy import DEFAULT_STRATEGY
 
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
 BytesText = Annotated[str, Field(max_length=30)]
@@ -39,7 +40,11 @@ class JobChange(BaseModel):
         description="Added to those of the objective, as 'rate >= 0.95 baseline' or "
         "'write_p99 <= 200us'. In a clone they stand instead of all limits of its objective.",
     )
-    strategy: str = Field(default="genetic", max_length=100)
+    strategy: str = Field(
+        default=DEFAULT_STRATEGY,
+        max_length=100,
+        description="Guided by models by default; genetic is the reference paper's.",
+    )
     baseline: Literal["library", "db_bench"] | None = Field(
         default=None, description="Else the space's own."
     )
@@ -61,11 +66,16 @@ class JobChange(BaseModel):
         default=None,
         ge=1,
         le=1_000_000,
-        description="Drawn and ranked before the search; half of what is explored by default.",
+        description="Drawn before the search; by default 20 of forest, of genetic half of all.",
     )
-    top: Whole | None = Field(default=None, ge=1, le=1000)
+    top: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="genetic searches so many of the most important parameters; 5 by default.",
+    )
     over: list[Annotated[str, StringConstraints(max_length=200)]] | None = Field(
-        default=None, max_length=500, description="Search these parameters, not the top ones."
+        default=None, max_length=500, description="Search these parameters alone."
     )
     generations: Whole | None = Field(default=None, ge=1, le=1_000_000)
     fitness: float | None = Field(default=None, allow_inf_nan=False)

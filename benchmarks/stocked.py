@@ -53,7 +53,7 @@ def one_job(engine: Engine, trials: int) -> int:
         workload.write_text(
             f'name = "instant"\n[command]\nargv = ["/bin/sh", "{program}", "{{configuration}}"]\n'
         )
-        specification = specify(workload=str(workload), trials=trials)
+        specification = specify(workload=str(workload), strategy="genetic", trials=trials)
         settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
         assembly = assemble(specification, settings)
         job_id = Store(engine).create_job(specification.document(), specification.digest())

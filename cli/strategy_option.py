@@ -7,7 +7,8 @@ import typer
 Strategy = Annotated[
     str,
     typer.Option(
-        help="genetic, forest (guided by models), nsga2, random, lhs or sobol; with the extra "
+        help="forest (guided by models), genetic (the paper's), nsga2, random, lhs or sobol; with "
+        "the extra "
         "rocktune[compare] tpe or smac, with rocktune[compare-gp] optuna-gp."
     ),
 ]

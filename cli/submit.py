@@ -14,6 +14,7 @@ from cli.answers import LostError, UnavailableError
 from cli.exits import Exit
 from cli.strategy_option import Strategy
 from cli.where import Url
+from optimizer.default_strategy import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from cli.remote import Remote
@@ -43,7 +44,7 @@ def submit(
         list[str] | None,
         typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),
     ] = None,
-    strategy: Strategy = "genetic",
+    strategy: Strategy = DEFAULT_STRATEGY,
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,
@@ -59,13 +60,13 @@ def submit(
     ] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
     samples: Annotated[
-        int | None, typer.Option(help="Draws that are ranked before the search; else half.", min=1)
+        int | None, typer.Option(help="Draws before the search; else 20, of genetic half.", min=1)
     ] = None,
     top: Annotated[
-        int, typer.Option(help="Search over so many of the most important parameters.", min=1)
+        int, typer.Option(help="genetic searches so many of the most important ones.", min=1)
     ] = 5,
     over: Annotated[
-        str | None, typer.Option(help="Search these parameters instead, as NAME,NAME.")
+        str | None, typer.Option(help="Search these parameters alone, as NAME,NAME.")
     ] = None,
     stop_early: Annotated[
         bool, typer.Option("--stop-early", help="Stop searching once it no longer improves.")

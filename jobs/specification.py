@@ -11,6 +11,7 @@ from typing import Any
 
 from jobs.limits_asked import limited
 from optimizer.budget import LEAST_TRIALS, divide
+from optimizer.default_strategy import DEFAULT_STRATEGY
 from optimizer.detect_text import MOST_DETECTED
 from optimizer.detection import LEAST_TRIALS_TO_DETECT
 from optimizer.objective import Limit, Objective
@@ -92,7 +93,7 @@ def specify(
     space: str = "default",
     objective: str = "paper",
     limits: Sequence[Limit] = (),
-    strategy: str = "genetic",
+    strategy: str = DEFAULT_STRATEGY,
     baseline: str | None = None,
     trials: int | None = None,
     minutes: float | None = None,
@@ -166,7 +167,7 @@ def specification_of(
     objective: Mapping[str, Any],
     shipped_space: bool,
     limits: Sequence[Limit] = (),
-    strategy: str = "genetic",
+    strategy: str = DEFAULT_STRATEGY,
     baseline: str | None = None,
     baseline_options: str | None = None,
     trials: int | None = None,
@@ -303,10 +304,10 @@ def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> No
         InputError: One is given; the message names it.
     """
     usual = SearchSettings()
-    for setting in ("samples", "over", "generations", "fitness", "stop_early"):
+    for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
         if setting not in strategy.heeds and getattr(search, setting) != getattr(usual, setting):
             field = f"--{setting.replace('_', '-')}"
-            why = "does not heed it" if strategy.heeds else "only draws"
+            why = "does not heed it" if "samples" in strategy.heeds else "only draws"
             raise InputError(field, f"the strategy {name} {why}; use genetic")
 
 

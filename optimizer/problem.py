@@ -19,10 +19,11 @@ class SearchSettings:
     """How the search behaves.
 
     Attributes:
-        samples: How many configurations are drawn and ranked before the search; None: half of
-            all that are explored.
+        samples: How many configurations are drawn before the search; None: as many as the
+            strategy finds right (``genetic``: half of all that are explored).
         top: Over how many of the most important parameters the genetic algorithm searches.
-        over: The parameters that it searches instead, by name; empty: the most important ones.
+        over: The parameters that are searched instead, by name; empty: the most important ones,
+            or all of a strategy that does not choose.
         generations: It stops after so many; None: only the budget ends it.
         fitness: It stops when this is reached; None: never.
         stop_early: It stops after three generations without a new best.

@@ -114,7 +114,9 @@ def test_a_clone_takes_settings_back_with_null(client: TestClient) -> None:
 
 
 def test_a_clone_is_like_its_job_but_for_what_is_changed(client: TestClient) -> None:
-    job = submit(client, {**QUEUED, "priority": 5, "top": 3, "generations": 9})
+    job = submit(
+        client, {**QUEUED, "strategy": "genetic", "priority": 5, "top": 3, "generations": 9}
+    )
     start = client.get(f"/v1/jobs/{job}").json()
     answer = client.post(f"/v1/jobs/{job}/clone", json={})
     clone = answer.json()

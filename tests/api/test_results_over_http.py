@@ -23,6 +23,26 @@ def serve(served: Serve, folder: Path, **register_as: str) -> TestClient:
     return served(ServiceSettings(workloads_dir=workloads))
 
 
+def test_models_rank_where_they_guide_the_search(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path)
+    asked = {**body(trials=40), "seed": 2}
+    del asked["strategy"]
+    job = submit(client, asked)
+    run(database, job, settings)
+    path = f"/v1/jobs/{job}"
+    assert client.get(path).json()["strategy"] == "forest"
+    ranking = client.get(f"{path}/parameters", params={"metric": "waf"}).json()
+    assert (ranking["ranked_by"], ranking["final"]) == ("models", True)
+    assert ranking["models"].keys() == ranking["forest"].keys() == {"waf"}
+    totals = [row["model"]["waf"]["total"] for row in ranking["parameters"]]
+    assert totals == sorted(totals, reverse=True)
+    first = ranking["parameters"][0]
+    assert (first["name"], first["rank"], first["matters"]) == ("codec", 1, True)
+    assert first["better"] == "fast"
+
+
 def test_all_that_a_finished_job_has_found(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

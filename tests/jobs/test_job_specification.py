@@ -18,7 +18,7 @@ def test_defaults():
     assert specification.space["name"] == "default"
     assert specification.shipped_space
     assert specification.objective["name"] == "paper"
-    assert (specification.strategy, specification.seed) == ("genetic", 1)
+    assert (specification.strategy, specification.seed) == ("forest", 1)
 
 
 def test_minutes_stand_instead_of_trials():
@@ -31,7 +31,7 @@ def test_survives_storage(tmp_path: Path):
     options.write_text('[DBOptions]\n[CFOptions "default"]\n  write_buffer_size=1048576\n')
     specification = specify(
         workload=str(write_workload(tmp_path)), space=str(write_space(tmp_path)),
-        baseline=str(options), memory=2**28, scale=32, seed=9, trials=50,
+        baseline=str(options), memory=2**28, scale=32, seed=9, trials=50, strategy="genetic",
         search=SearchSettings(top=7, stop_early=True),
     )  # fmt: skip
     stored = json.loads(json.dumps(specification.document()))
@@ -54,7 +54,7 @@ def test_survives_storage(tmp_path: Path):
         {"memory": 2**28},
         {"scale": 32},
         {"seed": 2},
-        {"search": SearchSettings(top=6)},
+        {"search": SearchSettings(samples=6)},
         {"search": SearchSettings(detect=0.05)},
         {"search": SearchSettings(detect=0.05, detect_metric="waf")},
     ],
@@ -135,6 +135,8 @@ class TestTheProgramOfAWorkload:
         ({"search": SearchSettings(samples=60), "trials": 90}, "--samples"),
         ({"strategy": "lhs", "search": SearchSettings(samples=3)}, "--samples"),
         ({"strategy": "nsga2", "search": SearchSettings(generations=3)}, "--generations"),
+        ({"search": SearchSettings(generations=3)}, "--generations"),
+        ({"search": SearchSettings(top=3)}, "--top"),
         ({"strategy": "random", "search": SearchSettings(over=("block_size",))}, "--over"),
         ({"strategy": "sobol", "search": SearchSettings(stop_early=True)}, "--stop-early"),
     ],
@@ -157,7 +159,7 @@ def test_an_options_file_that_is_none(tmp_path: Path):
 
 
 def test_what_is_left_at_its_default_does_not_part_a_job_from_an_older_one():
-    today = specify(search=SearchSettings(top=3))
-    older = replace(today, search={"top": 3})
+    today = specify(search=SearchSettings(samples=3))
+    older = replace(today, search={"samples": 3})
     assert older.digest() == today.digest() != specify().digest()
     assert SearchSettings.of({"over": ["b", "a", "b"]}).over == ("b", "a")

@@ -1,0 +1,3 @@
+"""The strategy that searches where none is named."""
+
+DEFAULT_STRATEGY = "forest"
