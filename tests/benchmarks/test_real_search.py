@@ -12,11 +12,16 @@ from toy_study import Killed, ToyBench, toy_study
 
 from benchmarks.real_search.__main__ import main, measure_missing
 from benchmarks.real_search.book import Book
+from benchmarks.real_search.kept import row_of, trial_of
+from benchmarks.real_search.measure import measured
 from benchmarks.real_search.page import write_page
 from benchmarks.real_search.side_by_side import BASELINE, set_of, winners
 from benchmarks.real_search.summary import ahead, by_strategy, change_of, interval_of, winners_of
+from benchmarks.search.asking import baseline_trial, candidate_trial
 from optimizer.cutoff import cutoff_seconds
+from optimizer.history import History
 from optimizer.knowledge import baseline_of
+from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose
 from sampler.errors import InputError
 from sampler.outcome import TrialState
@@ -54,7 +59,7 @@ def finished(tmp_path_factory):
 def test_a_study_that_is_killed_again_and_again_measures_the_same(finished, tmp_path):
     path, killed = tmp_path / "killed.jsonl", 0
     while True:
-        bench = ToyBench(most=33)
+        bench = ToyBench(most=55)
         try:
             whole(path, bench, evaluations=22)
             break
@@ -63,8 +68,24 @@ def test_a_study_that_is_killed_again_and_again_measures_the_same(finished, tmp_
             assert bench.cancelled
             with path.open("a") as file:
                 file.write('{"study":"abc","kind":"tri')  # a line that was torn off
-    assert killed == 5  # the last one where models propose
+    assert killed == 3  # the last one where models propose
     assert timeless(path) == timeless(finished[0])
+
+
+@pytest.mark.parametrize("cutoff", [None, 0.1])
+def test_a_trial_is_read_back_as_it_was(cutoff):
+    study = toy_study(ToyBench())
+    problem, history, random = study.seeded(3), History(), find_strategy("random")
+    for _ in range(2):
+        trial = measured(study.bench, problem, baseline_trial(problem, history))
+        history.put(trial)
+        assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
+    proposal = random.propose(problem, history, number=3, explore=15)
+    trial = candidate_trial(problem, history, proposal)
+    trial = measured(study.bench, problem, trial, cutoff)
+    assert trial.state is (TrialState.DONE if cutoff is None else TrialState.CENSORED)
+    assert trial.effective["buffer"] == 0.5 != trial.configuration["buffer"]
+    assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
 
 
 def test_strategies_of_a_seed_take_turns_and_end_before_the_next_seed(finished):
