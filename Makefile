@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-proposals prove-warm reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -66,6 +66,9 @@ prove-memory: setup db_bench ## what 1, 2, 4 and 8 times the memory gain: an hou
 
 prove-strategies: $(COMPARE) db_bench ## compares strategies on the real db_bench: two hours, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.real_search $(ARGS)
+
+prove-warm: $(DEV) ## what a warm start and starting points save, on learned functions (ARGS=--seeds 5)
+	.venv/bin/python -m benchmarks.search.warm $(ARGS)
 
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper

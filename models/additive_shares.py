@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from models.additive_kernel import Floats, Shares, Singles, covariance
+from models.task_agreement import Tasks
 
 _STEPS = 25
 _SPARSE = 2.0  # the prior's rate: a parameter that explains nothing falls to a share of 0
@@ -29,7 +30,12 @@ def first_guess(parameters: int) -> Shares:
 
 
 def learn_shares(
-    alike: Singles, values: Floats, start: Shares | None = None, *, steps: int = _STEPS
+    alike: Singles,
+    values: Floats,
+    start: Shares | None = None,
+    *,
+    steps: int = _STEPS,
+    tasks: Tasks | None = None,
 ) -> Shares:
     """The shares that explain values best, few of them large.
 
@@ -38,13 +44,15 @@ def learn_shares(
         values: Shape ``(n,)``, of mean 0 and variance 1.
         start: Where to begin; None: all parameters alike.
         steps: How many steps.
+        tasks: Which task each value belongs to; None: all to one.
     """
     guess = first_guess(alike.shape[0])
     # Nothing grows from nothing: what had fallen to 0 gets another chance.
     shares = guess if start is None else _opened(start, guess)
     squared = alike * alike
+    among = None if tasks is None else (tasks.among(), tasks.noise())
     for _ in range(steps):
-        shares = _step(alike, squared, values, shares)
+        shares = _step(alike, squared, values, shares, among)
     return shares
 
 
@@ -57,14 +65,30 @@ def _opened(start: Shares, guess: Shares) -> Shares:
     )
 
 
-def _step(alike: Singles, squared: Singles, values: Floats, shares: Shares) -> Shares:
+def _step(
+    alike: Singles,
+    squared: Singles,
+    values: Floats,
+    shares: Shares,
+    among: tuple[Floats, Floats] | None,
+) -> Shares:
     n = len(values)
     known = covariance(alike, shares)
-    known[np.diag_indices(n)] += shares.noise
+    if among is None:
+        known[np.diag_indices(n)] += shares.noise
+    else:
+        known *= among[0]
+        known[np.diag_indices(n)] += shares.noise * among[1]
     factor = cho_factor(known, lower=True, check_finite=False)
     inverse = cho_solve(factor, np.eye(n), check_finite=False)
     fit = inverse @ values
     outer = np.outer(fit, fit)
+    if among is None:
+        noisy = fit @ fit, np.trace(inverse)
+    else:
+        noisy = fit**2 @ among[1], np.diag(inverse) @ among[1]
+        # What two tasks do not share, they do not teach of each other.
+        outer, inverse = outer * among[0], inverse * among[0]
     weights = shares.parameters
     flat, flat_squared = alike.reshape(len(weights), -1), squared.reshape(len(weights), -1)
     ones = (weights.astype(np.float32) @ flat).reshape(n, n).astype(np.float64)
@@ -79,9 +103,7 @@ def _step(alike: Singles, squared: Singles, values: Floats, shares: Shares) -> S
         shares,
         parameters=_moved(weights, slopes[:, 0], slopes[:, 1]),
         pairs=float(_moved(shares.pairs, (outer * pairs).sum(), (inverse * pairs).sum())),
-        noise=max(
-            _LEAST_NOISE, float(_moved(shares.noise, fit @ fit, np.trace(inverse), prior=0.0))
-        ),
+        noise=max(_LEAST_NOISE, float(_moved(shares.noise, *noisy, prior=0.0))),
     )
 
 
