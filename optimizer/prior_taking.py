@@ -12,6 +12,7 @@ from optimizer.prior import PriorJob, PriorTrial
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
 from sampler.latent import encode
+from sampler.space import Configuration
 
 MOST = 120  # trials of all earlier jobs together
 
@@ -28,7 +29,8 @@ def prior_job(
 
     The baseline comes first, then in turn one of the best and one of the others, so that any
     first few of them tell both of good places and of all others. What the present space does
-    not move is left out, and what the earlier one did not is as it was there.
+    not move is left out, and what the earlier one did not is as it was there. Trials that
+    this job could not propose, by their memory or a choice that it lacks, are left out.
 
     Args:
         problem: The present job's; the worth of a trial is by its objective.
@@ -51,18 +53,30 @@ def prior_job(
             if values.get(name, 0) > 0
         }
 
-    def taken(configuration: Mapping[str, object], found: Mapping[str, float]) -> PriorTrial:
-        values = earlier.space.complete(dict(configuration))  # type: ignore[arg-type]
-        known = {name: values[name] for name in problem.space.names if name in values}
-        return PriorTrial(encode(problem.space, known, memory=problem.memory), found)
+    def here(configuration: Configuration) -> Configuration:
+        values = earlier.space.complete(configuration)
+        return {name: values[name] for name in problem.space.names if name in values}
 
-    candidates = history.of(Purpose.CANDIDATE)
-    known = comparable(earlier, history, candidates)
+    def taken(configuration: Configuration, found: Mapping[str, float]) -> PriorTrial:
+        point = encode(problem.space, here(configuration), memory=problem.memory)
+        return PriorTrial(point, found)
+
+    ended = comparable(problem, history, history.of(Purpose.CANDIDATE))
+    known = [pair for pair in ended if _possible(problem, here(pair[1].features))]
     kept = [trial for _, trial in _in_turn(known, seed=job)]
     shown = [(trial, found) for trial in kept if (found := ratios(trial))]
     start = taken(earlier.space.default_configuration(), dict.fromkeys(metrics, 0.0))
     first = [taken(trial.features, found) for trial, found in shown[: most - 1]]
     return PriorJob(job, earlier.workload.name, (start, *first), len(shown))
+
+
+def _possible(problem: Problem, values: Configuration) -> bool:
+    """Whether the present job could propose it, but for the ends of ranges."""
+    chosen = all(
+        parameter.is_numeric or values.get(parameter.name) in (None, *parameter.values)
+        for parameter in problem.space.parameters
+    )
+    return chosen and problem.affords({**problem.space.start, **values})
 
 
 def _in_turn(known: list[tuple[float, Trial]], *, seed: int) -> list[tuple[float, Trial]]:

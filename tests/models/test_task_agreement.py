@@ -59,7 +59,7 @@ def test_an_earlier_task_that_agrees_makes_predictions_better():
         mean, deviation = process.predict(cross * tasks.with_present())
         errors.append(np.abs(mean - truth(new)).mean())
         doubts.append(deviation.mean())
-    assert errors[1] < 0.5 * errors[0]
+    assert errors[1] < 0.7 * errors[0]
     assert doubts[1] < doubts[0]
 
 
