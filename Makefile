@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -69,6 +69,9 @@ prove-strategies: $(COMPARE) db_bench ## compares strategies on the real db_benc
 
 prove-effects: $(DEV) ## compares what jobs learn about the parameters with the truth (ARGS=--seeds 3)
 	.venv/bin/python -m benchmarks.search.effects $(ARGS)
+
+prove-warm: $(DEV) ## what a warm start and starting points save, on learned functions (ARGS=--seeds 5)
+	.venv/bin/python -m benchmarks.search.warm $(ARGS)
 
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper

@@ -101,5 +101,6 @@ _EITHER = {
     "space": "write a shipped name, or the space itself as an object",
     "objective": "write a shipped name, or the objective itself as an object",
     "detect": "write a change such as 5% or rate=5%",
+    "warm_start": "write auto, none, or the number of a job",
     "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
 }

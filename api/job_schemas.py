@@ -18,6 +18,17 @@ BytesText = Annotated[str, Field(max_length=30)]
 LimitText = Annotated[str, StringConstraints(max_length=300)]
 DetectText = Annotated[str, Field(max_length=220)]
 Percent = Annotated[float, Field(allow_inf_nan=False)]
+StartName = Annotated[str, StringConstraints(max_length=100)]
+JobNumber = Annotated[Whole, Field(ge=1, le=2**63 - 1)]
+
+
+class StartFile(BaseModel):
+    """An OPTIONS file to begin at."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str = Field(min_length=1, max_length=200, description="What it is called in reports.")
+    options: str = Field(min_length=1, max_length=500_000, description="Its text.")
 
 
 class JobChange(BaseModel):
@@ -91,6 +102,17 @@ class JobChange(BaseModel):
         default=None,
         description="Plan the proof to show such a change, as 5% or rate=5%, by the noise; "
         "a number is in percent.",
+    )
+    start_from: list[StartName | StartFile] | None = Field(
+        default=None,
+        max_length=20,
+        description="Measured first: names of starting points, or OPTIONS files as objects of "
+        "name and options; ['none'] for none. By default the usual points with forest.",
+    )
+    warm_start: Literal["auto", "none"] | JobNumber | None = Field(
+        default=None,
+        description="Let forest learn from earlier jobs of the same service: auto for similar "
+        "ones of the same hosts, or the number of one; none by default.",
     )
     db_bench: str | None = Field(
         default=None,

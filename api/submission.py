@@ -12,12 +12,13 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from api.job_schemas import JobChange, JobCreate
+from api.job_schemas import JobChange, JobCreate, StartFile
 from api.known_builds import KnownBuilds
 from api.problems import FieldProblem, field_problems, shown
 from db.types import safe_text
 from jobs.frame import frame
 from jobs.specification import Specification, specification_of
+from jobs.warm_start_text import parse_warm_start
 from optimizer.detect_text import parse_detect
 from optimizer.limit_text import parse_limit
 from optimizer.objective import Limit
@@ -115,6 +116,12 @@ def specification_from(
             change, metric = parse_detect(str(given["detect"]), field="detect")
             search |= {"detect": change, "detect_metric": metric}
     parts["search"] = SearchSettings.of({**parts["search"], **search})
+    if "start_from" in given:
+        rows = given["start_from"]
+        parts["start_from"] = None if rows is None else [_start(each) for each in rows]
+    if "warm_start" in given:
+        with noting(found):
+            parts["warm_start"] = parse_warm_start(given["warm_start"], field="warm_start")
     known = parts["workload"] is not _STAND_IN
     if known and parts["workload"].get("external") and parts["minutes"] is not None:
         found.append(InputError("minutes", "your own runner keeps its time; give trials"))
@@ -171,6 +178,10 @@ def _objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
     _limit(given, "objective")
     # In full, as the terminal keeps it: the same job then has the same digest either way.
     return objective_document(objective_from_document(given))
+
+
+def _start(given: str | StartFile) -> dict[str, Any]:
+    return {"name": given} if isinstance(given, str) else given.model_dump()
 
 
 def _limits(texts: Sequence[str]) -> list[Limit]:

@@ -59,6 +59,25 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
     return Exit.DONE
 
 
+def starts(name: _Name = None) -> int:
+    """Shows the starting points that --start-from knows, each with its source."""
+    from sampler.errors import InputError
+    from sampler.starting_points import known_points
+
+    if name is None:
+        for point in known_points().values():
+            usual = " (usual with forest)" if point.usual else ""
+            typer.echo(f"{point.name:24} {point.help}{usual}")
+        return Exit.DONE
+    if name not in known_points():
+        raise InputError("NAME", f"{name!r} is not one of {', '.join(known_points())}")
+    point = known_points()[name]
+    typer.echo(f"{point.help}. Source: {point.source}.")
+    for parameter, value in point.values.items():
+        typer.echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
+    return Exit.DONE
+
+
 def workloads(name: _Name = None, toml: _Toml = False) -> int:
     """Shows workloads."""
     from sampler.workload_file import SHIPPED, load_workload, workload_document, workload_text

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
+from jobs.warm_start_lines import warm_start_lines
 from optimizer.detect_text import percent, told
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
@@ -50,6 +51,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         console.print(f"{line}.", highlight=False, soft_wrap=True)
     for line in _power(result):
         console.print(line, highlight=False, soft_wrap=True)
+    for line in warm_start_lines(result):
+        console.print(f"{line}.", highlight=False, soft_wrap=True)
     console.print(_noise(result), highlight=False)
     console.print(_ranking(result), highlight=False, soft_wrap=True)
 

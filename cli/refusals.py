@@ -21,6 +21,7 @@ _OPTIONS = frozenset(
     | {"scale", "seed", "samples", "top", "over", "generations", "fitness", "stop_early"}
     | {"cutoff", "detect", "priority", "state", "limit", "metric", "cron", "time_zone", "missed"}
     | {"weights", "model"}
+    | {"start_from", "warm_start"}
 )
 
 

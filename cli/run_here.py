@@ -58,6 +58,7 @@ def run_here(
             progress=progress,
             waiting=progress.waiting,
             away=progress.away,
+            told=progress.away,
             check=check,
             expected=tuple(JobState if expected is None else expected),
             place=place,

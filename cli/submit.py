@@ -12,6 +12,7 @@ import typer
 
 from cli.answers import LostError, UnavailableError
 from cli.exits import Exit
+from cli.start_options import StartFrom, WarmStart
 from cli.strategy_option import Strategy
 from cli.where import Url
 from optimizer.default_strategy import DEFAULT_STRATEGY
@@ -85,6 +86,8 @@ def submit(
         str | None,
         typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
     ] = None,
+    start_from: StartFrom = None,
+    warm_start: WarmStart = None,
     db_bench: Annotated[
         str | None,
         typer.Option(help="The RocksDB build that measures, by the name that its hosts know."),
@@ -107,6 +110,8 @@ def submit(
     from cli.name_list import names_of
     from cli.request import request_body
     from cli.where import opened, require_service
+    from jobs.start_from import sent_starts
+    from jobs.warm_start_text import parse_warm_start
 
     require_service(url)
     body = request_body(
@@ -129,6 +134,8 @@ def submit(
         fitness=fitness,
         cutoff=cutoff,
         detect=detect,
+        start_from=sent_starts(start_from or ()),
+        warm_start=parse_warm_start(warm_start),
         db_bench=db_bench,
         host_kind=host_kind,
         priority=priority,

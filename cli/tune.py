@@ -11,6 +11,7 @@ import typer
 from cli.cluster_options import Certificates, Scheduler, place_of
 from cli.database_option import Db
 from cli.exits import Exit, complain
+from cli.start_options import StartFrom, WarmStart
 from cli.strategy_option import Strategy
 from optimizer.default_strategy import DEFAULT_STRATEGY
 
@@ -36,6 +37,10 @@ Examples:
   rocktune tune --baseline /etc/my/OPTIONS        against the file that you run today
 
   rocktune tune --detect 5% --trials 400          enough fresh runs to show 5%
+
+  rocktune tune --strategy forest --warm-start auto    with what earlier jobs learned
+
+  rocktune tune --start-from /etc/my/OPTIONS      measures these settings first
 
   rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB than the usual one
 
@@ -94,6 +99,8 @@ def tune(
         str | None,
         typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
     ] = None,
+    start_from: StartFrom = None,
+    warm_start: WarmStart = None,
     db_bench: Annotated[
         str | None,
         typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
@@ -121,9 +128,13 @@ def tune(
     """
     from cli.name_list import names_of
     from db.engine import make_engine
+    from db.job_store import Store
     from db.migrate import upgrade
     from jobs.artifacts import require_folder
     from jobs.specification import specify
+    from jobs.start_from import read_starts
+    from jobs.warm_start import require_job
+    from jobs.warm_start_text import parse_warm_start
     from optimizer.detect_text import parse_detect
     from optimizer.limit_text import parse_limit
     from optimizer.problem import SearchSettings
@@ -156,11 +167,14 @@ def tune(
         ),
         db_bench=db_bench,
         host_kind=host_kind,
+        start_from=read_starts(start_from or ()),
+        warm_start=parse_warm_start(warm_start),
     )
     require_folder(out)
     engine = make_engine(db)
     try:
         upgrade(engine)
+        require_job(Store(engine), specification.warm_start)
         place = place_of(scheduler, certificates, load_settings())
         finished = _run(engine, specification, place, resume=resume, out=out)
         if finished is None:

@@ -11,6 +11,8 @@ from typing import Any
 from jobs.batch_items import batch_items, require_name
 from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from jobs.specification import Specification, specify
+from jobs.start_from import NONE, read_starts
+from jobs.warm_start_text import parse_warm_start
 from optimizer.detect_text import parse_detect
 from optimizer.limit_text import parse_limit
 from optimizer.objective_file import SHIPPED as OBJECTIVES
@@ -19,6 +21,7 @@ from sampler.byte_size import parse_bytes
 from sampler.documents import read_document
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.space_file import SHIPPED as SPACES
+from sampler.starting_points import known_points
 from sampler.workload_file import SHIPPED as WORKLOADS
 
 _SEARCH = {each.name for each in fields(SearchSettings)} - {"detect_metric"}
@@ -29,6 +32,7 @@ _BY_NAME = {
     "space": SPACES,
     "objective": OBJECTIVES,
     "baseline": ("library", "db_bench"),
+    "start_from": (*known_points(), NONE),
 }
 _WHOLE = ("trials", "scale", "seed", "samples", "top", "generations")
 _AT_LEAST_ONE = ("samples", "top", "generations")
@@ -149,9 +153,24 @@ def _read(name: str, value: Any, beside: Path) -> dict[str, Any]:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise InputError(name, "write a list of the names of parameters")
         return {name: tuple(dict.fromkeys(value))}
+    if name == "start_from":
+        return {name: read_starts(started(value, beside))}
+    if name == "warm_start":
+        return {name: parse_warm_start(value, field=name)}
     if not isinstance(value, str) or not value or "\0" in value:
         raise InputError(name, f"{value!r:.80} is not a text")
     return {name: file_beside(name, value, beside)}
+
+
+def started(value: Any, beside: Path) -> list[str]:
+    """The names and files of ``start_from``, files looked for beside the batch.
+
+    Raises:
+        InputError: It is no list of texts.
+    """
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise InputError("start_from", "write a list, as ['benchmark.sh', 'my.ini'] or ['none']")
+    return [file_beside("start_from", each, beside) for each in value]
 
 
 def file_beside(name: str, given: str, folder: Path) -> str:

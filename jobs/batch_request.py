@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.batch_file import SETTINGS, batch_file, file_beside, findings_of
+from jobs.batch_file import SETTINGS, batch_file, file_beside, findings_of, started
 from jobs.batch_items import batch_items
+from jobs.start_from import sent_starts
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import objective_text
 from sampler.documents import read_document
@@ -61,6 +62,8 @@ def _setting(name: str, value: Any, beside: Path) -> dict[str, Any]:
         return {name: _inlined(name, value, OBJECTIVES, objective_text, beside)}
     if name == "baseline" and value not in ("library", "db_bench"):
         return {"baseline_options": _options(value, beside)}
+    if name == "start_from":
+        return {name: sent_starts(started(value, beside))}
     return {name: value}
 
 

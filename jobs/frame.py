@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jobs.specification import Specification
+from jobs.start_from import starting_points
 from optimizer.objective_file import objective_from_document
 from optimizer.problem import Problem, SearchSettings
 from sampler.bench_plan import BenchPlan
@@ -86,6 +87,7 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         seed=specification.seed,
         search=search,
     )
+    problem = replace(problem, starts=starting_points(problem, specification.start_from))
     plan = BenchPlan(workload, space, library, baseline_file)
     return Frame(problem, plan, (*unknown, *too_small, *_factor_warnings(space)))
 

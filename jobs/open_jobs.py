@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
@@ -16,9 +16,11 @@ from db.job_row import JobRow, JobState
 from db.job_store import Store
 from db.lease import Lease, LeaseHeld, acquire, release
 from db.process import this_process
+from db.trial_log import StoredTrialLog
 from jobs.frame import Frame, frame
 from jobs.lifecycle import is_external
 from jobs.specification import Specification, specification_from_document
+from jobs.warm_start import frozen_prior
 from optimizer.budget import Plan
 from optimizer.history import History
 from optimizer.planning import Budget, plan_of
@@ -81,7 +83,7 @@ class OpenJobs:
             with self._lock:
                 job = self._open.pop(job_id, None)
             if job is None or job.epoch != lease.epoch - 1:
-                job = self._read(row)
+                job = self._read(row, lease)
             try:
                 yield lease, job
             except InputError:
@@ -122,9 +124,12 @@ class OpenJobs:
                     raise
                 time.sleep(0.02)
 
-    def _read(self, row: JobRow) -> OpenJob:
+    def _read(self, row: JobRow, lease: Lease) -> OpenJob:
         specification = specification_from_document(row.specification)
         framed = frame(specification, None)
+        log, asked = StoredTrialLog(self._engine, lease), specification.warm_start
+        prior = frozen_prior(self._store, log, row.id, asked, framed.problem, None)
+        framed = replace(framed, problem=replace(framed.problem, prior=prior))
         history = History(self._store.trials(row.id))
         return OpenJob(
             epoch=0,

@@ -116,6 +116,7 @@ def _run(
         progress=LoggedProgress(),
         waiting=_told_once("the bench host is busy; waiting"),
         away=lambda what: _log.warning(what),
+        told=lambda what: _log.info(what),
         pause=pause,
         check=check,
         expected=LIVE,

@@ -29,6 +29,7 @@ from jobs.learned import by_models, forests_r2, ranked_r2
 from jobs.limit_rows import limit_rows, limits_asked
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
+from jobs.warm_start_lines import warm_start_lines
 from optimizer.baseline import Baseline, summarise
 from optimizer.front_growth import Front, front_of, measured, within_limits
 from optimizer.objective import Objective, Term
@@ -130,6 +131,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "front": _front(on_front, points, names, fitness),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
+        "warm_start": warm_start_lines(result),
         "failures": _failures(trials),
         "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
         "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *_UNITS)},

@@ -25,6 +25,7 @@ from jobs.patience import Patience, PatientLog, is_away
 from jobs.place import Place, ThisMachine
 from jobs.report import report_html
 from jobs.specification import Specification
+from jobs.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.planning import Budget
 from optimizer.ports import ControllerStops, LeaseLost, Progress, TrialLog
 from optimizer.strategies import find_strategy
@@ -46,6 +47,7 @@ def run_job(
     progress: Progress,
     waiting: Callable[[str], None] = lambda _: None,
     away: Callable[[str], None] = lambda _: None,
+    told: Callable[[str], None] = lambda _: None,
     pause: Callable[[float], None] = time.sleep,
     check: Callable[[], None] = lambda: None,
     expected: tuple[JobState, ...] = _RESUMABLE,
@@ -62,6 +64,7 @@ def run_job(
         progress: Who watches.
         waiting: Told who holds the host while a trial must wait for it.
         away: Told that the database does not answer, and when it is back.
+        told: Told what it takes along of earlier jobs.
         pause: How to wait.
         check: Called at every tick; what it raises ends the trial in flight and is passed on.
         expected: The states that the job may be in now.
@@ -71,7 +74,8 @@ def run_job(
         LeaseHeld: Another process is running the job.
         LeaseLost: Another process has taken it over.
         JobCancelled: It was cancelled; what was measured is kept.
-        InputError: The baseline cannot be measured, or the machine cannot run a trial.
+        InputError: The baseline cannot be measured, the machine cannot run a trial, or the job
+            to start from has nothing to teach.
         KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
     """
     store, place = Store(engine), place or ThisMachine(settings)
@@ -88,6 +92,11 @@ def run_job(
         environment = place.environment(assembly)
         if not patience(lambda: _begin(store, lease, environment, expected)):
             raise JobCancelled(job_id)
+        asked, where = specification.warm_start, hosts_in(environment)
+        prior = patience(lambda: frozen_prior(store, log, job_id, asked, assembly.problem, where))
+        problem = replace(assembly.problem, prior=prior)
+        if asked is not None:
+            told(said_of(prior))
         hosts = place.hosts(
             specification,
             assembly,
@@ -98,7 +107,7 @@ def run_job(
             pause=pause_and_renew,
         )
         tuning = Tuning(
-            assembly.problem,
+            problem,
             Budget(specification.trials, specification.minutes),
             find_strategy(specification.strategy),
             log=log,
@@ -108,7 +117,7 @@ def run_job(
         conclusion = tuning.run()
         finished = conclude_job(
             specification,
-            assembly.problem,
+            problem,
             conclusion,
             place.environment(assembly),
             export=partial(place.export, specification, assembly),

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.limits_asked import limited
+from jobs.start_from import require_starts
+from jobs.warm_start_text import WarmStart
 from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.default_strategy import DEFAULT_STRATEGY
 from optimizer.detect_text import MOST_DETECTED
@@ -52,6 +54,10 @@ class Specification:
         db_bench: The build that measures: a name that hosts know, or the path of a program of
             the machine that the job was made on; None: the one in use on the host.
         host_kind: The kind of hosts that the job is for; None: any.
+        start_from: Where the search begins: each the ``name`` of a shipped point, or with
+            ``options`` the text of an OPTIONS file. None: where the strategy usually does.
+        warm_start: ``auto`` or the number of an earlier job whose trials are prior knowledge;
+            what is taken of it is kept beside the job when it begins. None: nothing.
     """
 
     workload: Mapping[str, Any]
@@ -69,6 +75,8 @@ class Specification:
     search: Mapping[str, Any]
     db_bench: str | None = None
     host_kind: str | None = None
+    start_from: Sequence[Mapping[str, Any]] | None = None
+    warm_start: WarmStart = None
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
@@ -103,6 +111,8 @@ def specify(
     search: SearchSettings | None = None,
     db_bench: str | None = None,
     host_kind: str | None = None,
+    start_from: Sequence[Mapping[str, Any]] | None = None,
+    warm_start: WarmStart = None,
 ) -> Specification:
     """Reads all that is named and checks it.
 
@@ -122,6 +132,8 @@ def specify(
         search: How the search behaves; None for the defaults.
         db_bench: A build's name, or the path of a program; None for the host's own.
         host_kind: The kind of hosts that it is for; None for any.
+        start_from: Where the search begins; None for where the strategy usually does.
+        warm_start: ``auto``, or the number of an earlier job; None for none.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -157,6 +169,8 @@ def specify(
         search=search,
         db_bench=_findable_program(db_bench),
         host_kind=host_kind,
+        start_from=start_from,
+        warm_start=warm_start,
     )
 
 
@@ -178,6 +192,8 @@ def specification_of(
     search: SearchSettings | None = None,
     db_bench: str | None = None,
     host_kind: str | None = None,
+    start_from: Sequence[Mapping[str, Any]] | None = None,
+    warm_start: WarmStart = None,
 ) -> Specification:
     """Checks all that is asked for, wherever the documents come from; no file is read.
 
@@ -199,6 +215,8 @@ def specification_of(
         search: How the search behaves; None for the defaults.
         db_bench: A build's name, or the path of a program; None for the host's own.
         host_kind: The kind of hosts that it is for; None for any.
+        start_from: Where the search begins; None for where the strategy usually does.
+        warm_start: ``auto``, or the number of an earlier job; None for none.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -227,6 +245,10 @@ def specification_of(
         found.append(InputError("--cutoff", problem))
     with noting(found):
         _require_heeded(search, find_strategy(strategy), strategy)
+        _require_learning(warm_start, find_strategy(strategy), strategy)
+    if start_from is not None:
+        with noting(found):
+            start_from = require_starts(start_from)
     if search.samples is not None and trials is not None and trials >= LEAST_TRIALS:
         explore = divide(trials).explore
         if search.samples >= explore:
@@ -273,6 +295,8 @@ def specification_of(
         # The one in use has a name, too: the same job has the same digest either way.
         db_bench=None if db_bench == DEFAULT_BUILD else db_bench,
         host_kind=host_kind,
+        start_from=start_from,
+        warm_start=warm_start,
     )
 
 
@@ -309,6 +333,17 @@ def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> No
             field = f"--{setting.replace('_', '-')}"
             why = "does not heed it" if "samples" in strategy.heeds else "only draws"
             raise InputError(field, f"the strategy {name} {why}; use genetic")
+
+
+def _require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> None:
+    """Refuses earlier jobs where nothing learns from them.
+
+    Raises:
+        InputError: It is so.
+    """
+    if warm_start is not None and "warm_start" not in strategy.heeds:
+        problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
+        raise InputError("--warm-start", problem)
 
 
 def specification_from_document(document: Mapping[str, Any]) -> Specification:

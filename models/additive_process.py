@@ -50,16 +50,19 @@ def standardised(values: Floats) -> tuple[Floats, float, float]:
     return (values - mean) / spread, mean, spread
 
 
-def fit_process(known: Floats, values: Floats, shares: Shares) -> AdditiveProcess:
+def fit_process(
+    known: Floats, values: Floats, shares: Shares, noise: Floats | None = None
+) -> AdditiveProcess:
     """Fits a process with known shares.
 
     Args:
         known: Shape ``(n, n)``: the covariance among the known settings, without noise.
         values: Shape ``(n,)``, in the metric's unit.
         shares: Of the variance.
+        noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
     """
     scaled, mean, spread = standardised(values)
-    noisy = known + shares.noise * np.eye(len(values))
+    noisy = known + np.diag(shares.noise * (np.ones(len(values)) if noise is None else noise))
     lower = cho_factor(noisy, lower=True, check_finite=False)
     solved = cho_solve(lower, scaled, check_finite=False)
     return AdditiveProcess(shares, mean, spread, np.tril(lower[0]), np.asarray(solved))

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from models.additive_kernel import Floats, Shares, Singles, covariance
+from models.task_agreement import Tasks
 
 _STEPS = 25
 _STEPS_TO_SETTLE = 15
@@ -31,7 +32,12 @@ def first_guess(parameters: int) -> Shares:
 
 
 def learn_shares(
-    alike: Singles, values: Floats, start: Shares | None = None, *, steps: int = _STEPS
+    alike: Singles,
+    values: Floats,
+    start: Shares | None = None,
+    *,
+    steps: int = _STEPS,
+    tasks: Tasks | None = None,
 ) -> Shares:
     """The shares that explain values best, few of them large.
 
@@ -40,11 +46,12 @@ def learn_shares(
         values: Shape ``(n,)``, of mean 0 and variance 1.
         start: Where to begin; None: all parameters alike.
         steps: How many steps.
+        tasks: Which task each value belongs to; None: all to one.
     """
     guess = first_guess(alike.shape[0])
     # Nothing grows from nothing: what had fallen to 0 gets another chance.
     shares = guess if start is None else _opened(start, guess)
-    return relearned(alike, values, shares, steps=steps)
+    return relearned(alike, values, shares, steps=steps, tasks=tasks)
 
 
 def settled_shares(alike: Singles, values: Floats) -> Shares:
@@ -60,7 +67,13 @@ def settled_shares(alike: Singles, values: Floats) -> Shares:
 
 
 def relearned(
-    alike: Singles, values: Floats, shares: Shares, *, steps: int, power: float = 1.0
+    alike: Singles,
+    values: Floats,
+    shares: Shares,
+    *,
+    steps: int,
+    power: float = 1.0,
+    tasks: Tasks | None = None,
 ) -> Shares:
     """The shares after so many steps from others; what has fallen to nothing stays there.
 
@@ -71,10 +84,12 @@ def relearned(
         steps: How many.
         power: Of each step's factor. Whole steps are quick, but overshoot and swing where strong
             pairs and little noise meet: a pair has three factors, its own and two parameters'.
+        tasks: Which task each value belongs to; None: all to one.
     """
     squared = alike * alike
+    among = None if tasks is None else (tasks.among(), tasks.noise())
     for _ in range(steps):
-        shares = _step(alike, squared, values, shares, power)
+        shares = _step(alike, squared, values, shares, power, among)
     return shares
 
 
@@ -88,15 +103,30 @@ def _opened(start: Shares, guess: Shares) -> Shares:
 
 
 def _step(
-    alike: Singles, squared: Singles, values: Floats, shares: Shares, power: float
+    alike: Singles,
+    squared: Singles,
+    values: Floats,
+    shares: Shares,
+    power: float,
+    among: tuple[Floats, Floats] | None,
 ) -> Shares:
     n = len(values)
     known = covariance(alike, shares)
-    known[np.diag_indices(n)] += shares.noise
+    if among is None:
+        known[np.diag_indices(n)] += shares.noise
+    else:
+        known *= among[0]
+        known[np.diag_indices(n)] += shares.noise * among[1]
     factor = cho_factor(known, lower=True, check_finite=False)
     inverse = cho_solve(factor, np.eye(n), check_finite=False)
     fit = inverse @ values
     outer = np.outer(fit, fit)
+    if among is None:
+        noisy = fit @ fit, np.trace(inverse)
+    else:
+        noisy = fit**2 @ among[1], np.diag(inverse) @ among[1]
+        # What two tasks do not share, they do not teach of each other.
+        outer, inverse = outer * among[0], inverse * among[0]
     weights = shares.parameters
     flat, flat_squared = alike.reshape(len(weights), -1), squared.reshape(len(weights), -1)
     ones = (weights.astype(np.float32) @ flat).reshape(n, n).astype(np.float64)
@@ -111,10 +141,7 @@ def _step(
         shares,
         parameters=_moved(weights, slopes[:, 0], slopes[:, 1], power),
         pairs=float(_moved(shares.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)),
-        noise=max(
-            _LEAST_NOISE,
-            float(_moved(shares.noise, fit @ fit, np.trace(inverse), power, prior=0.0)),
-        ),
+        noise=max(_LEAST_NOISE, float(_moved(shares.noise, *noisy, power, prior=0.0))),
     )
 
 

@@ -36,6 +36,13 @@ class Lessons:
     logarithmic: frozenset[str]
     numbers: tuple[int, ...]
 
+    def levels(self) -> Mapping[str, float]:
+        """Each metric at the baseline, in its own unit."""
+        return {
+            name: float(np.exp(values[0]) if name in self.logarithmic else values[0])
+            for name, values in self.targets.items()
+        }
+
 
 def teaching(history: History) -> list[int]:
     """The numbers of the new configurations that have ended, in whatever way, and teach."""
@@ -77,12 +84,9 @@ def lessons_of(
     rows = [baseline.metrics] + [
         baseline.corrected(trial.metrics, trial.started_at, trial.host) for trial in trials
     ]
-    wanted = dict.fromkeys(
-        [t.metric for t in problem.objective.terms] + [x.metric for x in problem.objective.limits]
-    )
     values = {
         name: np.array([_number(row.get(name)) for row in rows], dtype=np.float64)
-        for name in wanted
+        for name in problem.objective.metrics
     }
     logarithmic = frozenset(name for name, known in values.items() if np.nanmin(known) > 0)
     for name in logarithmic:

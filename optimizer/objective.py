@@ -87,6 +87,12 @@ class Objective:
     pareto: bool = False
     help: str = ""
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that it asks for, each once: of its terms, then of its limits."""
+        asked = [term.metric for term in self.terms] + [limit.metric for limit in self.limits]
+        return tuple(dict.fromkeys(asked))
+
     def gains(
         self, metrics: Mapping[str, float], baseline: Mapping[str, float]
     ) -> dict[str, float]:

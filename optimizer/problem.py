@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optimizer.objective import Objective
+from optimizer.prior import NO_PRIOR, Prior
 from sampler.latent import Point, decode
 from sampler.parameter import Value
 from sampler.space import Configuration, Space, memory_bytes
@@ -55,6 +56,21 @@ class SearchSettings:
         return asdict(self) | {"over": list(self.over)}
 
 
+@dataclass(frozen=True)
+class StartingPoint:
+    """A configuration that is worth measuring first.
+
+    Attributes:
+        name: Where it is from.
+        point: The latent coordinates of what moves.
+        changed: What had to be changed to fit, in words.
+    """
+
+    name: str
+    point: Point
+    changed: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """A job's constant part.
@@ -62,6 +78,8 @@ class Problem:
     Attributes:
         memory: The memory budget in bytes; None for none.
         seed: Everything random in the job comes from it and a trial's number.
+        starts: Known good configurations, which are measured right after the baseline.
+        prior: What earlier jobs measured, for strategies that learn from it.
     """
 
     space: Space
@@ -71,6 +89,14 @@ class Problem:
     memory: int | None
     seed: int
     search: SearchSettings = SearchSettings()
+    starts: tuple[StartingPoint, ...] = ()
+    prior: Prior = NO_PRIOR
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The parameters that a search moves: those that the user named, or all that may be."""
+        names = self.search.over or self.space.names
+        return tuple(name for name in names if name not in self.space.unsearched)
 
     def configuration(self, point: Point) -> dict[str, Value]:
         """The configuration at a point, within the memory budget."""

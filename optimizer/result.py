@@ -9,8 +9,10 @@ from typing import Any
 from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
 from optimizer.front_growth import front_of
+from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.learned_document import learned_document
+from optimizer.prior_document import prior_document
 from optimizer.problem import Problem
 from optimizer.sampling_document import sampling_document
 from optimizer.sensitivity import sensitivity_of
@@ -73,7 +75,13 @@ def result_document(
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
         "hosts": _hosts(conclusion, baseline),
         "time": _time(list(history)),
+        **_taken_along(problem, history),
     }
+
+
+def _taken_along(problem: Problem, history: History) -> dict[str, Any]:
+    taken = prior_document(problem, history)
+    return {"warm_start": taken} if taken else {}
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:

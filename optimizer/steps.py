@@ -13,6 +13,7 @@ from optimizer.out_of_line import suspect
 from optimizer.problem import Problem
 from optimizer.rounds import Turn, complete, next_turn
 from optimizer.spent import explore_left
+from optimizer.starts import next_start
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError
@@ -176,7 +177,9 @@ def _exploring(
         why = "the last run differs" if doubtful else "to see noise and drift"
         return _baseline(problem, history, phase, f"again: {why}")
     number = history.next_number
-    proposal = strategy.propose(problem, history, number=number, explore=plan.explore)
+    proposal = next_start(problem, history, plan.explore) or strategy.propose(
+        problem, history, number=number, explore=plan.explore
+    )
     if proposal is None:
         return None
     return Trial(

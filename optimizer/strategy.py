@@ -37,7 +37,10 @@ class Strategy(Protocol):
 
     @property
     def heeds(self) -> frozenset[str]:
-        """The settings of a search (``SearchSettings``) that change what it proposes."""
+        """The settings of a search (``SearchSettings``) that change what it proposes.
+
+        ``warm_start`` among them: its models learn from earlier jobs (``Problem.prior``).
+        """
         ...
 
     def samples(self, problem: Problem, explore: int) -> int:

@@ -4,30 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.additive_kernel import Settings, Shares, covariances, likeness
-from models.additive_process import AdditiveProcess, fit_process, standardised
-from models.additive_shares import learn_shares
-from optimizer.baseline import summarise
+from models.additive_process import AdditiveProcess, fit_process
+from models.task_agreement import Tasks
 from optimizer.coordinates import Floats, Layout, layout_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, comparable
+from optimizer.learned_shares import FIRST, MOST_PRIOR, Learned, learned_of
 from optimizer.metric_lessons import Lessons, chosen_few, coordinates_of, lessons_of, teaching
+from optimizer.prior_lessons import PriorRows, prior_rows
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
 
-_FIRST, _GROWTH = 8, 1.25  # shares are learned anew when there are a quarter more trials
-_STEPS_AGAIN = 6  # from those of the time before
-_MOST, _MOST_FOR_SHARES = 300, 200  # trials: beyond them a proposal would take too long
+_MOST = 300  # rows: beyond them a proposal would take too long
 _NOTHING = 1e-4  # a smaller part of all shares is none
-_Stamp = tuple[tuple[int, int], ...]
-_shares: WeakKeyDictionary[History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, Shares]]]] = (
-    WeakKeyDictionary()
-)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The rows that a metric's model knows.
+
+    Attributes:
+        rows: Shape ``(n,)``: which of the job's own rows and, below them, of earlier jobs'.
+        alike: Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are
+            the job's own.
+    """
+
+    rows: NDArray[np.bool_]
+    alike: Floats | None
+
+    def of(self, cross: Floats) -> Floats:
+        """The covariance with the known rows, from that with all over settings alone."""
+        cross = cross if self.rows.all() else cross[:, self.rows]
+        return cross if self.alike is None else cross * self.alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +50,20 @@ class Surrogate:
     Attributes:
         layout: What the coordinates stand for.
         lessons: What it was learned from.
+        prior: What earlier jobs added.
         columns: The parameters that matter to some metric; only these are looked at.
         settings: The known settings of these.
-        shares: Metric to the shares of its variance, over all parameters.
-        processes: A model for each metric, and which rows of the lessons it knows.
+        learned: Metric to the shares of its variance and the agreement of earlier jobs.
+        processes: A model for each metric, and which rows it knows.
     """
 
     layout: Layout
     lessons: Lessons
+    prior: PriorRows
     columns: NDArray[np.intp]
     settings: Settings
-    shares: Mapping[str, Shares]
-    processes: Mapping[str, tuple[AdditiveProcess, NDArray[np.bool_]]]
+    learned: Mapping[str, Learned]
+    processes: Mapping[str, tuple[AdditiveProcess, Known]]
 
     def predict(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:
         """Expectation and standard deviation of each metric, on the scale of the lessons.
@@ -62,7 +77,7 @@ class Surrogate:
         alike = likeness(self.layout.settings(points).of(self.columns), self.settings)
         crosses = covariances(alike, [process.shares for process, _ in self.processes.values()])
         return {
-            name: process.predict(cross if known.all() else cross[:, known])
+            name: process.predict(known.of(cross))
             for (name, (process, known)), cross in zip(
                 self.processes.items(), crosses, strict=True
             )
@@ -70,8 +85,8 @@ class Surrogate:
 
     def matters(self) -> Floats:
         """How much each parameter matters to the metrics together, shape ``(n_names,)``."""
-        shares = [each.parameters / each.parameters.sum() for each in self.shares.values()]
-        return np.asarray(sum(shares) / len(shares))
+        all_shares = [each.shares.parameters for each in self.learned.values()]
+        return np.asarray(sum(each / each.sum() for each in all_shares) / len(all_shares))
 
 
 def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Surrogate | None:
@@ -86,21 +101,28 @@ def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Su
         names: The moving parameters.
     """
     numbers = teaching(history)
-    if len(numbers) < _FIRST:
+    if len(numbers) < FIRST and not problem.prior.jobs:
         return None
     layout = layout_of(problem.space, names)
-    shares = _shares_of(problem, history, layout, numbers)
+    learned = learned_of(problem, history, layout, numbers)
     worth = dict.fromkeys(numbers, -np.inf) | {
         trial.number: value
         for value, trial in comparable(problem, history, (history[n] for n in numbers))
     }
     few = chosen_few(numbers, worth, _MOST)
     lessons = lessons_of(problem, history, baseline_of(history), names, few)
-    surrogate = _fitted(layout, lessons, shares)
+    prior = prior_rows(
+        problem.prior,
+        names,
+        levels=lessons.levels(),
+        logarithmic=lessons.logarithmic,
+        most=min(MOST_PRIOR, _MOST - len(few)),
+    )
+    surrogate = _fitted(layout, lessons, prior, learned)
     flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
     if flying:
         points = coordinates_of(problem, flying, names)
-        surrogate = _fitted(layout, _believed(surrogate, points), shares)
+        surrogate = _fitted(layout, _believed(surrogate, points), prior, learned)
     return surrogate
 
 
@@ -118,77 +140,27 @@ def _believed(surrogate: Surrogate, points: Floats) -> Lessons:
     )
 
 
-def _fitted(layout: Layout, lessons: Lessons, shares: Mapping[str, Shares]) -> Surrogate:
+def _fitted(
+    layout: Layout, lessons: Lessons, prior: PriorRows, learned: Mapping[str, Learned]
+) -> Surrogate:
+    shares: Mapping[str, Shares] = {name: each.shares for name, each in learned.items()}
     matter = [each.parameters > _NOTHING * each.parameters.sum() for each in shares.values()]
     columns = np.flatnonzero(np.any(matter, axis=0))
-    settings = layout.settings(lessons.points).of(columns)
+    settings = layout.settings(np.vstack([lessons.points, prior.points])).of(columns)
     names, own = list(lessons.targets), {name: shares[name].of(columns) for name in shares}
     among = covariances(likeness(settings, settings), [own[name] for name in names])
+    tasks_of = np.concatenate([np.zeros(len(lessons.points), dtype=np.int64), prior.tasks])
     processes = {}
     for name, covariance in zip(names, among, strict=True):
-        values = lessons.targets[name]
-        known = np.isfinite(values)
-        within = covariance[np.ix_(known, known)]
-        processes[name] = (fit_process(within, values[known], own[name]), known)
-    return Surrogate(layout, lessons, columns, settings, shares, processes)
-
-
-def _shares_of(
-    problem: Problem, history: History, layout: Layout, numbers: list[int]
-) -> Mapping[str, Shares]:
-    """The shares that the first so many trials teach; so many grow by a quarter each time.
-
-    They are learned from those of the time before, down to the first: whoever resumes a job
-    comes to the same ones.
-    """
-    kept = _shares.setdefault(history, {})
-    shares: Mapping[str, Shares] = {}
-    for size in _sizes(len(numbers)):
-        first = numbers[:size]
-        stamp = tuple((number, history[number].attempt) for number in first)
-        found = kept.get((id(problem), size))
-        if found is None or found[0] != stamp:
-            found = (stamp, _learned(problem, history, layout, first, shares))
-            kept[id(problem), size] = found
-        shares = found[1]
-    return shares
-
-
-def _sizes(count: int) -> list[int]:
-    sizes, size = [], _FIRST
-    while size <= count:
-        sizes.append(size)
-        size = int(size * _GROWTH) + 1
-    return sizes
-
-
-def _learned(
-    problem: Problem,
-    history: History,
-    layout: Layout,
-    numbers: list[int],
-    before: Mapping[str, Shares],
-) -> Mapping[str, Shares]:
-    runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
-    earlier = [trial for trial in runs if trial.number <= numbers[-1]]
-    baseline = summarise(earlier or runs)
-    worth = {
-        n: problem.objective.rank_value(
-            baseline.corrected(history[n].metrics, history[n].started_at, history[n].host),
-            baseline.metrics,
-        )
-        for n in numbers
-    }
-    few = chosen_few(numbers, worth, _MOST_FOR_SHARES)
-    lessons = lessons_of(problem, history, baseline, layout.names, few)
-    settings = layout.settings(lessons.points)
-    alike = likeness(settings, settings)
-    found = {}
-    for name, values in lessons.targets.items():
-        known = np.isfinite(values)
-        among = alike if known.all() else alike[:, known][:, :, known]
-        scaled, _, _ = standardised(values[known])
-        start = before.get(name)
-        steps = {"steps": _STEPS_AGAIN} if start is not None else {}
-        found[name] = learn_shares(among, scaled, start, **steps)
-    return found
+        values = np.concatenate([lessons.targets[name], prior.targets[name]])
+        tasks = Tasks(tasks_of, learned[name].agreement)
+        known = np.isfinite(values) & tasks.told()
+        tasks, within = tasks.at(known), covariance[np.ix_(known, known)]
+        if tasks.of.any():
+            within = within * tasks.among()
+            process = fit_process(within, values[known], own[name], tasks.noise())
+            processes[name] = (process, Known(known, tasks.with_present()))
+        else:
+            process = fit_process(within, values[known], own[name])
+            processes[name] = (process, Known(known, None))
+    return Surrogate(layout, lessons, prior, columns, settings, learned, processes)

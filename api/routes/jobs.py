@@ -21,6 +21,7 @@ from db.job_row import JobState
 from db.tokens import Role
 from jobs import lifecycle
 from jobs.specification import Specification, specification_from_document
+from jobs.warm_start import require_job
 from sampler.errors import InputError
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
@@ -63,6 +64,7 @@ def submit_job(
         specification = specification_from(
             asked, service.workloads, service.installed, builds=service.builds
         )
+        require_job(service.store, specification.warm_start, field="warm_start")
     except InputError as error:
         raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
     key = None
@@ -144,6 +146,7 @@ def clone_job(
         specification = specification_from(
             changes, service.workloads, service.installed, start=start, builds=service.builds
         )
+        require_job(service.store, specification.warm_start, field="warm_start")
     except InputError as error:
         raise refused(field_problems(error, changes.model_dump(exclude_unset=True))) from None
     priority = changes.priority if "priority" in changes.model_fields_set else job.priority

@@ -160,7 +160,7 @@ def run_seed(function: TestFunction, seed: int) -> dict[str, Floats]:
         "models": effects.share,
         "draws": forest_shares(problem, history),
         "genetic": forest_shares(*history_of(function, find_strategy("random"), seed, draws)),
-        "sure": surely_matters(effects),
+        "sure": surely_matters(effects).astype(np.float64),
     }
 
 

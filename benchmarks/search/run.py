@@ -15,6 +15,7 @@ from benchmarks.search.function import TestFunction
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, best_first
 from optimizer.problem import Problem
+from optimizer.starts import next_start
 from optimizer.strategy import Prefers, Proposal, Strategy
 from optimizer.trial import Purpose
 from sampler.space import Configuration, digest
@@ -44,8 +45,9 @@ def run(
     seed: int,
     evaluations: int,
     checkpoints: Sequence[int],
+    history: History | None = None,
 ) -> list[Judged]:
-    """Runs a strategy.
+    """Runs a strategy, from the problem's starting points on where it has some.
 
     Args:
         function: Measures and judges.
@@ -54,12 +56,14 @@ def run(
         evaluations: How many new configurations are measured, at most.
         checkpoints: After how many of them it is judged. Where it proposes no more, what it
             recommended last stands.
+        history: An empty one, to receive the trials.
 
     Returns:
         One for each checkpoint up to `evaluations`.
     """
     problem = replace(function.problem, seed=seed)
-    history, seconds, judged = History(), 0.0, list[Judged]()
+    history = History() if history is None else history
+    seconds, judged = 0.0, list[Judged]()
     plan = plan_for(evaluations)
     ended = False
     for count in range(1, evaluations + 1):
@@ -67,7 +71,9 @@ def run(
             while baseline_due(plan, history):
                 measure_baseline(function, problem, history)
             number, began = history.next_number, time.process_time()
-            proposal = strategy.propose(problem, history, number=number, explore=evaluations)
+            proposal = next_start(problem, history, evaluations) or strategy.propose(
+                problem, history, number=number, explore=evaluations
+            )
             seconds += time.process_time() - began
             ended = proposal is None
             if proposal is not None:

@@ -27,6 +27,7 @@ from optimizer.trial import Phase, Purpose
 from sampler.latent import Point
 
 DRAWS = 20
+DRAWS_WITH_PRIOR = 6  # enough to see whether earlier jobs agree
 _LEAST_DRAWS = 8
 _STARTS, _FRESH = 8, 40
 
@@ -35,17 +36,24 @@ _STARTS, _FRESH = 8, 40
 class Guided(DrawsFirst):
     """Draws a little, then follows the models."""
 
+    @property
+    def heeds(self) -> frozenset[str]:
+        """How many draws, over what, and what earlier jobs measured."""
+        return super().heeds | {"warm_start"}
+
     def samples(self, problem: Problem, explore: int) -> int:
-        """Twenty, or fewer of a small budget; as many as are asked for."""
+        """Twenty, or fewer of a small budget or with earlier jobs; as many as are asked for."""
         asked = problem.search.samples
         few = min(DRAWS, max(_LEAST_DRAWS, explore // 3), explore)
+        if problem.prior.jobs:
+            few = min(DRAWS_WITH_PRIOR, few)
         return few if asked is None else min(asked, explore)
 
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int
     ) -> Proposal | None:
         """A draw, then what the models expect most of; see ``Strategy.propose``."""
-        names = moving_parameters(problem)
+        names = problem.searched
         if len(history.own(Purpose.CANDIDATE)) >= explore or not names:
             return None
         samples, index = self.samples(problem, explore), sampled(history)
@@ -63,7 +71,7 @@ class Guided(DrawsFirst):
         See ``optimizer.strategy.Prefers``.
         """
         with one_thread():
-            surrogate = surrogate_of(problem, history, moving_parameters(problem))
+            surrogate = surrogate_of(problem, history, problem.searched)
             if surrogate is None:
                 return []
             numbers = surrogate.lessons.numbers
@@ -74,13 +82,7 @@ class Guided(DrawsFirst):
 
     def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
         """How much each parameter matters; see ``optimizer.strategy.LearnsEffects``."""
-        return parameter_effects(problem, history, moving_parameters(problem))
-
-
-def moving_parameters(problem: Problem) -> tuple[str, ...]:
-    """The parameters that are searched: those that the user named, or all that may be."""
-    names = problem.search.over or problem.space.names
-    return tuple(name for name in names if name not in problem.space.unsearched)
+        return parameter_effects(problem, history, problem.searched)
 
 
 def _promising(
@@ -96,8 +98,9 @@ def _promising(
     why = "a random draw: too few trials have ended"
     if surrogate is not None:
         found, expected = _best_points(problem, history, surrogate, rng, seed)
-        known = len(surrogate.lessons.numbers)
+        known, earlier = len(surrogate.lessons.numbers), len(surrogate.prior.tasks)
         why = f"expected to gain {expected:.3g} on the best known, by {known} trials"
+        why += f" and {earlier} of earlier jobs" if earlier else ""
 
     def point(attempt: int) -> Point:
         chosen = found[attempt] if attempt < len(found) else rng.random(len(names))
@@ -120,6 +123,11 @@ def _best_points(
         return expected_gain(problem.objective, predicted, logarithmic, baseline, best)
 
     leaders = surrogate.lessons.points[np.argsort(-worth, kind="stable")[:_STARTS]]
+    if len(surrogate.prior.points):  # where earlier jobs were is known, but not measured
+        before = surrogate.prior.points
+        promise = _worth(problem, surrogate, before, baseline)
+        order = np.argsort(-promise, kind="stable")[:_STARTS]
+        leaders = np.vstack([leaders, before[order]])
     fresh = rng.random((_FRESH, leaders.shape[1]))
     found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)
     return found, float(gain(found[:1])[0])

@@ -93,6 +93,23 @@ def test_limits_that_are_none_are_refused(tmp_path: Path, limits: str, said: str
     assert str(refused.value).startswith(said)
 
 
+def test_where_a_search_begins_is_a_list_with_files_beside_the_batch(tmp_path: Path) -> None:
+    text = '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n'
+    (tmp_path / "mine.ini").write_text(text)
+    asked = (
+        'name = "n"\nworkloads = ["load-quick"]\ntrials = 12\nstrategy = "forest"\n'
+        'start_from = ["level-style", "mine.ini"]\nwarm_start = "auto"\n'
+    )
+    (item,) = read_batch(write_nightly(tmp_path, asked)).items
+    mine = {"name": "mine.ini", "options": text}
+    assert item.specification.start_from == [{"name": "level-style"}, mine]
+    assert item.specification.warm_start == "auto"
+    sent = batch_request(write_nightly(tmp_path, asked))["job"][0]
+    assert (sent["start_from"], sent["warm_start"]) == (["level-style", mine], "auto")
+    with pytest.raises(InputError, match="start_from: write a list"):
+        read_batch(write_nightly(tmp_path, asked.replace('["level-style", "mine.ini"]', '"all"')))
+
+
 def test_all_that_is_wrong_is_told_at_once_with_item_and_field(tmp_path: Path) -> None:
     text = """\
 name = "nightly"

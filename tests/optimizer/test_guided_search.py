@@ -14,7 +14,7 @@ from optimizer.metric_lessons import chosen_few
 from optimizer.objective import Limit
 from optimizer.objective_file import load_objective
 from optimizer.strategies import find_strategy
-from optimizer.strategies.guided import Guided, moving_parameters
+from optimizer.strategies.guided import Guided
 from optimizer.surrogate import surrogate_of
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
@@ -81,7 +81,7 @@ def test_trials_in_flight_send_the_next_elsewhere():
         state=TrialState.RUNNING,
         metrics={},
     )
-    names = moving_parameters(problem)
+    names = problem.searched
     points = np.array([[first.point[name] for name in names]])
     alone = surrogate_of(problem, history, names)
     history.put(flying)
@@ -125,7 +125,7 @@ def test_of_many_trials_the_best_and_others_all_over_teach():
 
 def test_only_what_is_asked_for_moves():
     problem = problem_of("forest", over=("x", "codec"))
-    assert moving_parameters(problem) == ("x", "codec")
+    assert problem.searched == ("x", "codec")
     proposal = Guided().propose(problem, History(), number=4, explore=30)
     assert proposal is not None
     assert proposal.point.keys() == {"x", "codec"}

@@ -1,0 +1,20 @@
+"""The options that say where a search begins, and with what knowledge."""
+
+from typing import Annotated
+
+import typer
+
+StartFrom = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Measure this first: a starting point's name (`rocktune starts`), an OPTIONS file, "
+        "or none; may be given again. Else the usual points with forest, none with the others."
+    ),
+]
+WarmStart = Annotated[
+    str | None,
+    typer.Option(
+        help="Let forest learn from earlier jobs: auto (similar ones of this host), the number "
+        "of one, or none (the default)."
+    ),
+]

@@ -1,0 +1,77 @@
+"""Known good settings that a search may begin at: a catalogue, each point with its source."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from sampler.catalogue import catalogue
+from sampler.errors import InputError
+from sampler.option_values import read_values
+from sampler.options_file import parse_options
+from sampler.parameter import Value, parse_value
+from sampler.space import default_values
+
+
+@dataclass(frozen=True)
+class KnownPoint:
+    """Settings that somebody runs or advises.
+
+    Attributes:
+        source: Where they are said: a file of RocksDB and the part of it, or a page.
+        usual: Whether a search with models begins there unless told otherwise.
+        values: By parameter, full scale; what is not named stays at the baseline.
+    """
+
+    name: str
+    help: str
+    source: str
+    usual: bool
+    values: Mapping[str, Value]
+
+
+@cache
+def known_points() -> Mapping[str, KnownPoint]:
+    """The shipped points by name, in the order in which they are measured."""
+    text = files("sampler").joinpath("starting_points.toml").read_text(encoding="utf-8")
+    points = (_point(row) for row in tomllib.loads(text)["point"])
+    return {point.name: point for point in points}
+
+
+def usual_points() -> tuple[str, ...]:
+    """The names of those where a search with models begins."""
+    return tuple(point.name for point in known_points().values() if point.usual)
+
+
+def values_of(name: str, options: str | None, *, field: str = "--start-from") -> dict[str, Value]:
+    """The settings of a starting point, by parameter, full scale.
+
+    Args:
+        name: A shipped point's, or whatever the user's own file is called.
+        options: The text of that OPTIONS file; None for a shipped point.
+        field: What is said to be wrong.
+
+    Raises:
+        InputError: There is no such point, or the text is no OPTIONS file.
+    """
+    if options is not None:
+        return read_values(parse_options(options, name=field), catalogue().values(), scale=1)
+    if name not in known_points():
+        names = ", ".join(known_points())
+        raise InputError(field, f"{name!r} is neither one of {names}, none nor an OPTIONS file")
+    return dict(known_points()[name].values)
+
+
+def _point(row: Mapping[str, object]) -> KnownPoint:
+    if "defaults" in row:
+        values = default_values(str(row["defaults"]))
+    else:
+        given = row["values"]
+        assert isinstance(given, dict)
+        values = {name: parse_value(catalogue()[name], value) for name, value in given.items()}
+    return KnownPoint(
+        str(row["name"]), str(row["help"]), str(row["source"]), bool(row.get("usual")), values
+    )

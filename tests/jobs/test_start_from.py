@@ -1,0 +1,65 @@
+"""`--start-from`: names and OPTIONS files, and where each strategy begins by itself."""
+
+from pathlib import Path
+
+import pytest
+
+from jobs.frame import frame
+from jobs.specification import specify
+from jobs.start_from import read_starts, sent_starts
+from sampler.errors import InputError
+from sampler.starting_points import usual_points
+
+OPTIONS = """\
+[DBOptions]
+  max_background_jobs=4
+[CFOptions "default"]
+  compression=kZSTD
+  write_buffer_size=32M
+"""
+
+
+def begins(**more: object) -> list[str]:
+    return [start.name for start in frame(specify(**more), None).problem.starts]
+
+
+def test_a_search_with_models_begins_at_the_usual_points_and_others_nowhere() -> None:
+    assert begins(strategy="forest") == [name for name in usual_points() if name != "library"]
+    assert begins(strategy="forest", baseline="db_bench")[0] == "library"
+    for strategy in ("genetic", "random", "lhs", "sobol", "nsga2"):
+        assert begins(strategy=strategy) == []
+
+
+def test_none_is_none_and_what_is_named_is_taken_by_any_strategy() -> None:
+    assert begins(strategy="forest", start_from=read_starts(["none"])) == []
+    asked = read_starts(["level-style", "benchmark.sh"])
+    assert begins(strategy="genetic", start_from=asked) == ["level-style", "benchmark.sh"]
+
+
+def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.ini"
+    path.write_text(OPTIONS)
+    asked = read_starts([str(path)])
+    path.unlink()
+    (start,) = (problem := frame(specify(start_from=asked), None).problem).starts
+    found = problem.configuration(start.point)
+    assert start.name == "mine.ini"
+    assert (found["compression_type"], found["max_background_jobs"]) == ("zstd", 4)
+    assert found["write_buffer_size"] == 32 * 2**20
+    assert sent_starts(["benchmark.sh"]) == ["benchmark.sh"]
+    assert sent_starts([]) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([{"name": "fastest"}], "'fastest' is neither one of library, benchmark.sh"),
+        ([{"name": "none"}, {"name": "library"}], "give none alone"),
+        ([{"name": "library"}] * 21, "21 are too many"),
+        ([{"name": "a", "options": "rubbish"}], "is not key=value"),
+    ],
+)
+def test_what_is_no_starting_point_is_refused(given: list[dict[str, str]], said: str) -> None:
+    with pytest.raises(InputError, match=said) as refused:
+        specify(start_from=given)
+    assert refused.value.field == "--start-from"
