@@ -1,7 +1,8 @@
-"""Measures the same configurations at three scales.
+"""Measures the same configurations at three scales, and writes docs/scale.md from what is there.
 
 Run with ``make prove-ranking-scale``: some hours, alone on the machine, with 30 GB of free disk.
-It may be stopped at any time; called again it goes on.
+It may be stopped at any time; called again it goes on. ``ARGS=--page`` measures nothing and writes
+the page, with what is in ``docs/results/ranking_scale_remarks.md`` where that is there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from benchmarks.ranking_scale.configurations import STEPS, Configurations
 from benchmarks.ranking_scale.measure import Bench
 from benchmarks.ranking_scale.order import Run, order_of
+from benchmarks.ranking_scale.page import write_page
 from benchmarks.ranking_scale.rows import Row, append_row, read_rows
 from benchmarks.ranking_scale.scales import SCALES, specification_at
 from jobs.frame import frame
@@ -29,7 +31,7 @@ _SAID = ("waf", "sa", "time", "rate")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Makes the runs that are missing."""
+    """Makes the runs that are missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
     scales = tuple(scale for scale in SCALES if scale.divisor in given.scales)
     problem = frame(specification_at(SCALES[0]), None).problem
@@ -39,7 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         settings = load_settings()
         given.raw.parent.mkdir(parents=True, exist_ok=True)
-        run_missing(runs, wanted, given.raw, settings)
+        if not given.page:
+            run_missing(runs, wanted, given.raw, settings)
+        rows = read_rows(given.raw)
+        if not rows:
+            sys.exit(f"{given.raw} holds nothing yet: make prove-ranking-scale measures")
+        beside = given.raw.with_name(f"{given.raw.stem}_remarks.md")
+        remarks = beside.read_text(encoding="utf-8").strip() if beside.exists() else ""
+        write_page(given.raw.parent.parent, "make prove-ranking-scale", rows, remarks)
+        print(f"{given.raw.parent.parent / 'scale.md'} tells of {len(rows)} runs")
     except InputError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
@@ -111,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, help="one-option steps; all of them if not given")
     parser.add_argument("--scales", type=_scales, default=(64, 8, 1), help="divisors: 64,8,1")
     parser.add_argument("--seed", type=int, default=1, help="of the draws")
+    parser.add_argument("--page", action="store_true", help="write the page; measure nothing")
     parser.add_argument("--raw", type=Path, default=RAW, help="where raw results are kept")
     return parser
 

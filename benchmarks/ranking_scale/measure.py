@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.ranking_scale.levels import parse_levels
 from benchmarks.ranking_scale.scales import Scale, specification_at
 from jobs.assembly import Assembly, assemble
 from sampler.db_bench import DbBench
-from sampler.level_table import parse_levels
 from sampler.outcome import Outcome
 from sampler.process import Ended
 from sampler.runner import LocalRunner
