@@ -57,6 +57,10 @@ def submit(
     scale: Annotated[
         int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
     ] = None,
+    confirm_scale: Annotated[
+        int | None,
+        typer.Option(help="Choose and prove the winner at this larger scale (smaller divisor)."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
     samples: Annotated[
         int | None, typer.Option(help="Draws that are ranked before the search; else half.", min=1)
@@ -119,6 +123,7 @@ def submit(
         minutes=minutes,
         memory=memory,
         scale=scale,
+        confirm_scale=confirm_scale,
         seed=seed,
         samples=samples,
         top=top,

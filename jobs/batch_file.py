@@ -30,7 +30,7 @@ _BY_NAME = {
     "objective": OBJECTIVES,
     "baseline": ("library", "db_bench"),
 }
-_WHOLE = ("trials", "scale", "seed", "samples", "top", "generations")
+_WHOLE = ("trials", "scale", "confirm_scale", "seed", "samples", "top", "generations")
 _AT_LEAST_ONE = ("samples", "top", "generations")
 _NUMBERS = ("minutes", "fitness", "cutoff")
 

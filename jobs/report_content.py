@@ -26,8 +26,9 @@ from jobs.limit_rows import limit_rows
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from optimizer.baseline import Baseline, summarise
+from optimizer.confirm_load import confirmation_words
 from optimizer.objective import Objective, Term
-from optimizer.trial import Trial
+from optimizer.trial import Phase, Trial
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.parameter import Parameter
@@ -59,7 +60,8 @@ def content(finished: Finished) -> dict[str, Any]:
     job, verdict = result["job"], result["verdict"]
     terms = [_term(row) for row in job["objective"]["metric"]]
     names = [term.metric for term in terms]
-    baseline = _baseline(trials)
+    searched = _searched(trials, result)
+    baseline = _baseline(searched)
     compared = _compared(result, names)
     power = detectable(result)
     parameters = _parameters(result)
@@ -73,12 +75,12 @@ def content(finished: Finished) -> dict[str, Any]:
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
         memory(trials, fitness, baseline=level, budget=budget, winner=winner),
-        convergence(trials, fitness),
+        convergence(trials, fitness, baselines=searched),
         stability(parameters, names),
         sampling(result.get("sampling") or {}),
         parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
         front(trials, result["pareto"], terms),
-        drift(trials, baseline, names) if baseline else None,
+        drift(searched, baseline, names) if baseline else None,
     ]
     return {
         "result": result,
@@ -106,7 +108,8 @@ def content(finished: Finished) -> dict[str, Any]:
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
         "within": best_within(trials, fitness, level) if level else None,
-        "noise_of_fitness": noise_of(trials, fitness),
+        "noise_of_fitness": noise_of(searched, fitness),
+        "confirmation": confirmation_words(result.get("confirmation")),
         "front": _front(result, trials, names, fitness),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
@@ -125,6 +128,13 @@ def _each(charts: Any) -> list[Chart]:
 
 def _term(row: Mapping[str, Any]) -> Term:
     return Term(row["name"], row["direction"], row.get("weight", 1.0))
+
+
+def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:
+    """The trials that measured the load of the search; the confirmation may have a larger one."""
+    if result.get("confirmation") is None:
+        return trials
+    return [trial for trial in trials if trial.phase is not Phase.CONFIRM]
 
 
 def _baseline(trials: Sequence[Trial]) -> Baseline | None:

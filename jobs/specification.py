@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jobs.confirm_scale import require_larger
 from jobs.limits_asked import limited
 from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.detect_text import MOST_DETECTED
@@ -51,6 +52,8 @@ class Specification:
         db_bench: The build that measures: a name that hosts know, or the path of a program of
             the machine that the job was made on; None: the one in use on the host.
         host_kind: The kind of hosts that the job is for; None: any.
+        confirm_scale: The scale at which the winner is chosen and proved, the load as many times
+            larger; None: that of the search.
     """
 
     workload: Mapping[str, Any]
@@ -68,6 +71,7 @@ class Specification:
     search: Mapping[str, Any]
     db_bench: str | None = None
     host_kind: str | None = None
+    confirm_scale: int | None = None
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
@@ -102,6 +106,7 @@ def specify(
     search: SearchSettings | None = None,
     db_bench: str | None = None,
     host_kind: str | None = None,
+    confirm_scale: int | None = None,
 ) -> Specification:
     """Reads all that is named and checks it.
 
@@ -121,6 +126,7 @@ def specify(
         search: How the search behaves; None for the defaults.
         db_bench: A build's name, or the path of a program; None for the host's own.
         host_kind: The kind of hosts that it is for; None for any.
+        confirm_scale: The scale of the confirmation, below that of the search; None: the same.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -156,6 +162,7 @@ def specify(
         search=search,
         db_bench=_findable_program(db_bench),
         host_kind=host_kind,
+        confirm_scale=confirm_scale,
     )
 
 
@@ -177,6 +184,7 @@ def specification_of(
     search: SearchSettings | None = None,
     db_bench: str | None = None,
     host_kind: str | None = None,
+    confirm_scale: int | None = None,
 ) -> Specification:
     """Checks all that is asked for, wherever the documents come from; no file is read.
 
@@ -198,6 +206,7 @@ def specification_of(
         search: How the search behaves; None for the defaults.
         db_bench: A build's name, or the path of a program; None for the host's own.
         host_kind: The kind of hosts that it is for; None for any.
+        confirm_scale: The scale of the confirmation, below that of the search; None: the same.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -254,6 +263,9 @@ def specification_of(
     if host_kind is not None and not is_build_name(host_kind):
         problem = f"{host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
         found.append(InputError("--host-kind", problem))
+    if load is not None:
+        with noting(found):
+            require_larger(confirm_scale, load, scale)
     refuse_noted(found)
     return Specification(
         workload=workload,
@@ -272,6 +284,7 @@ def specification_of(
         # The one in use has a name, too: the same job has the same digest either way.
         db_bench=None if db_bench == DEFAULT_BUILD else db_bench,
         host_kind=host_kind,
+        confirm_scale=confirm_scale,
     )
 
 

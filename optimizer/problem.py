@@ -61,6 +61,7 @@ class Problem:
     Attributes:
         memory: The memory budget in bytes; None for none.
         seed: Everything random in the job comes from it and a trial's number.
+        confirm: What the confirmation measures instead of ``workload``; None: the same.
     """
 
     space: Space
@@ -70,6 +71,7 @@ class Problem:
     memory: int | None
     seed: int
     search: SearchSettings = SearchSettings()
+    confirm: Workload | None = None
 
     def configuration(self, point: Point) -> dict[str, Value]:
         """The configuration at a point, within the memory budget."""

@@ -6,8 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.baseline import Baseline
+from optimizer.baseline import Baseline, summarise
 from optimizer.conclusion import Conclusion, proof_pairs
+from optimizer.confirm_load import (
+    apart,
+    baseline_there,
+    baselines_compared,
+    confirmation_document,
+)
+from optimizer.history import History
 from optimizer.knowledge import baseline_of, ranking_of
 from optimizer.objective import pareto_front
 from optimizer.problem import Problem
@@ -48,7 +55,7 @@ def result_document(
         environment: The machine and the RocksDB.
     """
     history, verdict = conclusion.history, conclusion.verdict
-    baseline = baseline_of(history)
+    baseline = _baseline(problem, history)
     ranking = ranking_of(problem, history)
     counts = Counter(trial.state for trial in history)
     return {
@@ -64,6 +71,7 @@ def result_document(
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
         "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
+        "confirmation": confirmation_document(problem),
         "power": _power(problem, conclusion),
         **ranking_document(problem, ranking),
         "sampling": sampling_document(
@@ -74,6 +82,13 @@ def result_document(
         "hosts": _hosts(conclusion, baseline),
         "time": _time(list(history)),
     }
+
+
+def _baseline(problem: Problem, history: History) -> Baseline:
+    """The baseline over all its runs that measured what the search did."""
+    if problem.confirm is None:
+        return baseline_of(history)
+    return summarise(baselines_compared(problem, history))
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
@@ -175,10 +190,17 @@ def _time(trials: list[Trial]) -> dict[str, float]:
 
 
 def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, float]:
-    """The fitness of each whole measurement, clocks corrected for drift, as the search saw it."""
-    baseline = baseline_of(conclusion.history)
+    """The fitness of each whole measurement, clocks corrected for drift, as the search saw it.
+
+    What was measured at a larger scale is compared with the baseline at that scale.
+    """
+    searched = _baseline(problem, conclusion.history)
+    proved = baseline_there(problem, conclusion.history)
     found: dict[int, float] = {}
     for trial in conclusion.history:
+        baseline = proved if apart(problem, trial) else searched
+        if baseline is None:
+            continue
         metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
         fitness = problem.objective.fitness(metrics, baseline.metrics)
         if trial.done and fitness is not None:

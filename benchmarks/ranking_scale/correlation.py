@@ -52,26 +52,30 @@ def agreement(one: Mapping[int, float], other: Mapping[int, float]) -> Agreement
     a, b = _common(one, other)
     if len(a) < LEAST:
         return None
-    rng = np.random.default_rng(0)
-    resampled = []
-    for _ in range(_RESAMPLES):
-        chosen = rng.integers(len(a), size=len(a))
-        rho = spearman(a[chosen], b[chosen])
-        if rho is not None:
-            resampled.append(rho)
-    rho = spearman(a, b)
-    if rho is None:
+    rho = float(spearman(a, b))
+    if np.isnan(rho):
         return None
-    low, high = np.percentile(resampled, [2.5, 97.5])
+    chosen = np.random.default_rng(0).integers(len(a), size=(_RESAMPLES, len(a)))
+    low, high = np.nanpercentile(spearman(a[chosen], b[chosen]), [2.5, 97.5])
     return Agreement(rho, float(low), float(high), len(a))
 
 
-def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> float | None:
-    """The correlation of the ranks, ties shared; None where one has no order at all."""
-    ranks = rankdata(a), rankdata(b)
-    if any(np.ptp(each) == 0 for each in ranks):
-        return None
-    return float(np.corrcoef(*ranks)[0, 1])
+def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The correlation of the ranks along the last axis, ties shared; NaN without any order.
+
+    As ``scipy.stats.spearmanr``, for many resamples at once.
+
+    Args:
+        a: Shape ``(..., n)``.
+        b: The same.
+
+    Returns:
+        Shape ``(...)``.
+    """
+    one, other = (rankdata(each, axis=-1) - (each.shape[-1] + 1) / 2 for each in (a, b))
+    spread = np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray((one * other).sum(axis=-1) / spread)
 
 
 def top_kept(one: Mapping[int, float], other: Mapping[int, float], *, up: bool) -> TopKept | None:

@@ -19,12 +19,18 @@ def noise_of(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | N
     return float(np.std(own, ddof=1)) if len(own) > 1 else None
 
 
-def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart | None:
+def convergence(
+    trials: Sequence[Trial],
+    fitness: Mapping[int, float],
+    *,
+    baselines: Sequence[Trial] | None = None,
+) -> Chart | None:
     """The plot of a job; None if no new configuration ended well.
 
     Args:
         trials: By number.
         fitness: By trial's number, of those that ended well.
+        baselines: Trials whose runs of the baseline tell the noise; None: all.
     """
     points = [
         (trial.number, fitness[trial.number])
@@ -33,7 +39,7 @@ def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart 
     ]
     if not points:
         return None
-    noise = noise_of(trials, fitness)
+    noise = noise_of(trials if baselines is None else baselines, fitness)
     best = max(points, key=lambda point: point[1])
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)
