@@ -72,6 +72,11 @@ class JobChange(BaseModel):
         default=None, description="Bytes, or as 512MiB; the baseline's by default."
     )
     scale: Whole | None = Field(default=None, description="Divisor of byte-sized options.")
+    confirm_scale: Whole | None = Field(
+        default=None,
+        description="Choose and prove the winner at this scale, below that of the search, with as "
+        "many times more keys; the same by default.",
+    )
     seed: Whole = Field(default=1, description="Everything random comes from it.")
     samples: Whole | None = Field(
         default=None,

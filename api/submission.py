@@ -96,7 +96,8 @@ def specification_from(
     if given.get("baseline") is not None and given.get("baseline_options") is not None:
         found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
     # In a clone null takes a setting back.
-    parts |= {name: given[name] for name in ("db_bench", "host_kind") if name in given}
+    taken_back = ("db_bench", "host_kind", "confirm_scale")
+    parts |= {name: given[name] for name in taken_back if name in given}
     if parts.get("db_bench") not in (None, DEFAULT_BUILD):
         # Also in a clone of a job that a terminal made with a path.
         named, parts["db_bench"] = parts["db_bench"], None  # what is wrong with it is told once

@@ -11,6 +11,7 @@ from rich.table import Table
 from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
 from jobs.warm_start_lines import warm_start_lines
+from optimizer.confirm_load import confirmation_words
 from optimizer.detect_text import percent, told
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
@@ -33,6 +34,9 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         f"Medians of {verdict['pairs']} fresh runs of each, in turn; changes with 95% intervals.",
         highlight=False,
     )
+    where = confirmation_words(result.get("confirmation"))
+    if where is not None:
+        console.print(f"{where}.", highlight=False, soft_wrap=True)
     if best is None:
         console.print(
             f"[bold]Nothing was proven better than the baseline[/bold]: {verdict['why']}.",

@@ -22,6 +22,7 @@ _OPTIONS = frozenset(
     | {"cutoff", "detect", "priority", "state", "limit", "metric", "cron", "time_zone", "missed"}
     | {"weights", "model"}
     | {"start_from", "warm_start"}
+    | {"confirm_scale"}
 )
 
 

@@ -59,6 +59,10 @@ def submit(
     scale: Annotated[
         int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
     ] = None,
+    confirm_scale: Annotated[
+        int | None,
+        typer.Option(help="Choose and prove the winner at this larger scale (smaller divisor)."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
     samples: Annotated[
         int | None, typer.Option(help="Draws before the search; else 20, of genetic half.", min=1)
@@ -125,6 +129,7 @@ def submit(
         minutes=minutes,
         memory=memory,
         scale=scale,
+        confirm_scale=confirm_scale,
         seed=seed,
         samples=samples,
         top=top,

@@ -42,6 +42,8 @@ Examples:
 
   rocktune tune --start-from /etc/my/OPTIONS      measures these settings first
 
+  rocktune tune --confirm-scale 8                 searches small, proves on eight times as much
+
   rocktune tune --db-bench /opt/10.2/db_bench     another RocksDB than the usual one
 
   rocktune tune --scheduler tls://bench:8786 --certificates DIR    on many hosts
@@ -71,6 +73,10 @@ def tune(
     ] = None,
     scale: Annotated[
         int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
+    ] = None,
+    confirm_scale: Annotated[
+        int | None,
+        typer.Option(help="Choose and prove the winner at this larger scale (smaller divisor)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
     samples: Annotated[
@@ -153,6 +159,7 @@ def tune(
         minutes=minutes,
         memory=None if memory is None else parse_bytes(memory, field="--memory"),
         scale=scale,
+        confirm_scale=confirm_scale,
         seed=seed,
         search=SearchSettings(
             samples=samples,

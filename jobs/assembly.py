@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobs.frame import frame
 from jobs.specification import Specification
@@ -24,6 +24,7 @@ class Assembly:
     Attributes:
         installed: The db_bench in use; None with a benchmark of the user's own.
         warnings: What the user must know before it runs.
+        confirming: What measures the confirmation, where its load is a larger one.
     """
 
     problem: Problem
@@ -31,6 +32,7 @@ class Assembly:
     benchmark: DbBench | CommandBench
     installed: InstalledDbBench | None
     warnings: tuple[str, ...]
+    confirming: DbBench | None = None
 
 
 def assemble(specification: Specification, settings: Settings) -> Assembly:
@@ -68,7 +70,10 @@ def assembly_of(specification: Specification, installed: InstalledDbBench | None
     framed = frame(specification, installed)
     problem, plan = framed.problem, framed.plan
     if installed:
-        return Assembly(problem, plan, DbBench(installed, plan), installed, framed.warnings)
+        bench, confirming = DbBench(installed, plan), None
+        if problem.confirm is not None:
+            confirming = DbBench(installed, replace(plan, workload=problem.confirm))
+        return Assembly(problem, plan, bench, installed, framed.warnings, confirming)
     command = workload_from_document(specification.workload).command
     assert command is not None
     return Assembly(problem, plan, CommandBench(command, plan), None, framed.warnings)

@@ -34,7 +34,7 @@ _BY_NAME = {
     "baseline": ("library", "db_bench"),
     "start_from": (*known_points(), NONE),
 }
-_WHOLE = ("trials", "scale", "seed", "samples", "top", "generations")
+_WHOLE = ("trials", "scale", "confirm_scale", "seed", "samples", "top", "generations")
 _AT_LEAST_ONE = ("samples", "top", "generations")
 _NUMBERS = ("minutes", "fitness", "cutoff")
 

@@ -60,6 +60,13 @@ def export_options(
     return text
 
 
+def _scales(problem: Problem) -> str:
+    searched = f"1/{problem.workload.scale}"
+    if problem.confirm is None:
+        return f"measured at scale {searched}"
+    return f"searched at scale {searched}, proved at 1/{problem.confirm.scale}"
+
+
 def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
     """What the file was tuned for and how sure that is: its comment lines."""
     best = result["best"]
@@ -72,7 +79,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     )
     lines = [
         f"Tuned by Rocktune for the workload {workload.name}"
-        + (f" (settle = {workload.settle}, measured at scale 1/{workload.scale})"
+        + (f" (settle = {workload.settle}, {_scales(problem)})"
            if workload.by_db_bench else ""),
         f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
         f"{best['runs']} fresh runs of each",

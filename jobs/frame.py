@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from jobs.confirm_scale import confirm_load
+from jobs.shallow_tree import shallow_warnings
 from jobs.specification import Specification
 from jobs.start_from import starting_points
 from optimizer.objective_file import objective_from_document
@@ -86,10 +88,12 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         memory=memory,
         seed=specification.seed,
         search=search,
+        confirm=confirm_load(workload, specification.confirm_scale, specification.scale),
     )
     problem = replace(problem, starts=starting_points(problem, specification.start_from))
     plan = BenchPlan(workload, space, library, baseline_file)
-    return Frame(problem, plan, (*unknown, *too_small, *_factor_warnings(space)))
+    shallow = shallow_warnings(workload, space)
+    return Frame(problem, plan, (*unknown, *too_small, *shallow, *_factor_warnings(space)))
 
 
 def _refuse_own_parameters(space: Space, workload: Workload) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optimizer.trial import Trial
+from optimizer.trial import Phase, Trial
 from sampler.machine import host_name
 from sampler.outcome import Outcome
 from sampler.runner import Benchmark, LocalRunner
@@ -21,9 +21,24 @@ class LocalHost:
         *,
         waiting: Callable[[str], None],
         pause: Callable[[float], None],
+        confirming: Benchmark | None = None,
     ) -> None:
-        """Binds a benchmark to this machine; see ``LocalRunner``."""
-        self._runner = LocalRunner(benchmark, settings, waiting=waiting, pause=pause)
+        """Binds a benchmark to this machine; see ``LocalRunner``.
+
+        Args:
+            benchmark: What is run.
+            settings: Where.
+            waiting: Told who holds the host while a trial must wait for it.
+            pause: How to wait.
+            confirming: What the trials of the confirmation run instead; None: the same.
+        """
+        self._searching = LocalRunner(benchmark, settings, waiting=waiting, pause=pause)
+        self._confirming = (
+            LocalRunner(confirming, settings, waiting=waiting, pause=pause)
+            if confirming
+            else self._searching
+        )
+        self._runner = self._searching  # the one whose trial is in flight
         self._name = host_name()
 
     @property
@@ -33,6 +48,8 @@ class LocalHost:
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         """Begins to measure, when the host is free."""
+        confirms = trial.phase is Phase.CONFIRM
+        self._runner = self._confirming if confirms else self._searching
         self._runner.start(trial.configuration, cutoff_seconds=cutoff_seconds)
 
     def wait(self, timeout: float) -> Outcome | None:

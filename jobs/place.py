@@ -16,6 +16,7 @@ from optimizer.trial import Trial
 from sampler.errors import InputError
 from sampler.settings import Settings
 from sampler.space import Configuration
+from sampler.trial_folder import require_space
 
 
 class Place(Protocol):
@@ -114,7 +115,16 @@ class ThisMachine:
         pause: Callable[[float], None],
     ) -> Hosts:
         """The one."""
-        host = LocalHost(assembly.benchmark, self._settings, waiting=waiting, pause=pause)
+        confirming = assembly.confirming
+        if confirming:  # known now, not when the search is over
+            require_space(self._settings.bench_dir, confirming.space_bytes)
+        host = LocalHost(
+            assembly.benchmark,
+            self._settings,
+            waiting=waiting,
+            pause=pause,
+            confirming=confirming,
+        )
         return OneHost(host)
 
     def export(

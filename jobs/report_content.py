@@ -31,9 +31,10 @@ from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from jobs.warm_start_lines import warm_start_lines
 from optimizer.baseline import Baseline, summarise
+from optimizer.confirm_load import confirmation_words
 from optimizer.front_growth import Front, front_of, measured, within_limits
 from optimizer.objective import Objective, Term
-from optimizer.trial import Trial
+from optimizer.trial import Phase, Trial
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.parameter import Parameter
@@ -65,7 +66,8 @@ def content(finished: Finished) -> dict[str, Any]:
     job, verdict = result["job"], result["verdict"]
     terms = [_term(row) for row in job["objective"]["metric"]]
     names = [term.metric for term in terms]
-    baseline = _baseline(trials)
+    searched = _searched(trials, result)
+    baseline = _baseline(searched)
     objective = Objective("", tuple(terms), tuple(limits_asked(job["objective"])))
     points = measured(baseline, trials) if baseline else {}
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
@@ -87,13 +89,13 @@ def content(finished: Finished) -> dict[str, Any]:
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
         memory(trials, allowed, baseline=level, budget=budget, winner=winner),
-        convergence(trials, fitness, breaking=breaking),
+        convergence(trials, fitness, breaking=breaking, baselines=searched),
         stability(parameters, names) if learned else None,
         sampling(result.get("sampling") or {}),
         parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
         front(points, kept, on_front.numbers, terms),
         front_growth(on_front.growth, terms, max((t.number for t in trials), default=0)),
-        drift(trials, baseline, names) if baseline else None,
+        drift(searched, baseline, names) if baseline else None,
     ]
     return {
         "result": result,
@@ -127,7 +129,8 @@ def content(finished: Finished) -> dict[str, Any]:
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
         "within": best_within(trials, allowed, level) if level else None,
-        "noise_of_fitness": noise_of(trials, fitness),
+        "noise_of_fitness": noise_of(searched, fitness),
+        "confirmation": confirmation_words(result.get("confirmation")),
         "front": _front(on_front, points, names, fitness),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
@@ -147,6 +150,13 @@ def _each(charts: Any) -> list[Chart]:
 
 def _term(row: Mapping[str, Any]) -> Term:
     return Term(row["name"], row["direction"], row.get("weight", 1.0))
+
+
+def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:
+    """The trials that measured the load of the search; the confirmation may have a larger one."""
+    if result.get("confirmation") is None:
+        return trials
+    return [trial for trial in trials if trial.phase is not Phase.CONFIRM]
 
 
 def _baseline(trials: Sequence[Trial]) -> Baseline | None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from jobs.confirm_scale import require_larger
 from jobs.limits_asked import limited
 from jobs.start_from import require_starts
 from jobs.warm_start_text import WarmStart
@@ -58,6 +59,8 @@ class Specification:
             ``options`` the text of an OPTIONS file. None: where the strategy usually does.
         warm_start: ``auto`` or the number of an earlier job whose trials are prior knowledge;
             what is taken of it is kept beside the job when it begins. None: nothing.
+        confirm_scale: The scale at which the winner is chosen and proved, the load as many times
+            larger; None: that of the search.
     """
 
     workload: Mapping[str, Any]
@@ -77,6 +80,7 @@ class Specification:
     host_kind: str | None = None
     start_from: Sequence[Mapping[str, Any]] | None = None
     warm_start: WarmStart = None
+    confirm_scale: int | None = None
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
@@ -113,6 +117,7 @@ def specify(
     host_kind: str | None = None,
     start_from: Sequence[Mapping[str, Any]] | None = None,
     warm_start: WarmStart = None,
+    confirm_scale: int | None = None,
 ) -> Specification:
     """Reads all that is named and checks it.
 
@@ -134,6 +139,7 @@ def specify(
         host_kind: The kind of hosts that it is for; None for any.
         start_from: Where the search begins; None for where the strategy usually does.
         warm_start: ``auto``, or the number of an earlier job; None for none.
+        confirm_scale: The scale of the confirmation, below that of the search; None: the same.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -171,6 +177,7 @@ def specify(
         host_kind=host_kind,
         start_from=start_from,
         warm_start=warm_start,
+        confirm_scale=confirm_scale,
     )
 
 
@@ -194,6 +201,7 @@ def specification_of(
     host_kind: str | None = None,
     start_from: Sequence[Mapping[str, Any]] | None = None,
     warm_start: WarmStart = None,
+    confirm_scale: int | None = None,
 ) -> Specification:
     """Checks all that is asked for, wherever the documents come from; no file is read.
 
@@ -217,6 +225,7 @@ def specification_of(
         host_kind: The kind of hosts that it is for; None for any.
         start_from: Where the search begins; None for where the strategy usually does.
         warm_start: ``auto``, or the number of an earlier job; None for none.
+        confirm_scale: The scale of the confirmation, below that of the search; None: the same.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -277,6 +286,9 @@ def specification_of(
     if host_kind is not None and not is_build_name(host_kind):
         problem = f"{host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
         found.append(InputError("--host-kind", problem))
+    if load is not None:
+        with noting(found):
+            require_larger(confirm_scale, load, scale)
     refuse_noted(found)
     return Specification(
         workload=workload,
@@ -297,6 +309,7 @@ def specification_of(
         host_kind=host_kind,
         start_from=start_from,
         warm_start=warm_start,
+        confirm_scale=confirm_scale,
     )
 
 

@@ -28,6 +28,7 @@ _OF_BEST = (
     "minutes",
     "memory",
     "search",
+    "confirm_scale",
 )
 _WORDS_ALONE = ("help",)
 

@@ -90,8 +90,12 @@ def _winner(chosen: _Explored, plan: Plan) -> int | None:
     select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
     if not candidates or not history.of(Purpose.SELECT):
         return candidates[0] if candidates else None
-    before = _before_confirmation(history, Purpose.BASELINE)
-    baseline = summarise([*before, *_baselines(history.of(Purpose.SELECT))])
+    beside = _baselines(select)
+    if problem.confirm is None:
+        beside = [*_before_confirmation(history, Purpose.BASELINE), *beside]
+    elif not beside:
+        return None  # of that load nothing is known to compare with
+    baseline = summarise(beside)
     best: tuple[float, int] | None = None
     for number in candidates:
         # Within a job drift hits all candidates of a round alike; hosts differ, so that counts.

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
+from optimizer.confirm_load import confirming_seconds, where_words
 from optimizer.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategy import LearnsEffects, Strategy
 from optimizer.trial import Phase, Purpose
+from sampler.workload import Workload
 
 _GUIDED = {
     Phase.SAMPLE: "draw a few configurations from the whole space, for the models to begin with",
@@ -35,11 +37,18 @@ class Budget:
     minutes: float | None = None
 
 
-def reason(phase: Phase, plan: Plan, strategy: Strategy) -> str:
-    """Why a job enters a phase; where pairs are planned from noise, how many and why."""
+def reason(phase: Phase, plan: Plan, strategy: Strategy, confirm: Workload | None = None) -> str:
+    """Why a job enters a phase; where pairs are planned from noise, how many and why.
+
+    Args:
+        phase: That begins.
+        plan: Of the job.
+        strategy: Of the job.
+        confirm: The load of the confirmation, where it is another than the search's.
+    """
     said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
-    why = _words(strategy).get(phase, _WHY[phase])
-    return f"{why}; {said}" if said else why
+    where = f", {where_words(confirm)}" if confirm and phase is Phase.CONFIRM else ""
+    return _words(strategy).get(phase, _WHY[phase]) + where + (f"; {said}" if said else "")
 
 
 def _words(strategy: Strategy) -> Mapping[Phase, str]:
@@ -54,13 +63,15 @@ def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
     return planned(problem, _divided(problem, budget, history), history)
 
 
-def hurried(budget: Budget, plan: Plan, history: History) -> bool:
+def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> bool:
     """Whether the minutes that are left are just enough to confirm."""
     candidates = len(history.numbers(Purpose.CANDIDATE))
     if budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
         return False
     spent = sum(trial.bench_seconds for trial in history)
     each = spent / max(history.finished, 1)
+    if problem.confirm is not None:
+        each = confirming_seconds(problem, history) or each
     return spent + plan.confirm_runs * each >= _bench_minutes(budget.minutes, history) * 60
 
 
@@ -72,7 +83,29 @@ def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
         return divide(1000)  # only its first baselines are looked at before they are there
     seconds = sum(trial.bench_seconds for trial in first) / len(first)
     least = LEAST_TRIALS if problem.search.detect is None else LEAST_TRIALS_TO_DETECT
-    return divide(trials_in(_bench_minutes(budget.minutes, history), seconds, least=least))
+    minutes = _bench_minutes(budget.minutes, history)
+    if problem.confirm is None:
+        return divide(trials_in(minutes, seconds, least=least))
+    # By the first runs alone, so that the plan stays what it was while it is confirmed.
+    larger = confirming_seconds(problem, History(first)) or seconds
+    return _fitting(minutes * 60, seconds, larger, least=least)
+
+
+def _fitting(seconds: float, searching: float, confirming: float, *, least: int) -> Plan:
+    """The largest plan that fits into a time, its two kinds of runs taking so many seconds each.
+
+    One trial more never takes less, so halving the range finds it.
+    """
+    low, high = least, trials_in(seconds / 60, searching, least=least)
+    while low < high:
+        middle = (low + high + 1) // 2
+        plan = divide(middle)
+        larger = plan.confirm_runs
+        if (middle - larger) * searching + larger * confirming <= seconds:
+            low = middle
+        else:
+            high = middle - 1
+    return divide(low)
 
 
 def _bench_minutes(minutes: float, history: History) -> float:

@@ -80,6 +80,7 @@ class Problem:
         seed: Everything random in the job comes from it and a trial's number.
         starts: Known good configurations, which are measured right after the baseline.
         prior: What earlier jobs measured, for strategies that learn from it.
+        confirm: What the confirmation measures instead of ``workload``; None: the same.
     """
 
     space: Space
@@ -91,6 +92,7 @@ class Problem:
     search: SearchSettings = SearchSettings()
     starts: tuple[StartingPoint, ...] = ()
     prior: Prior = NO_PRIOR
+    confirm: Workload | None = None
 
     @property
     def searched(self) -> tuple[str, ...]:

@@ -6,8 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.baseline import Baseline
+from optimizer.baseline import Baseline, summarise
 from optimizer.conclusion import Conclusion, proof_pairs
+from optimizer.confirm_load import (
+    apart,
+    baseline_there,
+    baselines_compared,
+    confirmation_document,
+)
 from optimizer.front_growth import front_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
@@ -50,7 +56,7 @@ def result_document(
         environment: The machine and the RocksDB.
     """
     history, verdict = conclusion.history, conclusion.verdict
-    baseline = baseline_of(history)
+    baseline = _baseline(problem, history)
     strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     front = front_of(problem.objective, baseline, history)
@@ -67,6 +73,7 @@ def result_document(
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
         "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
+        "confirmation": confirmation_document(problem),
         "power": _power(problem, conclusion),
         **learned_document(problem, strategy, history),
         "sampling": sampling_document(problem, strategy, history, explore=conclusion.plan.explore),
@@ -82,6 +89,13 @@ def result_document(
 def _taken_along(problem: Problem, history: History) -> dict[str, Any]:
     taken = prior_document(problem, history)
     return {"warm_start": taken} if taken else {}
+
+
+def _baseline(problem: Problem, history: History) -> Baseline:
+    """The baseline over all its runs that measured what the search did."""
+    if problem.confirm is None:
+        return baseline_of(history)
+    return summarise(baselines_compared(problem, history))
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
@@ -176,10 +190,17 @@ def _time(trials: list[Trial]) -> dict[str, float]:
 
 
 def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, float]:
-    """The fitness of each whole measurement, clocks corrected for drift, as the search saw it."""
-    baseline = baseline_of(conclusion.history)
+    """The fitness of each whole measurement, clocks corrected for drift, as the search saw it.
+
+    What was measured at a larger scale is compared with the baseline at that scale.
+    """
+    searched = _baseline(problem, conclusion.history)
+    proved = baseline_there(problem, conclusion.history)
     found: dict[int, float] = {}
     for trial in conclusion.history:
+        baseline = proved if apart(problem, trial) else searched
+        if baseline is None:
+            continue
         metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
         fitness = problem.objective.fitness(metrics, baseline.metrics)
         if trial.done and fitness is not None:

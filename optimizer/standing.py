@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from optimizer.baseline import Baseline, summarise
+from optimizer.confirm_load import apart, confirming_seconds
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
@@ -24,7 +25,8 @@ class Standing:
         failed: Trials that ended otherwise, cut-off ones included.
         total: Trials that the job makes in all.
         best: The number of the fittest new configuration so far, and its fitness.
-        seconds_left: An estimate from the mean trial so far.
+        seconds_left: An estimate from the mean trial so far, and from the mean run of a
+            confirmation with a larger load.
         counts: How many trials ended in each state that occurs.
         bench_seconds: What the benchmark has run in all.
         between_seconds: Mean time from the end of a trial to the beginning of the next, as far
@@ -64,6 +66,7 @@ class Scoreboard:
         self._best_on: dict[str | None, tuple[int, float]] = {}  # by host
         self._counts: Counter[TrialState] = Counter()
         self._seconds = 0.0
+        self._apart, self._apart_seconds = 0, 0.0  # of a confirmation with a larger load
         self._between = self._gaps = 0.0
         for trial in history:
             self._count(trial)
@@ -90,17 +93,22 @@ class Scoreboard:
         """The baseline over its runs so far, those of the confirmation left out."""
         return self._baseline
 
-    def standing(self, total: int, *, hosts: int = 1) -> Standing:
-        """The standing of a job that makes ``total`` trials on so many hosts side by side."""
+    def standing(self, total: int, *, hosts: int = 1, confirming: int = 0) -> Standing:
+        """The standing of a job.
+
+        Args:
+            total: How many trials it makes.
+            hosts: On how many hosts side by side.
+            confirming: How many of them confirm; matters where those take longer.
+        """
         ended = self._counts.total()
         done = self._counts[TrialState.DONE]
-        each = self._seconds / ended if ended else 0.0
         return Standing(
             done=done,
             failed=ended - done,
             total=total,
             best=max(self._best_on.values(), key=lambda pair: (pair[1], -pair[0]), default=None),
-            seconds_left=max(total - ended, 0) * each / hosts,
+            seconds_left=self._seconds_left(max(total - ended, 0), confirming) / hosts,
             counts=dict(self._counts),
             bench_seconds=self._seconds,
             between_seconds=self._between / self._gaps if self._gaps else None,
@@ -111,6 +119,18 @@ class Scoreboard:
             return
         self._counts[trial.state] += 1
         self._seconds += trial.bench_seconds
+        if apart(self._problem, trial):
+            self._apart += 1
+            self._apart_seconds += trial.bench_seconds
+
+    def _seconds_left(self, left: int, confirming: int) -> float:
+        ended = self._counts.total() - self._apart
+        each = (self._seconds - self._apart_seconds) / ended if ended else 0.0
+        larger = min(left, max(confirming - self._apart, 0))
+        if self._problem.confirm is None or not larger:
+            return left * each
+        one = confirming_seconds(self._problem, self._history)
+        return (left - larger) * each + larger * (each if one is None else one)
 
     def _compared_with(self, host: str | None) -> list[Trial]:
         """The candidates that a run of the baseline is for: all, where nobody said which host."""

@@ -10,6 +10,7 @@ from typing import Any
 from optimizer.budget import Plan
 from optimizer.choosing import candidates_of, winner_of
 from optimizer.conclusion import Conclusion, conclude
+from optimizer.confirm_load import where_words
 from optimizer.confirmation import declared_test
 from optimizer.cutoff import cutoff_seconds
 from optimizer.history import History
@@ -134,7 +135,7 @@ class Tuning:
             )
             self._enter(Phase.RANK, ended)
             self._keep_learned()
-        hurry = hurried(self._budget, plan, self._history)
+        hurry = hurried(self._problem, self._budget, plan, self._history)
         return next_trial(
             self._problem,
             plan,
@@ -160,7 +161,10 @@ class Tuning:
         if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
             return  # a baseline between two phases, or a trial that is run again
         self._phase = phase
-        why = reason(phase, self._plan(), self._strategy) + (f"; {ended}" if ended else "")
+        confirm = self._problem.confirm
+        why = reason(phase, self._plan(), self._strategy, confirm) + (
+            f"; {ended}" if ended else ""
+        )
         self._log.enter(phase, why)
         self._progress.phase(phase, why)
 
@@ -175,6 +179,8 @@ class Tuning:
         winner = winner_of(self._problem, self._plan(), self._history)
         assert winner is not None
         document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
+        if self._problem.confirm is not None:
+            document["measured"] = where_words(self._problem.confirm)
         self._log.remember("declared_test", document)
 
     def _begin(self, trial: Trial, host: str) -> None:
@@ -205,7 +211,10 @@ class Tuning:
         self._scores.put(over, since=self._ended_at.get(ended.host))
         if over.finished_at is not None:
             self._ended_at[ended.host] = over.finished_at
-        standing = self._scores.standing(self._plan().trials, hosts=1 + len(self._busy))
+        plan = self._plan()
+        standing = self._scores.standing(
+            plan.trials, hosts=1 + len(self._busy), confirming=plan.confirm_runs
+        )
         self._log.finish(over, standing)
         self._progress.trial_ended(over, standing)
         if over.purpose is Purpose.BASELINE and over.has_outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sampler.parameter import Value
@@ -17,6 +17,7 @@ SEQUENTIAL_FILLS = frozenset({"fillseq", "filluniquerandom"})
 RANDOM_WRITES = frozenset({"fillrandom", "overwrite", "updaterandom"})
 # readrandomwriterandom writes (100 - readwritepercent) of its operations.
 MIXED = "readrandomwriterandom"
+MOST_SECONDS = 1e7  # of a time limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,16 @@ class Workload:
     def threads_of(self, configuration: Mapping[str, Value]) -> int:
         """Client threads; the ``paper`` space draws them."""
         return int(configuration.get("threads", self.threads))
+
+    def at_scale(self, scale: int) -> Workload:
+        """The same load at another scale: as many times more keys as options are larger.
+
+        So the tree keeps its shape. A trial is given as many times more time; ``flags`` stay.
+        """
+        times = self.scale / scale
+        seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)
+        num = max(1, round(self.num * times))
+        return replace(self, num=num, scale=scale, timeout_seconds=seconds)
 
     def user_bytes(self) -> int:
         """Bytes of keys and values that one thread writes."""

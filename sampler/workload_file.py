@@ -9,7 +9,7 @@ from sampler.catalogue import catalogue
 from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 from sampler.parameter import Value
-from sampler.workload import Command, Settle, Workload
+from sampler.workload import MOST_SECONDS, Command, Settle, Workload
 
 SHIPPED = ("load-quick", "load", "overwrite", "mixed-50-50", "external")
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
@@ -131,7 +131,11 @@ def _integer(given: object, field: str) -> int:
 
 
 def _seconds(given: object, where: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1e7:
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | float)
+        or not 0 < given < MOST_SECONDS
+    ):
         raise InputError(f"{where}.timeout_seconds", f"{given!r} is not a number of seconds")
     return float(given)
 

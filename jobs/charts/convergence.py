@@ -24,6 +24,7 @@ def convergence(
     fitness: Mapping[int, float],
     *,
     breaking: Collection[int] = (),
+    baselines: Sequence[Trial] | None = None,
 ) -> Chart | None:
     """The plot of a job; None if no new configuration ended well within the limits.
 
@@ -31,6 +32,7 @@ def convergence(
         trials: By number.
         fitness: By trial's number, of those that ended well.
         breaking: Those of them that break a limit: they are never the best so far.
+        baselines: Trials whose runs of the baseline tell the noise; None: all.
     """
     known = [
         (trial.number, fitness[trial.number])
@@ -41,7 +43,7 @@ def convergence(
     if not points:
         return None
     broken = [point for point in known if point[0] in breaking]
-    noise = noise_of(trials, fitness)
+    noise = noise_of(trials if baselines is None else baselines, fitness)
     best = max(points, key=lambda point: point[1])
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)

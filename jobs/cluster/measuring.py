@@ -37,7 +37,8 @@ def measure(request: MeasureRequest) -> Outcome:
     try:
         settings = load_settings()
         assembly = _assembled(_text(request.specification))
-        runner = LocalRunner(assembly.benchmark, settings, pause=_pause)
+        confirming = assembly.confirming if request.confirms else None
+        runner = LocalRunner(confirming or assembly.benchmark, settings, pause=_pause)
         runner.start(request.configuration, cutoff_seconds=request.cutoff_seconds)
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None

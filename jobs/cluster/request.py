@@ -17,11 +17,13 @@ class MeasureRequest:
         specification: The job's; the host makes its own benchmark of it.
         configuration: What is measured, full scale.
         cutoff_seconds: After it the trial is cut off; None: never.
+        confirms: Whether it belongs to the confirmation, which may be at a larger scale.
     """
 
     specification: Specification
     configuration: Mapping[str, Value]
     cutoff_seconds: float | None
+    confirms: bool = False
 
 
 class HostUnfit(RuntimeError):

@@ -18,6 +18,7 @@ from optimizer.trial import Trial
 from sampler.documents import read_document
 from sampler.space import Space
 from sampler.space_file import load_space, space_text
+from sampler.workload import Workload
 
 MIB = 2.0**20
 HOSTILE = "</script><script>alert(1)</script><!-- <b>'\"& \x00\x1b[31m\u2028 end"
@@ -71,6 +72,7 @@ def finished_job(
     hosts: PretendHosts | None = None,
     space: Space | None = None,
     space_document: Mapping[str, Any] | None = None,
+    confirm: Workload | None = None,
     **problem: Any,
 ) -> Finished:
     """A whole job: every phase, and what comes of it."""
@@ -78,6 +80,7 @@ def finished_job(
     asked = problem_of(
         problem.pop("strategy", "genetic"), space=space or load_space("default"), **problem
     )
+    asked = replace(asked, confirm=confirm)
     bench = bench or PretendBench(
         lsm,
         noise={"waf": 0.02, "time": 0.06, "rate": 0.06, "write_p99": 0.1, "sa": 0.005},

@@ -1,0 +1,1 @@
+"""How well the ranking of configurations at a small scale holds at a larger one."""

@@ -1,0 +1,93 @@
+"""Measures with the product's own runner, and reads the levels before the folder is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.ranking_scale.levels import parse_levels
+from benchmarks.ranking_scale.scales import Scale, specification_at
+from jobs.assembly import Assembly, assemble
+from sampler.db_bench import DbBench
+from sampler.outcome import Outcome
+from sampler.process import Ended
+from sampler.runner import LocalRunner
+from sampler.settings import Settings
+from sampler.space import Configuration
+
+
+@dataclass
+class WithLevels:
+    """db_bench as the product runs it; keeps the levels of the last run."""
+
+    bench: DbBench
+    levels: tuple[int, ...] = field(default=())
+
+    @property
+    def timeout_seconds(self) -> float:
+        """As db_bench's."""
+        return self.bench.timeout_seconds
+
+    @property
+    def space_bytes(self) -> int:
+        """As db_bench's."""
+        return self.bench.space_bytes
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """As db_bench's."""
+        return self.bench.prepare(configuration, folder)
+
+    def environment(self) -> Mapping[str, str]:
+        """As db_bench's."""
+        return self.bench.environment()
+
+    def settled(self, folder: Path) -> bool:
+        """As db_bench's."""
+        return self.bench.settled(folder)
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+    ) -> Outcome:
+        """As db_bench's; the last table of levels in the LOG is read first."""
+        log = folder / "db" / "LOG"
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        self.levels = parse_levels(text)
+        return self.bench.harvest(configuration, folder, ended, began)
+
+
+class Bench:
+    """One scale's runs on this machine."""
+
+    def __init__(self, scale: Scale, settings: Settings) -> None:
+        """Puts the load at a scale together.
+
+        Raises:
+            InputError: There is no db_bench, or it cannot measure this load.
+        """
+        self.scale = scale
+        self.assembly: Assembly = assemble(specification_at(scale), settings)
+        assert isinstance(self.assembly.benchmark, DbBench)
+        self._bench = WithLevels(self.assembly.benchmark)
+        self._runner = LocalRunner(self._bench, settings, waiting=_say_waiting)
+
+    def measure(self, configuration: Configuration) -> tuple[Outcome, tuple[int, ...]]:
+        """The outcome of a run and the bytes of each level at its end.
+
+        A run beyond the scale's limit is ``censored``: its time a lower bound, its rate an upper.
+
+        Raises:
+            InputError: The machine cannot run it: no room on the disk, no right to write.
+        """
+        self._runner.start(configuration, cutoff_seconds=self.scale.limit_seconds)
+        try:
+            while (outcome := self._runner.wait(1.0)) is None:
+                pass
+        except BaseException:
+            self._runner.cancel()
+            raise
+        return outcome, self._bench.levels
+
+
+def _say_waiting(holder: str) -> None:
+    print(f"waiting: {holder} uses this host", flush=True)
