@@ -90,7 +90,7 @@ def pick_of_job(
     framed = frame(specification, None)
     objective = preferred(framed.problem.objective, preference)
     history = History(trials)
-    baseline = baseline_of(history)
+    baseline = baseline_of(history, framed.problem)
     _require_measured(objective, baseline.metrics, preference)
     found = pick(objective, baseline, history, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []

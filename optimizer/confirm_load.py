@@ -21,12 +21,6 @@ def apart(problem: Problem, trial: Trial) -> bool:
     return problem.confirm is not None and trial.phase is Phase.CONFIRM
 
 
-def baselines_compared(problem: Problem, history: History) -> list[Trial]:
-    """The runs of the baseline that trials of the search are compared with."""
-    runs = [trial for trial in history if trial.is_baseline]
-    return [trial for trial in runs if not apart(problem, trial)]
-
-
 def baseline_there(problem: Problem, history: History) -> Baseline | None:
     """The baseline as the confirmation measured it at its own load; None without a run of it."""
     runs = [t for t in history if t.is_baseline and t.done and apart(problem, t)]

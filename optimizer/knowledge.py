@@ -26,16 +26,23 @@ _baselines: WeakKeyDictionary[History, tuple[tuple[int, ...], Baseline]] = WeakK
 _rankings: WeakKeyDictionary[History, tuple[tuple[int, ...], Ranking]] = WeakKeyDictionary()
 
 
-def baseline_of(history: History) -> Baseline:
+def baseline_of(history: History, problem: Problem | None = None) -> Baseline:
     """The baseline over all its runs, those of the confirmation included.
+
+    Args:
+        history: The trials so far.
+        problem: Where its confirmation measures another load, those runs do not count; None: it
+            measures the same.
 
     Raises:
         ValueError: None has ended well.
     """
-    changes = tuple(history.changes(purpose) for purpose in _WITH_BASELINES)
+    same = problem is None or problem.confirm is None
+    purposes = _WITH_BASELINES if same else _WITH_BASELINES[:1]
+    changes = (*(history.changes(purpose) for purpose in purposes), same)
     known = _baselines.get(history)
     if known is None or known[0] != changes:
-        confirming = [t for p in _WITH_BASELINES[1:] for t in history.of(p)]
+        confirming = [t for p in purposes[1:] for t in history.of(p)]
         again = [trial for trial in confirming if trial.is_baseline]
         known = (changes, summarise([*history.of(Purpose.BASELINE), *again]))
         _baselines[history] = known
@@ -46,7 +53,7 @@ def comparable(
     problem: Problem, history: History, trials: Iterable[Trial]
 ) -> list[tuple[float, Trial]]:
     """Finished trials with their fitness, clocks corrected for drift; in the given order."""
-    baseline = baseline_of(history)
+    baseline = baseline_of(history, problem)
     return [
         (
             problem.objective.rank_value(

@@ -45,7 +45,7 @@ def leaders(
         count: How many at most; of equal ones those with the lower number.
     """
     hosts = _known.setdefault(history, {}).setdefault((id(problem), phase, count), {})
-    baseline = baseline_of(history)
+    baseline = baseline_of(history, problem)
     found: list[tuple[float, int]] = []
     for host in history.hosts:
         found += _best(problem, history, baseline, host, phase, count, hosts)

@@ -45,7 +45,7 @@ def directions(
         history: The trials; a run of the baseline has ended well.
         effects: What they teach.
     """
-    model, baseline = effects.model, baseline_of(history).metrics
+    model, baseline = effects.model, baseline_of(history, problem).metrics
     moved = len(model.layout.names)
     others = qmc.Sobol(moved, rng=np.random.default_rng(problem.seed)).random(_OTHERS)
     start = model.layout.settings(model.lessons.points[:1])

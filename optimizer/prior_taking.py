@@ -42,7 +42,7 @@ def prior_job(
     Raises:
         ValueError: No run of its baseline ended well.
     """
-    baseline = baseline_of(history)
+    baseline = baseline_of(history, earlier)
     metrics = [name for name in problem.objective.metrics if baseline.metrics.get(name, 0) > 0]
 
     def ratios(trial: Trial) -> Mapping[str, float]:

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.baseline import Baseline, summarise
+from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
 from optimizer.confirm_load import (
     apart,
     baseline_there,
-    baselines_compared,
     confirmation_document,
 )
 from optimizer.front_growth import front_of
@@ -56,7 +55,7 @@ def result_document(
         environment: The machine and the RocksDB.
     """
     history, verdict = conclusion.history, conclusion.verdict
-    baseline = _baseline(problem, history)
+    baseline = baseline_of(history, problem)
     strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     front = front_of(problem.objective, baseline, history)
@@ -89,13 +88,6 @@ def result_document(
 def _taken_along(problem: Problem, history: History) -> dict[str, Any]:
     taken = prior_document(problem, history)
     return {"warm_start": taken} if taken else {}
-
-
-def _baseline(problem: Problem, history: History) -> Baseline:
-    """The baseline over all its runs that measured what the search did."""
-    if problem.confirm is None:
-        return baseline_of(history)
-    return summarise(baselines_compared(problem, history))
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
@@ -194,7 +186,7 @@ def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, floa
 
     What was measured at a larger scale is compared with the baseline at that scale.
     """
-    searched = _baseline(problem, conclusion.history)
+    searched = baseline_of(conclusion.history, problem)
     proved = baseline_there(problem, conclusion.history)
     found: dict[int, float] = {}
     for trial in conclusion.history:

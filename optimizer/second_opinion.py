@@ -58,7 +58,7 @@ def opinions(
             return {}
         points = coordinates_of(asked, [history[number] for number in numbers], names)
         drawn = drawn_metrics(surrogate.predict(points), surrogate.lessons.logarithmic)
-    baseline = baseline_of(history).metrics
+    baseline = baseline_of(history, asked).metrics
     fitness = fitness_of(objective, drawn, baseline)
     kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
     low, high = np.quantile(fitness, [0.025, 0.975], axis=0)

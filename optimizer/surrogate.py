@@ -110,7 +110,7 @@ def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Su
         for value, trial in comparable(problem, history, (history[n] for n in numbers))
     }
     few = chosen_few(numbers, worth, _MOST)
-    lessons = lessons_of(problem, history, baseline_of(history), names, few)
+    lessons = lessons_of(problem, history, baseline_of(history, problem), names, few)
     prior = prior_rows(
         problem.prior,
         names,

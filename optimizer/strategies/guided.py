@@ -76,7 +76,7 @@ class Guided(DrawsFirst):
                 return []
             numbers = surrogate.lessons.numbers
             points = surrogate.lessons.points[1 : len(numbers) + 1]
-            worth = _worth(problem, surrogate, points, baseline_of(history).metrics)
+            worth = _worth(problem, surrogate, points, baseline_of(history, problem).metrics)
         order = np.argsort(-worth, kind="stable").tolist()
         return [numbers[place] for place in order if history[numbers[place]].done]
 
@@ -114,7 +114,7 @@ def _best_points(
     problem: Problem, history: History, surrogate: Surrogate, rng: np.random.Generator, seed: int
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
-    baseline = baseline_of(history).metrics
+    baseline = baseline_of(history, problem).metrics
     worth = _worth(problem, surrogate, surrogate.lessons.points, baseline)
     best = float(worth.max()) if np.isfinite(worth).any() else None
 

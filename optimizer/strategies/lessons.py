@@ -97,7 +97,7 @@ def _measured(
     """Fitness, terms, and whether it was measured whole within the limits."""
     if not trial.done:
         return 0.0, None, False
-    objective, baseline = problem.objective, baseline_of(history)
+    objective, baseline = problem.objective, baseline_of(history, problem)
     metrics: Mapping[str, float] = baseline.corrected(trial.metrics, trial.started_at, trial.host)
     gains = objective.gains(metrics, baseline.metrics)
     if len(gains) < len(objective.terms):
