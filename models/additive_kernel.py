@@ -78,6 +78,11 @@ class Shares:
         """The shares of some of the parameters."""
         return replace(self, parameters=self.parameters[columns])
 
+    def none_below(self, least: float) -> Shares:
+        """The shares with that of every parameter at least so much of all of them."""
+        floor = least * self.parameters.sum()
+        return replace(self, parameters=np.maximum(self.parameters, floor))
+
 
 def covariance(alike: Singles, shares: Shares) -> Floats:
     """The covariance of the values of one metric, without noise; see ``covariances``."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.additive_kernel import Settings, Shares, covariances, likeness
+from models.additive_kernel import Settings, covariances, likeness
 from models.additive_process import AdditiveProcess, fit_process
 from models.task_agreement import Tasks
 from optimizer.coordinates import Floats, Layout, layout_of
@@ -21,7 +21,9 @@ from optimizer.problem import Problem
 from optimizer.trial import Purpose
 
 _MOST = 300  # rows: beyond them a proposal would take too long
-_NOTHING = 1e-4  # a smaller part of all shares is none
+# What seems to do nothing keeps so much of all shares: the models are not sure of it, and learn of
+# small effects too. Without it a search ended where only these were left; see docs/search.md.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,7 @@ class Surrogate:
         layout: What the coordinates stand for.
         lessons: What it was learned from.
         prior: What earlier jobs added.
-        columns: The parameters that matter to some metric; only these are looked at.
-        settings: The known settings of these.
+        settings: The known settings.
         learned: Metric to the shares of its variance and the agreement of earlier jobs.
         processes: A model for each metric, and which rows it knows.
     """
@@ -60,7 +61,6 @@ class Surrogate:
     layout: Layout
     lessons: Lessons
     prior: PriorRows
-    columns: NDArray[np.intp]
     settings: Settings
     learned: Mapping[str, Learned]
     processes: Mapping[str, tuple[AdditiveProcess, Known]]
@@ -74,7 +74,7 @@ class Surrogate:
         Returns:
             Metric to two arrays of shape ``(m,)``.
         """
-        alike = likeness(self.layout.settings(points).of(self.columns), self.settings)
+        alike = likeness(self.layout.settings(points), self.settings)
         crosses = covariances(alike, [process.shares for process, _ in self.processes.values()])
         return {
             name: process.predict(known.of(cross))
@@ -85,7 +85,7 @@ class Surrogate:
 
     def matters(self) -> Floats:
         """How much each parameter matters to the metrics together, shape ``(n_names,)``."""
-        all_shares = [each.shares.parameters for each in self.learned.values()]
+        all_shares = [process.shares.parameters for process, _ in self.processes.values()]
         return np.asarray(sum(each / each.sum() for each in all_shares) / len(all_shares))
 
 
@@ -143,11 +143,9 @@ def _believed(surrogate: Surrogate, points: Floats) -> Lessons:
 def _fitted(
     layout: Layout, lessons: Lessons, prior: PriorRows, learned: Mapping[str, Learned]
 ) -> Surrogate:
-    shares: Mapping[str, Shares] = {name: each.shares for name, each in learned.items()}
-    matter = [each.parameters > _NOTHING * each.parameters.sum() for each in shares.values()]
-    columns = np.flatnonzero(np.any(matter, axis=0))
-    settings = layout.settings(np.vstack([lessons.points, prior.points])).of(columns)
-    names, own = list(lessons.targets), {name: shares[name].of(columns) for name in shares}
+    settings = layout.settings(np.vstack([lessons.points, prior.points]))
+    names = list(lessons.targets)
+    own = {name: learned[name].shares.none_below(_LEAST_SHARE) for name in names}
     among = covariances(likeness(settings, settings), [own[name] for name in names])
     tasks_of = np.concatenate([np.zeros(len(lessons.points), dtype=np.int64), prior.tasks])
     processes = {}
@@ -163,4 +161,4 @@ def _fitted(
         else:
             process = fit_process(within, values[known], own[name])
             processes[name] = (process, Known(known, None))
-    return Surrogate(layout, lessons, prior, columns, settings, learned, processes)
+    return Surrogate(layout, lessons, prior, settings, learned, processes)

@@ -16,7 +16,6 @@ from optimizer.planning import Budget, plan_of
 from optimizer.problem import Problem
 from optimizer.result import result_document
 from optimizer.strategies import find_strategy
-from optimizer.strategies.guided import moving_parameters
 from optimizer.trial import Phase, Purpose, Trial
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
@@ -31,7 +30,7 @@ def trials() -> list[Trial]:
 
 
 def effects(problem: Problem, history: History) -> ParameterEffects:
-    found = parameter_effects(problem, history, moving_parameters(problem))
+    found = parameter_effects(problem, history, problem.searched)
     assert found is not None
     return found
 
@@ -79,7 +78,7 @@ def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
 def test_too_few_trials_tell_nothing(trials: list[Trial]):
     problem = problem_of("forest")
     seven = [t for t in trials if t.is_baseline][:3] + candidates(trials)[:7]
-    assert parameter_effects(problem, History(seven), moving_parameters(problem)) is None
+    assert parameter_effects(problem, History(seven), problem.searched) is None
     document = learned_document(problem, find_strategy("forest"), History(seven))
     assert (document["ranked_by"], document["models"]) == ("forests", {})
 
