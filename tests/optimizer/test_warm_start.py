@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_one_that_misleads_is_found_out_and_does_no_lasting_harm():
     for seed in (1, 2):
         job = ran(seed, "misled")
         (row,) = prior_document(job.problem, History(job.log.trials()))
-        assert row["agreement"]["waf"] < 0.15
+        assert fmean(row["agreement"].values()) < 0.4
         assert best_after(seed, "misled", TRIALS) > 0.95
 
 
@@ -104,7 +105,7 @@ def test_what_it_made_of_the_earlier_job_is_told():
     (row,) = prior_document(job.problem, History(job.log.trials()))
     assert (row["job"], row["workload"], row["of"]) == (3, "pretended", measured())
     assert row["trials"] == 1 + measured()  # the baseline of it, too
-    assert min(row["agreement"].values()) > 0.5
+    assert fmean(row["agreement"].values()) > 0.7
     cold = ran(1, "cold")
     assert prior_document(cold.problem, History(cold.log.trials())) == []
 
