@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-null reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -57,6 +57,9 @@ prove-watch: $(DEV) ## simulates nights: false alarms and power of the regressio
 
 prove-search: $(DEV) ## compares strategies on functions learned from recorded trials (ARGS=--strategies a,b)
 	.venv/bin/python -m benchmarks.search $(ARGS)
+
+prove-null: $(DEV) ## 400 simulated jobs on options that do nothing: how often is something found (ARGS=--jobs 10)
+	.venv/bin/python -m benchmarks.null_search $(ARGS)
 
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper

@@ -29,6 +29,7 @@ from optimizer.knowledge import ranking_of
 from optimizer.planning import reason
 from optimizer.ranking_document import ranking_document
 from optimizer.sampling_document import why_sampling_ended
+from optimizer.search_document import why_search_ended
 from optimizer.standing import Scoreboard
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
@@ -121,8 +122,11 @@ class ExternalJobs:
         first = next(t for t in history if t.phase is trial.phase and not t.given)
         if first.number == trial.number and trial.attempt == 1:
             why = reason(trial.phase, job.plan)
+            strategy, explore = find_strategy(problem.strategy), job.plan.explore
+            if trial.phase is Phase.CONFIRM:
+                ended = why_search_ended(problem, job.plan, strategy, history)
+                why += f"; {ended}" if ended else ""
             if trial.phase is Phase.SEARCH:
-                strategy, explore = find_strategy(problem.strategy), job.plan.explore
                 why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
             log.enter(trial.phase, why)
             if trial.phase is Phase.SEARCH:

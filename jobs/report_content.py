@@ -26,6 +26,7 @@ from jobs.limit_rows import limit_rows
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from optimizer.baseline import Baseline, summarise
+from optimizer.measured_again import again, each_once
 from optimizer.objective import Objective, Term
 from optimizer.trial import Trial
 from sampler.byte_size import format_bytes
@@ -69,15 +70,17 @@ def content(finished: Finished) -> dict[str, Any]:
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
     level = baseline.metrics.get("memory") if baseline else None
+    configurations, mean = each_once(trials, fitness)
+    repeats = len(again(trials))
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
-        memory(trials, fitness, baseline=level, budget=budget, winner=winner),
-        convergence(trials, fitness),
+        memory(configurations, mean, baseline=level, budget=budget, winner=winner),
+        convergence(configurations, mean, again=repeats),
         stability(parameters, names),
         sampling(result.get("sampling") or {}),
-        parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
-        front(trials, result["pareto"], terms),
+        parallel(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
+        front(configurations, result["pareto"], terms, again=repeats),
         drift(trials, baseline, names) if baseline else None,
     ]
     return {
@@ -105,9 +108,9 @@ def content(finished: Finished) -> dict[str, Any]:
         "r2": r2,
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
-        "within": best_within(trials, fitness, level) if level else None,
+        "within": best_within(configurations, mean, level) if level else None,
         "noise_of_fitness": noise_of(trials, fitness),
-        "front": _front(result, trials, names, fitness),
+        "front": _front(result, configurations, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
         "failures": _failures(trials),

@@ -9,10 +9,12 @@ from typing import Any
 from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
 from optimizer.knowledge import baseline_of, ranking_of
+from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.objective import pareto_front
 from optimizer.problem import Problem
 from optimizer.ranking_document import ranking_document
 from optimizer.sampling_document import sampling_document
+from optimizer.search_document import search_document
 from optimizer.sensitivity import sensitivity_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose, Trial
@@ -68,6 +70,9 @@ def result_document(
         **ranking_document(problem, ranking),
         "sampling": sampling_document(
             problem, find_strategy(problem.strategy), history, explore=conclusion.plan.explore
+        ),
+        "search": search_document(
+            problem, conclusion.plan, find_strategy(problem.strategy), history
         ),
         "pareto": _pareto(problem, conclusion),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
@@ -161,9 +166,12 @@ def _noise(baseline: Baseline) -> dict[str, Any]:
 
 
 def _pareto(problem: Problem, conclusion: Conclusion) -> list[int]:
-    """The trials that no other beats in every term, by number."""
-    candidates = conclusion.history.of(Purpose.CANDIDATE)
-    points = {trial.number: trial.metrics for trial in candidates if trial.done}
+    """The configurations that no other beats in every term, by the number of the first trial."""
+    candidates = [trial for trial in conclusion.history.of(Purpose.CANDIDATE) if trial.done]
+    points = {
+        runs[0].number: mean_metrics([run.metrics for run in runs])
+        for runs in by_configuration(candidates)
+    }
     return sorted(pareto_front(points, problem.objective.terms))
 
 

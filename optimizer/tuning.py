@@ -20,6 +20,7 @@ from optimizer.problem import Problem
 from optimizer.ranking_document import ranking_document
 from optimizer.rounds import stranded
 from optimizer.sampling_document import why_sampling_ended
+from optimizer.search_document import why_search_ended
 from optimizer.standing import Scoreboard
 from optimizer.steps import confirming, must_be_told_first, next_trial
 from optimizer.strategy import Strategy
@@ -165,6 +166,12 @@ class Tuning:
         self._log.enter(phase, why)
         self._progress.phase(phase, why)
 
+    def _why_ended(self, phase: Phase) -> str | None:
+        """Why the search ended, where the confirmation begins with the next trial."""
+        if phase is not Phase.CONFIRM or self._phase is Phase.CONFIRM:
+            return None
+        return why_search_ended(self._problem, self._plan(), self._strategy, self._history)
+
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
         if trial.purpose is not Purpose.PROVE or self._history.numbers(Purpose.PROVE):
@@ -180,7 +187,7 @@ class Tuning:
             raise TrialLostError(
                 f"trial {trial.number} was lost {before.attempt} times: {before.failure}"
             )
-        self._enter(trial.phase)
+        self._enter(trial.phase, self._why_ended(trial.phase))
         self._declare(trial)
         trial = replace(trial, host=host, started_at=self._now())
         self._log.propose(trial)

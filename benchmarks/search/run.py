@@ -105,6 +105,7 @@ def _measure(
         configuration=proposal.configuration,
         digest=digest(proposal.configuration),
         point=proposal.point,
+        subject=proposal.subject,
         why=proposal.why,
         based_on=history.finished,
     )

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from jobs.charts.chart import Chart, Trace, axis, line_at, short, thinned, thinned_words
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    again_words,
+    axis,
+    line_at,
+    short,
+    thinned,
+    thinned_words,
+)
 from optimizer.trial import Phase, Purpose, Trial
 
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
@@ -19,12 +28,15 @@ def noise_of(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | N
     return float(np.std(own, ddof=1)) if len(own) > 1 else None
 
 
-def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart | None:
+def convergence(
+    trials: Sequence[Trial], fitness: Mapping[int, float], *, again: int = 0
+) -> Chart | None:
     """The plot of a job; None if no new configuration ended well.
 
     Args:
         trials: By number.
         fitness: By trial's number, of those that ended well.
+        again: How many runs measured a configuration again; they are in the mean of the first.
     """
     points = [
         (trial.number, fitness[trial.number])
@@ -45,6 +57,7 @@ def convergence(trials: Sequence[Trial], fitness: Mapping[int, float]) -> Chart 
         title=_title(best, noise, points),
         caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
         "so far. The best of many single runs is partly luck: the proof above decides."
+        + again_words(again)
         + _noise_words(noise)
         + (f" Triangles: {len(below)} far below." if below else "")
         + thinned_words(len(shown), len(inside)),

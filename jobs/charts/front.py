@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from jobs.charts.chart import Chart, Trace, axis, short, thinned, thinned_words, words
+from jobs.charts.chart import Chart, Trace, again_words, axis, short, thinned, thinned_words, words
 from optimizer.objective import Term
 from optimizer.trial import Purpose, Trial
 
 
 def front(
-    trials: Sequence[Trial], numbers: Collection[int], terms: Sequence[Term]
+    trials: Sequence[Trial], numbers: Collection[int], terms: Sequence[Term], *, again: int = 0
 ) -> Chart | None:
     """All configurations in two metrics, those of the front in colour.
 
@@ -18,6 +18,7 @@ def front(
         trials: By number.
         numbers: Of the front.
         terms: Of the objective; the first and the last are drawn.
+        again: How many runs measured a configuration again; they are in the mean of the first.
 
     Returns:
         The plot; None with one metric, or nothing measured.
@@ -42,6 +43,7 @@ def front(
         "better in all metrics",
         caption=f"Single runs. Of {len(terms)} metrics two are drawn: better is {goal} {across} "
         f"and {aim} {up}. What looks beaten here is better in another metric."
+        + again_words(again)
         + thinned_words(len(shown), len(off)),
         traces=[
             _dots(shown, across, up, "others", {"color": "@faint", "size": 6}),
