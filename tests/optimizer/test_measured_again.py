@@ -17,6 +17,7 @@ from optimizer.standing import Scoreboard
 from optimizer.trial import Purpose, Trial
 from sampler.outcome import TrialState
 
+pytestmark = pytest.mark.usefixtures("quick_ranking")
 PLAN = divide(60)
 BASELINES = [trial_of(number, flat({}), purpose=Purpose.BASELINE) for number in (1, 2)]
 
