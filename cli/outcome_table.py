@@ -58,6 +58,9 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     for line in warm_start_lines(result):
         console.print(f"{line}.", highlight=False, soft_wrap=True)
     console.print(_noise(result), highlight=False)
+    search = result.get("search")  # a job of an earlier version has none
+    if search is not None:
+        console.print(f"When the search ended: {search['why']}.", highlight=False, soft_wrap=True)
     console.print(_ranking(result), highlight=False, soft_wrap=True)
 
 

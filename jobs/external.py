@@ -28,6 +28,7 @@ from optimizer.history import History
 from optimizer.learned_document import learned_document
 from optimizer.planning import reason
 from optimizer.sampling_document import why_sampling_ended
+from optimizer.search_document import why_search_ended
 from optimizer.standing import Scoreboard
 from optimizer.strategies import find_strategy
 from optimizer.strategy import LearnsEffects
@@ -122,6 +123,9 @@ class ExternalJobs:
         if first.number == trial.number and trial.attempt == 1:
             strategy, explore = find_strategy(problem.strategy), job.plan.explore
             why = reason(trial.phase, job.plan, strategy)
+            if trial.phase is Phase.CONFIRM:
+                ended = why_search_ended(problem, job.plan, strategy, history)
+                why += f"; {ended}" if ended else ""
             if trial.phase is Phase.SEARCH:
                 why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
             log.enter(trial.phase, why)

@@ -33,6 +33,7 @@ from jobs.warm_start_lines import warm_start_lines
 from optimizer.baseline import Baseline, summarise
 from optimizer.confirm_load import confirmation_words
 from optimizer.front_growth import Front, front_of, measured, within_limits
+from optimizer.measured_again import again, each_once
 from optimizer.objective import Objective, Term
 from optimizer.trial import Phase, Trial
 from sampler.byte_size import format_bytes
@@ -85,15 +86,17 @@ def content(finished: Finished) -> dict[str, Any]:
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
     level = baseline.metrics.get("memory") if baseline else None
+    configurations, mean = each_once(trials, fitness)
+    repeats = len(again(trials))
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
-        memory(trials, allowed, baseline=level, budget=budget, winner=winner),
-        convergence(trials, fitness, breaking=breaking, baselines=searched),
+        memory(configurations, allowed, baseline=level, budget=budget, winner=winner),
+        convergence(configurations, mean, breaking=breaking, baselines=searched, again=repeats),
         stability(parameters, names) if learned else None,
         sampling(result.get("sampling") or {}),
-        parallel(trials, fitness, ranked, byte_sized=_byte_sized(ranked)),
-        front(points, kept, on_front.numbers, terms),
+        parallel(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
+        front(points, kept, on_front.numbers, terms, again=repeats),
         front_growth(on_front.growth, terms, max((t.number for t in trials), default=0)),
         drift(searched, baseline, names) if baseline else None,
     ]
@@ -128,10 +131,10 @@ def content(finished: Finished) -> dict[str, Any]:
         "r2": r2,
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
-        "within": best_within(trials, allowed, level) if level else None,
+        "within": best_within(configurations, allowed, level) if level else None,
         "noise_of_fitness": noise_of(searched, fitness),
         "confirmation": confirmation_words(result.get("confirmation")),
-        "front": _front(on_front, points, names, fitness),
+        "front": _front(on_front, points, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
         "warm_start": warm_start_lines(result),

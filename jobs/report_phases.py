@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.learned import by_models
+from optimizer.measured_again import again
 from optimizer.trial import Phase, Purpose, Trial
 
 
@@ -119,20 +120,30 @@ def _why_ended(
 
 
 def _explored(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
-    """Why no new configuration was tried any more."""
-    explored = sum(trial.purpose is Purpose.CANDIDATE for trial in own)
+    """Why no new configuration was tried any more, and whether one could have gained anything."""
+    search = result.get("search")
+    if search and search["saved"]:
+        return str(search["why"])
+    ended = _explored_as_planned(own, result, last=last)
+    return f"{ended}; {search['why']}" if search else ended
+
+
+def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
+    explored, repeats = sum(trial.purpose is Purpose.CANDIDATE for trial in own), len(again(own))
+    new = explored - repeats
     job, planned = result["job"], (result.get("plan") or {}).get("explore")
     unproven = "; nothing could be confirmed" if last else ""
     if planned is None:
-        return f"{explored} new configurations were tried{unproven}"
+        return f"{new} new configurations were tried{unproven}"
     if explored >= planned:
-        return f"the budget for new configurations, {planned}, was used{unproven}"
+        twice = f", {repeats} of it to measure again what was doubted" if repeats else ""
+        return f"the budget for new configurations, {planned}, was used{twice}{unproven}"
     search = job.get("search") or {}
     if any(search.get(name) for name in ("stop_early", "generations", "fitness")):
-        return f"the search stopped early, as its settings allow, after {explored} configurations"
+        return f"the search stopped early, as its settings allow, after {new} configurations"
     if job.get("minutes") is not None:
         return "what was left of the minutes was needed to confirm"
-    return f"{explored} of {planned} planned configurations were tried{unproven}"
+    return f"{new} of {planned} planned configurations were tried{unproven}"
 
 
 def _proof(trials: Sequence[Trial]) -> str:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from optimizer.baseline import summarise
 from optimizer.budget import Plan
 from optimizer.history import History
-from optimizer.knowledge import best_first
+from optimizer.measured_again import configurations_of
 from optimizer.problem import Problem
 from optimizer.strategies import STRATEGIES
 from optimizer.strategy import Prefers
@@ -17,7 +17,10 @@ from optimizer.trial import Purpose, Trial
 
 
 def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
-    """The numbers of the best few explored trials, the fittest first.
+    """The numbers of the best few explored configurations, the fittest first.
+
+    One that was measured several times is one candidate, with the mean of its runs; one that ever
+    failed is none.
 
     Where the strategy has models, every other one is theirs: the best single measurement is often
     just the luckiest, and models err where they know little.
@@ -48,14 +51,25 @@ class _Explored:
         return isinstance(other, _Explored) and self._identity == other._identity
 
 
+def explored_history(problem: Problem, history: History) -> History:
+    """The trials as they were when exploration ended: runs of the baseline, and candidates."""
+    return _before(_Explored(problem, history))
+
+
+@lru_cache(maxsize=2)
+def _before(explored: _Explored) -> History:
+    history = explored.history
+    purposes = (Purpose.BASELINE, Purpose.CANDIDATE)
+    known = [trial for each in purposes for trial in _before_confirmation(history, each)]
+    return History(known)
+
+
 @lru_cache(maxsize=2)
 def _ranked(explored: _Explored) -> list[int]:
-    problem, history = explored.problem, explored.history
-    candidates = _before_confirmation(history, Purpose.CANDIDATE)
-    known = [*_before_confirmation(history, Purpose.BASELINE), *candidates]
-    before = History(known)
-    ranked = best_first(problem, before, candidates)
-    measured = [trial.number for _, trial in ranked if trial.done and _may_win(problem, trial)]
+    problem, before = explored.problem, _before(explored)
+    found = configurations_of(problem, before, before.of(Purpose.CANDIDATE))
+    ranked = sorted(found, key=lambda each: (-each.fitness, each.first.number))
+    measured = [each.first.number for each in ranked if _may_win(problem, each.first)]
     strategy = STRATEGIES.get(problem.strategy)
     if not isinstance(strategy, Prefers):
         return measured

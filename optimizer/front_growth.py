@@ -13,6 +13,7 @@ from deap.benchmarks.tools import hypervolume as _hypervolume
 from numpy.typing import NDArray
 
 from optimizer.baseline import Baseline
+from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.objective import Objective, pareto_front
 from optimizer.trial import Purpose, Trial
 
@@ -37,11 +38,16 @@ class Front:
 
 
 def measured(baseline: Baseline, trials: Iterable[Trial]) -> dict[int, Metrics]:
-    """The metrics of new configurations that were measured whole, clocks corrected, by number."""
+    """The metrics of new configurations that were measured whole, clocks corrected, by number.
+
+    Of what was measured several times the mean, by the first's number.
+    """
+    whole = (trial for trial in trials if trial.purpose is Purpose.CANDIDATE and trial.done)
     return {
-        trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
-        for trial in trials
-        if trial.purpose is Purpose.CANDIDATE and trial.done
+        runs[0].number: mean_metrics(
+            [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+        )
+        for runs in by_configuration(whole)
     }
 
 

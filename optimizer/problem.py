@@ -27,7 +27,8 @@ class SearchSettings:
             or all of a strategy that does not choose.
         generations: It stops after so many; None: only the budget ends it.
         fitness: It stops when this is reached; None: never.
-        stop_early: It stops after three generations without a new best.
+        stop_early: It stops after three generations without a new best (``genetic``), or when what
+            it can still gain drowns in the noise (``forest``).
         cutoff: A new configuration is cut off when it takes this many times the baseline's time;
             0: never. At 4 and more it cannot win: its TIME term alone is below -3000.
         detect: The change that the proof shall be able to show, as a ratio (0.05 for 5%); its

@@ -20,6 +20,7 @@ from optimizer.learned_document import learned_document
 from optimizer.prior_document import prior_document
 from optimizer.problem import Problem
 from optimizer.sampling_document import sampling_document
+from optimizer.search_document import search_document
 from optimizer.sensitivity import sensitivity_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose, Trial
@@ -76,6 +77,7 @@ def result_document(
         "power": _power(problem, conclusion),
         **learned_document(problem, strategy, history),
         "sampling": sampling_document(problem, strategy, history, explore=conclusion.plan.explore),
+        "search": search_document(problem, conclusion.plan, strategy, history),
         "pareto": list(front.numbers),
         "hypervolume": front.document(),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},

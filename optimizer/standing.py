@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from optimizer.baseline import Baseline, summarise
 from optimizer.confirm_load import apart, confirming_seconds
 from optimizer.history import History
+from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
 from sampler.outcome import TrialState
@@ -24,7 +25,8 @@ class Standing:
         done: Trials that ended with a whole measurement.
         failed: Trials that ended otherwise, cut-off ones included.
         total: Trials that the job makes in all.
-        best: The number of the fittest new configuration so far, and its fitness.
+        best: The number of the fittest new configuration so far (of the trial that measured it
+            first), and its fitness (the mean, where it was measured again).
         seconds_left: An estimate from the mean trial so far, and from the mean run of a
             confirmation with a larger load.
         counts: How many trials ended in each state that occurs.
@@ -67,6 +69,7 @@ class Scoreboard:
         self._counts: Counter[TrialState] = Counter()
         self._seconds = 0.0
         self._apart, self._apart_seconds = 0, 0.0  # of a confirmation with a larger load
+        self._again = False  # whether anything was measured several times
         self._between = self._gaps = 0.0
         for trial in history:
             self._count(trial)
@@ -86,7 +89,10 @@ class Scoreboard:
         if trial.purpose is Purpose.BASELINE:
             self._rescore(self._compared_with(trial.host))
         elif trial.purpose is Purpose.CANDIDATE:
-            self._consider(trial)
+            if len(self._history.of_configuration(trial.digest)) == 1:
+                self._consider([trial])
+            else:  # what was the best may be so no more
+                self._rescore(self._history.of(Purpose.CANDIDATE))
 
     @property
     def baseline(self) -> Baseline | None:
@@ -134,7 +140,7 @@ class Scoreboard:
 
     def _compared_with(self, host: str | None) -> list[Trial]:
         """The candidates that a run of the baseline is for: all, where nobody said which host."""
-        if host is None or None in self._best_on:
+        if host is None or None in self._best_on or self._again:
             return self._history.of(Purpose.CANDIDATE)
         numbers = self._history.on_host(host, Purpose.CANDIDATE)
         return [self._history[number] for number in numbers]
@@ -146,15 +152,22 @@ class Scoreboard:
         self._baseline = summarise(self._history.of(Purpose.BASELINE))
         for host in {trial.host for trial in candidates}:
             self._best_on.pop(host, None)
-        for trial in candidates:
-            self._consider(trial)
+        ended = [trial for trial in candidates if trial.has_outcome]
+        found = by_configuration(ended)
+        self._again = self._again or len(found) < len(ended)
+        for runs in found:
+            self._consider(runs)
 
-    def _consider(self, trial: Trial) -> None:
-        if self._baseline is None or not trial.done:
+    def _consider(self, runs: Sequence[Trial]) -> None:
+        """Takes in a configuration, of which these are all the runs that have ended."""
+        trial = runs[0]
+        if self._baseline is None or not all(run.done for run in runs):
             return
         if trial.given and not self._problem.affords(trial.configuration):
             return
-        metrics = self._baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        metrics = mean_metrics(
+            [self._baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+        )
         if not self._problem.objective.admissible(metrics, self._baseline.metrics):
             return
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)

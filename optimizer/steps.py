@@ -190,6 +190,7 @@ def _exploring(
         configuration=proposal.configuration,
         digest=digest(proposal.configuration),
         point=proposal.point,
+        subject=proposal.subject,
         why=proposal.why,
         based_on=history.finished,
     )

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from optimizer.history import History
 from optimizer.parameter_effects import ParameterEffects
 from optimizer.problem import Problem
+from optimizer.prospect import Prospect
 from optimizer.trial import Phase
 from sampler.latent import Point
 from sampler.parameter import Value
@@ -19,12 +20,18 @@ _ATTEMPTS = 1000
 
 @dataclass(frozen=True)
 class Proposal:
-    """A configuration to measure, and why."""
+    """A configuration to measure, and why.
+
+    Attributes:
+        point: The latent coordinates that it was decoded from; None: it was given as it is.
+        subject: The trial that measured it first, where it is measured again; None: it is new.
+    """
 
     phase: Phase
-    point: Point
+    point: Point | None
     configuration: Mapping[str, Value]
     why: str
+    subject: int | None = None
 
 
 class Strategy(Protocol):
@@ -70,7 +77,8 @@ class Strategy(Protocol):
             explore: How many new configurations the budget holds in all.
 
         Returns:
-            A configuration that was never proposed before, or None: there is nothing to add.
+            A configuration that was never proposed before, or one that is measured again on
+            purpose (``Proposal.subject``), or None: there is nothing to add.
         """
         ...
 
@@ -93,6 +101,15 @@ class LearnsEffects(Protocol):
 
     def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
         """What all trials so far teach about the parameters; None while it knows too little."""
+        ...
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """A strategy that can say what its next run promises."""
+
+    def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
+        """What is expected of one more run; None while that cannot be said."""
         ...
 
 

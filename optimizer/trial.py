@@ -43,7 +43,8 @@ class Trial:
         point: The latent coordinates that it was decoded from; None for the baseline and for
             configurations that were given.
         subject: For the baseline and in confirmation, the number of the trial that first measured
-            the same configuration (a baseline's first trial is its own subject); else None.
+            the same configuration (a baseline's first trial is its own subject); also of a
+            candidate that a search measures again; else None.
         why: One line: what proposed it and from what.
         based_on: How many finished trials the proposal was made from.
         started_at, finished_at: UTC; of a given trial, None and when it was told.

@@ -21,6 +21,7 @@ from optimizer.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, 
 from optimizer.problem import Problem
 from optimizer.rounds import stranded
 from optimizer.sampling_document import why_sampling_ended
+from optimizer.search_document import why_search_ended
 from optimizer.standing import Scoreboard
 from optimizer.steps import confirming, must_be_told_first, next_trial
 from optimizer.strategy import LearnsEffects, Strategy
@@ -172,6 +173,12 @@ class Tuning:
         learned = learned_document(self._problem, self._strategy, self._history)
         self._log.remember("ranking", learned)
 
+    def _why_ended(self, phase: Phase) -> str | None:
+        """Why the search ended, where the confirmation begins with the next trial."""
+        if phase is not Phase.CONFIRM or self._phase is Phase.CONFIRM:
+            return None
+        return why_search_ended(self._problem, self._plan(), self._strategy, self._history)
+
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
         if trial.purpose is not Purpose.PROVE or self._history.numbers(Purpose.PROVE):
@@ -192,7 +199,7 @@ class Tuning:
         confirms = trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM
         if confirms and isinstance(self._strategy, LearnsEffects):
             self._keep_learned()  # the search has taught its models more than the draws
-        self._enter(trial.phase)
+        self._enter(trial.phase, self._why_ended(trial.phase))
         self._declare(trial)
         trial = replace(trial, host=host, started_at=self._now())
         self._log.propose(trial)

@@ -98,6 +98,13 @@ def thinned(points: Sequence[_Point], most: int = _MOST_POINTS) -> Sequence[_Poi
     return points[:: -(-len(points) // most)] if len(points) > most else points
 
 
+def again_words(again: int) -> str:
+    """What a caption says where configurations were measured several times."""
+    if not again:
+        return ""
+    return f" {again} {'run' if again == 1 else 'runs'} measured again what was doubted: means."
+
+
 def thinned_words(shown: int, of: int) -> str:
     """What the caption says of points that are left out."""
     return "" if shown == of else f" {shown:,} of {of:,} points are drawn, evenly chosen."

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from jobs.charts.chart import Chart, Trace, axis, line_at, short, thinned, thinned_words
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    again_words,
+    axis,
+    line_at,
+    short,
+    thinned,
+    thinned_words,
+)
 from optimizer.trial import Phase, Purpose, Trial
 
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
@@ -25,6 +34,7 @@ def convergence(
     *,
     breaking: Collection[int] = (),
     baselines: Sequence[Trial] | None = None,
+    again: int = 0,
 ) -> Chart | None:
     """The plot of a job; None if no new configuration ended well within the limits.
 
@@ -33,6 +43,7 @@ def convergence(
         fitness: By trial's number, of those that ended well.
         breaking: Those of them that break a limit: they are never the best so far.
         baselines: Trials whose runs of the baseline tell the noise; None: all.
+        again: How many runs measured a configuration again; they are in the mean of the first.
     """
     known = [
         (trial.number, fitness[trial.number])
@@ -56,6 +67,7 @@ def convergence(
         title=_title(best, noise, points),
         caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
         "so far. The best of many single runs is partly luck: the proof above decides."
+        + again_words(again)
         + _noise_words(noise)
         + (f" Triangles: {len(below)} far below." if below else "")
         + (f" Crosses: {len(broken):,} broke a limit and do not count." if broken else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from jobs.charts.chart import Chart, Trace, axis, short, thinned, thinned_words, words
+from jobs.charts.chart import Chart, Trace, again_words, axis, short, thinned, thinned_words, words
 from optimizer.objective import Term
 
 Points = Mapping[int, Mapping[str, float]]
@@ -13,7 +13,12 @@ _CROSS = {"color": "@faint", "size": 6, "symbol": "x"}
 
 
 def front(
-    points: Points, kept: Collection[int], numbers: Collection[int], terms: Sequence[Term]
+    points: Points,
+    kept: Collection[int],
+    numbers: Collection[int],
+    terms: Sequence[Term],
+    *,
+    again: int = 0,
 ) -> Chart | None:
     """All configurations in two metrics, those of the front in colour.
 
@@ -22,6 +27,7 @@ def front(
         kept: Those that keep the limits.
         numbers: Those of the front.
         terms: Of the objective; the first and the last are drawn.
+        again: How many runs measured a configuration again; they are in the mean of the first.
 
     Returns:
         The plot; None with one metric, or nothing on the front.
@@ -46,6 +52,7 @@ def front(
         f"Of {len(terms)} metrics two are drawn: better is {goal} {across} "
         f"and {aim} {up}. What looks beaten here is better in another metric."
         + (f" Crosses: {len(broken):,} that break a limit do not count." if broken else "")
+        + again_words(again)
         + thinned_words(len(shown) + len(crossed), len(off) + len(broken)),
         traces=[
             _dots(drawn, shown, across, up, "others", {"color": "@faint", "size": 6}),

@@ -3,33 +3,35 @@
 A few evenly spread draws, then after each trial one additive process for each metric
 (``models.additive_process``), learned from all trials so far, and a population that evolves on
 what they expect the fitness to gain. docs/results/search.md compares it with the others.
+
+What the models doubt is measured again (``optimizer.strategies.doubt``), and the search knows when
+what it can still gain drowns in noise (``optimizer.prospect``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from models.one_thread import one_thread
-from optimizer.coordinates import Floats
-from optimizer.expected_gain import expected_gain, fitness_of, keeps, likely_metrics
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.problem import Problem
+from optimizer.prospect import Prospect
+from optimizer.strategies.doubt import SURE, SURE_AT_THE_END, Doubt, doubt_of
 from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
-from optimizer.strategies.evolution import evolve
+from optimizer.strategies.outlook import Outlook, outlook_of, worth_of
 from optimizer.strategy import Proposal, first_new
-from optimizer.surrogate import Surrogate, surrogate_of
+from optimizer.surrogate import surrogate_of
 from optimizer.trial import Phase, Purpose
 from sampler.latent import Point
 
 DRAWS = 20
 DRAWS_WITH_PRIOR = 6  # enough to see whether earlier jobs agree
 _LEAST_DRAWS = 8
-_STARTS, _FRESH = 8, 40
+_END = 0.1  # the last part of what is explored
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Guided(DrawsFirst):
 
     @property
     def heeds(self) -> frozenset[str]:
-        """How many draws, over what, and what earlier jobs measured."""
-        return super().heeds | {"warm_start"}
+        """How many draws, over what, what earlier jobs measured, and whether it stops early."""
+        return super().heeds | {"warm_start", "stop_early"}
 
     def samples(self, problem: Problem, explore: int) -> int:
         """Twenty, or fewer of a small budget or with earlier jobs; as many as are asked for."""
@@ -52,9 +54,10 @@ class Guided(DrawsFirst):
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int
     ) -> Proposal | None:
-        """A draw, then what the models expect most of; see ``Strategy.propose``."""
+        """A draw, then what the models expect most of, or doubt; see ``Strategy.propose``."""
         names = problem.searched
-        if len(history.own(Purpose.CANDIDATE)) >= explore or not names:
+        explored = len(history.own(Purpose.CANDIDATE))
+        if explored >= explore or not names:
             return None
         samples, index = self.samples(problem, explore), sampled(history)
         if index < samples:
@@ -62,8 +65,24 @@ class Guided(DrawsFirst):
                 problem, history, "sobol", index, number=number, n=samples, over=names
             )
         with one_thread():
-            surrogate = surrogate_of(problem, history, names)
-            return _promising(problem, history, names, surrogate, number)
+            outlook = outlook_of(problem, history, names, number=number, window=_window(samples))
+            last = explored >= (1 - _END) * explore
+            doubt = _doubt(problem, history, outlook, last=last)
+        if doubt is not None:
+            return _again(doubt)
+        if problem.search.stop_early and outlook.prospect and outlook.prospect.exhausted:
+            return None
+        return _promising(problem, history, names, outlook, number)
+
+    def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
+        """What the next run promises; see ``optimizer.strategy.Foresees``."""
+        names, samples = problem.searched, self.samples(problem, explore)
+        if not names or sampled(history) < samples:
+            return None
+        number = history.next_number
+        with one_thread():
+            outlook = outlook_of(problem, history, names, number=number, window=_window(samples))
+        return outlook.prospect
 
     def preferred(self, problem: Problem, history: History) -> list[int]:
         """By what the models think of each: a single lucky run does not mislead them.
@@ -76,68 +95,60 @@ class Guided(DrawsFirst):
                 return []
             numbers = surrogate.lessons.numbers
             points = surrogate.lessons.points[1 : len(numbers) + 1]
-            worth = _worth(problem, surrogate, points, baseline_of(history, problem).metrics)
-        order = np.argsort(-worth, kind="stable").tolist()
-        return [numbers[place] for place in order if history[numbers[place]].done]
+            worth = worth_of(problem, surrogate, points, baseline_of(history, problem).metrics)
+        order = [numbers[place] for place in np.argsort(-worth, kind="stable").tolist()]
+        # Of what was measured several times the first: they are one configuration.
+        whole = [history[number] for number in order if history[number].done]
+        return list(
+            {t.digest: history.of_configuration(t.digest)[0].number for t in whole}.values()
+        )
 
     def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
         """How much each parameter matters; see ``optimizer.strategy.LearnsEffects``."""
         return parameter_effects(problem, history, problem.searched)
 
 
+def _window(samples: int) -> int:
+    """Over how many runs a search must have gained nothing: as many as were drawn."""
+    return min(DRAWS, max(_LEAST_DRAWS, samples))
+
+
+def _doubt(problem: Problem, history: History, outlook: Outlook, *, last: bool) -> Doubt | None:
+    if outlook.surrogate is None:
+        return None
+    ends = last or (outlook.prospect is not None and outlook.prospect.exhausted)
+    sure = SURE_AT_THE_END if ends else SURE
+    return doubt_of(problem, history, outlook.surrogate, outlook.worth, sure=sure)
+
+
+def _again(doubt: Doubt) -> Proposal:
+    trial = doubt.trial
+    return Proposal(
+        Phase.SEARCH, trial.point, trial.configuration, doubt.words(), subject=trial.number
+    )
+
+
 def _promising(
-    problem: Problem,
-    history: History,
-    names: tuple[str, ...],
-    surrogate: Surrogate | None,
-    number: int,
+    problem: Problem, history: History, names: tuple[str, ...], outlook: Outlook, number: int
 ) -> Proposal | None:
-    seed = problem.seed_of(number)
-    rng = np.random.default_rng(seed)
-    found: Floats = np.empty((0, len(names)))
-    why = "a random draw: too few trials have ended"
-    if surrogate is not None:
-        found, expected = _best_points(problem, history, surrogate, rng, seed)
-        known, earlier = len(surrogate.lessons.numbers), len(surrogate.prior.tasks)
-        why = f"expected to gain {expected:.3g} on the best known, by {known} trials"
-        why += f" and {earlier} of earlier jobs" if earlier else ""
+    rng = np.random.default_rng([problem.seed_of(number), 1])
 
     def point(attempt: int) -> Point:
-        chosen = found[attempt] if attempt < len(found) else rng.random(len(names))
+        chosen = (
+            outlook.points[attempt] if attempt < len(outlook.points) else rng.random(len(names))
+        )
         values: list[float] = chosen.tolist()
         return dict(zip(names, values, strict=True))
 
-    return first_new(problem, history, Phase.SEARCH, why, point)
+    return first_new(problem, history, Phase.SEARCH, _why(outlook), point)
 
 
-def _best_points(
-    problem: Problem, history: History, surrogate: Surrogate, rng: np.random.Generator, seed: int
-) -> tuple[Floats, float]:
-    """The points that are expected to gain most, the best first, and what that one gains."""
-    baseline = baseline_of(history, problem).metrics
-    worth = _worth(problem, surrogate, surrogate.lessons.points, baseline)
-    best = float(worth.max()) if np.isfinite(worth).any() else None
-
-    def gain(points: Floats) -> Floats:
-        predicted, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
-        return expected_gain(problem.objective, predicted, logarithmic, baseline, best)
-
-    leaders = surrogate.lessons.points[np.argsort(-worth, kind="stable")[:_STARTS]]
-    if len(surrogate.prior.points):  # where earlier jobs were is known, but not measured
-        before = surrogate.prior.points
-        promise = _worth(problem, surrogate, before, baseline)
-        order = np.argsort(-promise, kind="stable")[:_STARTS]
-        leaders = np.vstack([leaders, before[order]])
-    fresh = rng.random((_FRESH, leaders.shape[1]))
-    found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)
-    return found, float(gain(found[:1])[0])
-
-
-def _worth(
-    problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
-) -> Floats:
-    """The likely fitness of points; minus infinity where a limit is likely broken."""
-    metrics = likely_metrics(surrogate.predict(points), surrogate.lessons.logarithmic)
-    fitness = fitness_of(problem.objective, metrics, baseline)[0]
-    kept = keeps(problem.objective.bounds(baseline), metrics, (1, len(points)))[0]
-    return np.where(kept > 0, fitness, -np.inf)
+def _why(outlook: Outlook) -> str:
+    if outlook.surrogate is None:
+        return "a random draw: too few trials have ended"
+    known, earlier = len(outlook.surrogate.lessons.numbers), len(outlook.surrogate.prior.tasks)
+    by = f"by {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
+    if outlook.prospect is None:
+        chance = f"{outlook.gain:.2g}"
+        return f"keeps the limits, which nothing has yet, with a chance of {chance}, {by}"
+    return f"{outlook.prospect.words()}, {by}"

@@ -41,6 +41,13 @@ def test_where_nothing_was_proven_the_table_says_what_could_have_been():
     assert "Planned" not in said
 
 
+def test_what_the_search_could_still_have_gained_is_told():
+    why = "expected gain 3, below the noise of 21: 9 runs saved"
+    result = result_with(POWER) | {"search": {"why": why}}
+    assert f"When the search ended: {why}." in printed(result).splitlines()
+    assert "When the search" not in printed(result_with(POWER) | {"search": None})
+
+
 def test_a_result_of_an_earlier_version_is_shown_without_it():
     said = printed(result_with(None))
     assert "Nothing was proven better" in said and "could have shown" not in said

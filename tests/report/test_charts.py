@@ -169,6 +169,13 @@ class TestConvergence:
         assert "±85" in chart.caption
         assert chart.title == "The best single run was trial 6, new configuration 4 of 5"
 
+    def test_runs_that_measured_again_are_told(self):
+        for count, told in ((1, "1 run measured again"), (2, "2 runs measured again")):
+            chart = convergence(self.trials(), self.FITNESS, again=count)
+            assert chart is not None and told in chart.caption
+        once = convergence(self.trials(), self.FITNESS)
+        assert once is not None and "measured again" not in once.caption
+
     def test_a_best_within_the_noise_is_called_so(self):
         chart = convergence(self.trials()[:3], self.FITNESS)
         assert chart is not None

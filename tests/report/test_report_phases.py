@@ -48,6 +48,28 @@ def test_a_search_that_ended_otherwise(finished: Finished):
     assert ended(finished, None) == f"{explored} new configurations were tried"
 
 
+def test_what_the_search_could_still_have_gained_is_told(finished: Finished):
+    explored = finished.result["plan"]["explore"]
+    search = {"saved": 0, "why": "expected gain 30, the noise is 21"}
+    told = replace(finished, result={**finished.result, "search": search})
+    used = f"the budget for new configurations, {explored}, was used"
+    assert ended(told, explored) == f"{used}; expected gain 30, the noise is 21"
+    search |= {"saved": 9, "why": "expected gain 3, below the noise of 21: 9 runs saved"}
+    assert ended(told, explored + 9, search={"stop_early": True}) == search["why"]
+
+
+def test_configurations_that_were_measured_again_are_not_new(finished: Finished):
+    explored = finished.result["plan"]["explore"]
+    last = max(t.number for t in finished.trials if t.phase is Phase.SEARCH and not t.is_baseline)
+    trials = tuple(replace(t, subject=5) if t.number == last else t for t in finished.trials)
+    again = replace(finished, trials=trials)
+    assert ended(again, explored) == (
+        f"the budget for new configurations, {explored}, was used, "
+        "1 of it to measure again what was doubted"
+    )
+    assert ended(again, None) == f"{explored - 1} new configurations were tried"
+
+
 def test_why_the_draws_ended_is_told_where_it_is_known(finished: Finished):
     result = {**finished.result, "sampling": {"why": "the order was steady"}}
     rows = phase_rows(finished.trials, result)
