@@ -73,7 +73,6 @@ def content(finished: Finished) -> dict[str, Any]:
     points = measured(baseline, trials) if baseline else {}
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
-    allowed = {number: value for number, value in fitness.items() if number not in breaking}
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
     compared = _compared(result, names)
     power = detectable(result)
@@ -87,6 +86,7 @@ def content(finished: Finished) -> dict[str, Any]:
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
     level = baseline.metrics.get("memory") if baseline else None
     configurations, mean = each_once(trials, fitness)
+    allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(again(trials))
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),

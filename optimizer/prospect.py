@@ -71,7 +71,7 @@ def fitness_noise(
     Returns:
         One standard deviation; None with fewer than two runs.
     """
-    baseline = baseline_of(history)
+    baseline = baseline_of(history, problem)
     runs = [
         baseline.corrected(run.metrics, run.started_at, run.host)
         for run in history.of(Purpose.BASELINE)

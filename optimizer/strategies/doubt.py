@@ -106,7 +106,7 @@ def _errors(
     """
     apart = []
     for known, row in rows.values():
-        fitness = problem.objective.fitness(known.metrics, baseline_of(history).metrics)
+        fitness = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
         if fitness is not None and math.isfinite(worth[row]):
             apart.append(abs(fitness - float(worth[row])))
     return _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
@@ -139,7 +139,7 @@ def _doubt(
 ) -> Doubt | None:
     trial = known.first
     flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
-    measured = problem.objective.fitness(known.metrics, baseline_of(history).metrics)
+    measured = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
     if known.runs >= MOST or flying or measured is None or not math.isfinite(held):
         return None
     if not problem.affords(trial.configuration):
