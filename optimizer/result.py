@@ -8,9 +8,15 @@ from typing import Any
 
 from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
+<<<<<<< HEAD
 from optimizer.front_growth import front_of
 from optimizer.knowledge import baseline_of
 from optimizer.learned_document import learned_document
+=======
+from optimizer.explanation.document import explanation_document
+from optimizer.knowledge import baseline_of, ranking_of
+from optimizer.objective import pareto_front
+>>>>>>> 04c18cd (Explain why a job's winner is better, and which of its changes are enough)
 from optimizer.problem import Problem
 from optimizer.sampling_document import sampling_document
 from optimizer.sensitivity import sensitivity_of
@@ -64,6 +70,7 @@ def result_document(
         },
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
+        "explanation": _explanation(problem, conclusion),
         "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
         "power": _power(problem, conclusion),
         **learned_document(problem, strategy, history),
@@ -136,6 +143,17 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
             for name, c in verdict.changes.items()
         },
     }
+
+
+def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+    """Why the winner is better, by models of all trials; null where nothing was proven."""
+    verdict, winner = conclusion.verdict, conclusion.winner
+    if verdict is None or winner is None or not verdict.confirmed:
+        return None
+    configuration = conclusion.history[winner].configuration
+    return explanation_document(
+        problem, conclusion.history, configuration, low=verdict.low, high=verdict.high
+    )
 
 
 def _power(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:

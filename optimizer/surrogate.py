@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.additive_kernel import Settings, Shares, covariances, likeness
 from models.additive_process import AdditiveProcess, fit_process, standardised
 from models.additive_shares import learn_shares
-from optimizer.baseline import summarise
+from optimizer.baseline import Baseline, summarise
 from optimizer.coordinates import Floats, Layout, layout_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, comparable
@@ -24,6 +24,7 @@ _FIRST, _GROWTH = 8, 1.25  # shares are learned anew when there are a quarter mo
 _STEPS_AGAIN = 6  # from those of the time before
 _MOST, _MOST_FOR_SHARES = 300, 200  # trials: beyond them a proposal would take too long
 _NOTHING = 1e-4  # a smaller part of all shares is none
+_DOUBT = 0.1  # of an even share: what a parameter of which nothing was seen may still do
 _Stamp = tuple[tuple[int, int], ...]
 _shares: WeakKeyDictionary[History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, Shares]]]] = (
     WeakKeyDictionary()
@@ -68,6 +69,26 @@ class Surrogate:
             )
         }
 
+    def predict_together(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:
+        """Expectation and covariance of each metric, on the scale of the lessons.
+
+        Args:
+            points: Shape ``(m, n_names)``.
+
+        Returns:
+            Metric to arrays of shape ``(m,)`` and ``(m, m)``.
+        """
+        settings = self.layout.settings(points).of(self.columns)
+        shares = [process.shares for process, _ in self.processes.values()]
+        crosses = covariances(likeness(settings, self.settings), shares)
+        amongs = covariances(likeness(settings, settings), shares)
+        return {
+            name: process.predict_together(cross[:, known], among)
+            for (name, (process, known)), cross, among in zip(
+                self.processes.items(), crosses, amongs, strict=True
+            )
+        }
+
     def matters(self) -> Floats:
         """How much each parameter matters to the metrics together, shape ``(n_names,)``."""
         shares = [each.parameters / each.parameters.sum() for each in self.shares.values()]
@@ -102,6 +123,43 @@ def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Su
         points = coordinates_of(problem, flying, names)
         surrogate = _fitted(layout, _believed(surrogate, points), shares)
     return surrogate
+
+
+def surrogate_once(
+    problem: Problem,
+    history: History,
+    names: Sequence[str],
+    numbers: list[int],
+    *,
+    with_baseline: bool = True,
+) -> Surrogate | None:
+    """A model learned in one go, of whatever trials; None while they are too few.
+
+    What a search learns step by step is not taken over: it would depend on who searched. And no
+    parameter is held for idle just because nothing was seen of it: each keeps a small share.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        names: The parameters that tell them apart.
+        numbers: Of the trials that teach, in ascending order.
+        with_baseline: Whether the baseline is one of the space's configurations, and so teaches.
+    """
+    if len(numbers) < _FIRST:
+        return None
+    layout = layout_of(problem.space, names)
+    baseline = baseline_of(history)
+    worth = _worth(problem, history, baseline, numbers)
+    shares = {
+        name: replace(each, parameters=np.maximum(each.parameters, _DOUBT / len(names)))
+        for name, each in _learned(problem, history, layout, numbers, {}).items()
+    }
+    few = chosen_few(numbers, worth, _MOST)
+    lessons = lessons_of(problem, history, baseline, names, few)
+    if not with_baseline:
+        unknown = {name: np.append(np.nan, known[1:]) for name, known in lessons.targets.items()}
+        lessons = replace(lessons, targets=unknown)
+    return _fitted(layout, lessons, shares)
 
 
 def _believed(surrogate: Surrogate, points: Floats) -> Lessons:
@@ -154,6 +212,18 @@ def _shares_of(
     return shares
 
 
+def _worth(
+    problem: Problem, history: History, baseline: Baseline, numbers: Sequence[int]
+) -> dict[int, float]:
+    return {
+        n: problem.objective.rank_value(
+            baseline.corrected(history[n].metrics, history[n].started_at, history[n].host),
+            baseline.metrics,
+        )
+        for n in numbers
+    }
+
+
 def _sizes(count: int) -> list[int]:
     sizes, size = [], _FIRST
     while size <= count:
@@ -172,14 +242,7 @@ def _learned(
     runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
     earlier = [trial for trial in runs if trial.number <= numbers[-1]]
     baseline = summarise(earlier or runs)
-    worth = {
-        n: problem.objective.rank_value(
-            baseline.corrected(history[n].metrics, history[n].started_at, history[n].host),
-            baseline.metrics,
-        )
-        for n in numbers
-    }
-    few = chosen_few(numbers, worth, _MOST_FOR_SHARES)
+    few = chosen_few(numbers, _worth(problem, history, baseline, numbers), _MOST_FOR_SHARES)
     lessons = lessons_of(problem, history, baseline, layout.names, few)
     settings = layout.settings(lessons.points)
     alike = likeness(settings, settings)
