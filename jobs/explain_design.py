@@ -96,8 +96,8 @@ def design_of(
         roles[MINIMAL] = fewer["configuration"]
     roles[WINNER] = best["configuration"]
     first: dict[str, str] = {}
-    for role, configuration in roles.items():
-        first.setdefault(digest(configuration), role)
+    for role in (BASELINE, WINNER, *roles):  # the last step is the winner, and is called so
+        first.setdefault(digest(roles[role]), role)
     subjects = {role: first[digest(each)] for role, each in roles.items()}
     return Design(
         configurations={name: roles[name] for name in dict.fromkeys(subjects.values())},

@@ -205,5 +205,5 @@ def _rounds(design: Design, runs: Sequence[Run]) -> list[Round]:
     for run in runs:
         if run["state"] == TrialState.DONE:
             roles = [role for role, subject in design.roles.items() if subject == run["subject"]]
-            found[run["round"]] |= dict.fromkeys(roles, run["metrics"])
+            found[run["round"]].update((role, run["metrics"]) for role in roles)
     return [found[number] for number in sorted(found)]

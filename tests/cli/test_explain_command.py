@@ -40,7 +40,8 @@ def tuned(desk: Desk, client: Client, capsys: Capture) -> Desk:
     )  # fmt: skip
     assert ended == 0
     said = capsys.readouterr().out
-    assert "Why, by models (fitness of each step): compression_type snappy -> zstd +" in said
+    why = "Why, by models (fitness of each step): compression_type snappy -> zstd +"
+    assert why in said, said
     assert "1 of 2 changes are enough: compression_type." in said
     return desk
 
