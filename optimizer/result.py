@@ -8,15 +8,10 @@ from typing import Any
 
 from optimizer.baseline import Baseline
 from optimizer.conclusion import Conclusion, proof_pairs
-<<<<<<< HEAD
+from optimizer.explanation.document import explanation_document
 from optimizer.front_growth import front_of
 from optimizer.knowledge import baseline_of
 from optimizer.learned_document import learned_document
-=======
-from optimizer.explanation.document import explanation_document
-from optimizer.knowledge import baseline_of, ranking_of
-from optimizer.objective import pareto_front
->>>>>>> 04c18cd (Explain why a job's winner is better, and which of its changes are enough)
 from optimizer.problem import Problem
 from optimizer.sampling_document import sampling_document
 from optimizer.sensitivity import sensitivity_of

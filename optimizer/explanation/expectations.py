@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.stats import qmc
 
 from optimizer.coordinates import Floats
 from optimizer.explanation.changes import Changes
+from optimizer.explanation.widened import widened
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.metric_lessons import TEACHING
@@ -109,9 +110,15 @@ def expectations_of(problem: Problem, history: History, changes: Changes) -> Exp
         None where there are too few trials.
     """
     modelled = not changes.fixed
+    space = widened(problem.space)
+    if space != problem.space:  # points of draws mean the space as it was
+        problem = replace(problem, space=space)
+        history = History(replace(trial, point=None) for trial in history)
     taught = [trial for trial in history if trial.state in TEACHING]
     numbers = [trial.number for trial in taught if modelled or not trial.is_baseline]
     names = _varied(problem, [history[number].configuration for number in numbers])
+    if not names:
+        return None
     surrogate = surrogate_once(problem, history, names, numbers, with_baseline=modelled)
     if surrogate is None:
         return None

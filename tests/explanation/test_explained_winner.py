@@ -172,3 +172,26 @@ def test_what_the_space_fixes_is_a_step_of_its_own():
     assert found.minimal is not None
     assert found.minimal.configuration["compaction_style"] == "universal"
     assert found.minimal.dropped == ("idle",)
+
+
+def test_a_baseline_outside_of_the_space_is_told_from_it():
+    """The codec that the baseline has is no choice of the space, and all others are better."""
+    rows = [
+        {"name": "compression_type", "choices": ["none", "zstd"]},
+        {"name": "wal_bytes_per_sync"},
+        {"name": "max_background_jobs", "low": 4, "high": 16},
+    ]
+    asked = problem(space_from_document({"name": "codecs", "parameter": rows}))
+
+    def truth(configuration: Mapping[str, Any]) -> dict[str, float]:
+        packed = {"none": 1.0, "zstd": 0.8, "snappy": 1.2}[configuration["compression_type"]]
+        slow = 1.3 - 0.3 * (configuration["max_background_jobs"] - 2) / 14
+        return {"waf": 3 * packed, "sa": 1.2, "time": 10 * slow, "rate": 1e5}
+
+    winner = {"compression_type": "zstd", "wal_bytes_per_sync": 2**22, "max_background_jobs": 16}
+    found = explain(asked, history_of(asked, truth, draws=40), winner, error=NOISE)
+    assert found is not None and found.minimal is not None
+    gains = {step.names: step.gain.expected for step in found.steps}
+    assert gains["compression_type",] == pytest.approx(333, abs=60)
+    assert gains["max_background_jobs",] == pytest.approx(230, abs=60)
+    assert found.minimal.dropped == ("wal_bytes_per_sync",)
