@@ -72,6 +72,22 @@ class ParetoFront(BaseModel):
     )
 
 
+class Explained(BaseModel):
+    """Why the winner is better. Figures are of fitness, each with its 95% interval."""
+
+    trials: int = Field(description="How many trials the models have learned from.")
+    predicted: dict[str, float] = Field(description="What they expect of the winner.")
+    steps: list[dict[str, Any]] = Field(
+        description="The path from the baseline to the winner, each step on top of those before."
+    )
+    minimal: dict[str, Any] | None = Field(
+        description="The fewest changes that are as good; null: the models do not see the gain."
+    )
+    measured: dict[str, Any] | None = Field(
+        description="What real runs say of it (`rocktune explain ID --runs N`); null: none did."
+    )
+
+
 class CatalogueEntry(BaseModel):
     """A workload or a space: its document, as its TOML file would hold it."""
 

@@ -18,6 +18,7 @@ from cli import (
     cluster,
     database,
     doctor,
+    explain,
     host,
     jobs,
     nights,
@@ -58,6 +59,7 @@ app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)
 app.command("options", epilog=options.EXAMPLES)(options.options)
 app.command("pick", epilog=pick.EXAMPLES)(pick.pick)
+app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)
 app.command("resume", epilog=jobs.RESUME_EXAMPLES)(jobs.resume)

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from jobs.explanation_words import estimate_words, minimal_lines, step_words
 from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
 from jobs.warm_start_lines import warm_start_lines
@@ -19,6 +20,7 @@ from sampler.catalogue import catalogue
 _MORE = ("memory", "write_p99", "read_p99")
 _BYTES = ("memory",)
 _RELIABLE_R2 = 0.3
+_STEPS = 3
 
 
 def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
@@ -51,6 +53,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
             soft_wrap=True,
         )
         console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
+        for line in _explanation(result):
+            console.print(line, highlight=False, soft_wrap=True)
     for line in limit_lines(result):
         console.print(f"{line}.", highlight=False, soft_wrap=True)
     for line in _power(result):
@@ -62,6 +66,19 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     if search is not None:
         console.print(f"When the search ended: {search['why']}.", highlight=False, soft_wrap=True)
     console.print(_ranking(result), highlight=False, soft_wrap=True)
+
+
+def _explanation(result: Mapping[str, Any]) -> list[str]:
+    """Which steps gain most, and which changes are enough."""
+    found = result.get("explanation")  # a job of an earlier version has none
+    if not found:
+        return []
+    first = "; ".join(
+        f"{step_words(step)} {estimate_words(step['gain'])}" for step in found["steps"][:_STEPS]
+    )
+    # A bracket is markup to this console.
+    said = [f"Why, by models (fitness of each step): {first}.", *minimal_lines(found)]
+    return [line.replace("[", "\\[") for line in said]
 
 
 def _ranking(result: Mapping[str, Any]) -> str:

@@ -53,14 +53,14 @@ class Remote:
         """
         return document_of(self._get(path, query), self._place)
 
-    def text(self, path: str) -> str:
-        """The plain text at a path.
+    def text(self, path: str, **query: str | int | None) -> str:
+        """The plain text at a path; what is None is not asked for.
 
         Raises:
             InputError: What was asked for is wrong.
             ServiceError: No answer that can be used.
         """
-        return self._of_kind("text/plain", path).text
+        return self._of_kind("text/plain", path, query).text
 
     def page(self, path: str) -> bytes:
         """The HTML page at a path.
@@ -69,7 +69,7 @@ class Remote:
             InputError: What was asked for is wrong.
             ServiceError: No answer that can be used.
         """
-        return self._of_kind("text/html", path).content
+        return self._of_kind("text/html", path, {}).content
 
     def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """Asks for a change, once; the answer's document.
@@ -95,8 +95,8 @@ class Remote:
         """
         self._ask("DELETE", path)
 
-    def _of_kind(self, kind: str, path: str) -> Response:
-        response = self._get(path, {})
+    def _of_kind(self, kind: str, path: str, query: Mapping[str, str | int | None]) -> Response:
+        response = self._get(path, query)
         if not response.headers.get("content-type", "").startswith(kind):
             raise no_rocktune(response, self._place)
         return response

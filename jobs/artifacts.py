@@ -1,4 +1,7 @@
-"""What a job leaves in its folder: OPTIONS.ini, result.json, trials.csv, report.html."""
+"""What a job leaves in its folder: OPTIONS.ini, result.json, trials.csv, report.html.
+
+Beside OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from jobs.report import report_html
 from jobs.report_engine import whole_page
 from sampler.errors import InputError
 
-OPTIONS, RESULT, TRIALS, REPORT = "OPTIONS.ini", "result.json", "trials.csv", "report.html"
+OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
+RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
 
 
 def require_folder(out: Path) -> None:
@@ -35,19 +39,18 @@ def require_folder(out: Path) -> None:
 def write_artifacts(finished: Finished, out: Path) -> list[Path]:
     """Writes the files, each whole or not at all; returns those that are there.
 
-    Where nothing was proven better there is no OPTIONS.ini, and one of an earlier job goes.
+    Where nothing was proven better there is no OPTIONS file, and those of an earlier job go.
     """
     makers: dict[str, Callable[[], str | bytes]] = {
         RESULT: lambda: json.dumps(finished.result, indent=1, allow_nan=False) + "\n",
         TRIALS: lambda: trials_csv(finished),
         REPORT: lambda: whole_page(report_html(finished)),
     }
-    if finished.options is None:
-        (out / OPTIONS).unlink(missing_ok=True)
-    else:
-        text = finished.options
-        makers = {OPTIONS: lambda: text, **makers}
-    return [_replace(out / name, make()) for name, make in makers.items()]
+    files = {OPTIONS: finished.options, MINIMAL: finished.minimal}
+    for name in (name for name, text in files.items() if text is None):
+        (out / name).unlink(missing_ok=True)
+    written = [_replace(out / name, text) for name, text in files.items() if text is not None]
+    return written + [_replace(out / name, make()) for name, make in makers.items()]
 
 
 def _replace(path: Path, content: str | bytes) -> Path:

@@ -93,6 +93,24 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     return [*lines, *carried_apart(problem, best["configuration"])]
 
 
+def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
+    """What the file with the fewest changes is, and that models alone speak for it."""
+    best, minimal = result["best"], result["explanation"]["minimal"]
+    kept, dropped, loss = minimal["kept"], minimal["dropped"], minimal["loss"]
+    values = problem.space.complete(minimal["configuration"])
+    lines = [
+        f"Tuned by Rocktune for the workload {problem.workload.name}: the fewest changes, "
+        f"{len(kept)} of {len(kept) + len(dropped)}, that keep the gain of trial {best['trial']}",
+        f"By models of the job's trials, not by runs of its own: fitness {-loss['expected']:+.0f} "
+        f"[{-loss['high']:+.0f}, {-loss['low']:+.0f}] against that trial's, {best['fitness']:.0f}",
+        f"Left at the baseline: {', '.join(dropped)}",
+        f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
+    ]
+    if not tried:
+        lines.append("Measured elsewhere: this file was not tried with RocksDB")
+    return [*lines, *carried_apart(problem, minimal["configuration"])]
+
+
 def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
     """What belongs to a configuration and no OPTIONS file can hold: a line each."""
     values = problem.space.complete(configuration)

@@ -12,10 +12,11 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import Lease
 from db.trial_export import KEPT_NAMES, TrialNames
-from jobs.export import describe
+from jobs.export import ExportRefusedError, describe, describe_minimal
 from jobs.report_engine import VERSION
 from jobs.specification import Specification
 from optimizer.conclusion import Conclusion
+from optimizer.explanation.document import fewer_changes
 from optimizer.ports import TrialLog
 from optimizer.problem import Problem
 from optimizer.result import fitness_by_trial, result_document
@@ -32,6 +33,8 @@ class Finished:
     Attributes:
         result: The document of result.json.
         options: The text of the OPTIONS file; None when nothing was proven better.
+        minimal: The text of the one with the fewest changes; None where that would be the same,
+            or nothing was proven better.
         fitness: Of each finished trial by number, as the search saw it.
         trials: By number.
     """
@@ -40,6 +43,7 @@ class Finished:
     options: str | None
     fitness: Mapping[int, float]
     trials: Sequence[Trial]
+    minimal: str | None = None
 
 
 def conclude_job(
@@ -67,12 +71,19 @@ def conclude_job(
     result = result_document(
         problem, conclusion, job=specification.document(), environment=environment
     )
-    options = None
+    options = minimal = None
     if result["best"] is not None:
         comments = describe(problem, result, tried=tried)
         options = export(result["best"]["configuration"], comments)
+    fewer = fewer_changes(result)
+    if fewer is not None:
+        try:
+            text = describe_minimal(problem, result, tried=tried)
+            minimal = export(fewer["configuration"], text)
+        except ExportRefusedError as refused:  # it was never measured, and the best file stands
+            fewer["refused"] = str(refused)
     fitness = fitness_by_trial(problem, conclusion)
-    return Finished(result, options, fitness, tuple(conclusion.history))
+    return Finished(result, options, fitness, tuple(conclusion.history), minimal)
 
 
 def keep_finished(
@@ -87,9 +98,10 @@ def keep_finished(
         LeaseLost: Another controller has taken the job over.
     """
     fitness = {str(number): value for number, value in finished.fitness.items()}
-    log.remember(_OUTPUT, {"options": finished.options, "fitness": fitness})
+    output = {"options": finished.options, "minimal": finished.minimal, "fitness": fitness}
+    log.remember(_OUTPUT, output)
     log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
-    log.remember(_REPORT, {"html": report, "version": VERSION})
+    keep_report(log, report)
     store.save_result(lease.job_id, finished.result, lease=lease)
     return store.set_state(
         lease.job_id,
@@ -98,6 +110,15 @@ def keep_finished(
         expected=[JobState.RUNNING],
         lease=lease,
     )
+
+
+def keep_report(log: TrialLog, report: str) -> None:
+    """Keeps a job's report, in place of an earlier one.
+
+    Raises:
+        LeaseLost: Another controller has taken the job over.
+    """
+    log.remember(_REPORT, {"html": report, "version": VERSION})
 
 
 def finished_job(engine: Engine, job_id: int) -> Finished:
@@ -112,7 +133,8 @@ def finished_job(engine: Engine, job_id: int) -> Finished:
         raise KeyError(f"job {job_id} has no result yet")
     kept = store.recall(job_id, _OUTPUT) or {}
     fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
-    return Finished(result, kept.get("options"), fitness, store.trials(job_id))
+    trials = store.trials(job_id)
+    return Finished(result, kept.get("options"), fitness, trials, kept.get("minimal"))
 
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
@@ -122,8 +144,14 @@ def kept_report(engine: Engine, job_id: int) -> str | None:
     return html if kept.get("version") == VERSION else None
 
 
-def options_of(engine: Engine, job_id: int) -> str | None:
-    """The OPTIONS file of a finished job; None when nothing was proven better."""
+def options_of(engine: Engine, job_id: int, *, minimal: bool = False) -> str | None:
+    """The OPTIONS file of a finished job; None when nothing was proven better.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        minimal: The one with the fewest changes instead; None where no change can be left out.
+    """
     kept = Store(engine).recall(job_id, _OUTPUT) or {}
-    text: str | None = kept.get("options")
+    text: str | None = kept.get("minimal" if minimal else "options")
     return text

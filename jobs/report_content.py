@@ -12,6 +12,7 @@ from typing import Any
 
 from jobs.charts.changes import changes
 from jobs.charts.chart import Chart
+from jobs.charts.contributions import contributions
 from jobs.charts.convergence import convergence, noise_of
 from jobs.charts.drift import drift
 from jobs.charts.fitness_terms import fitness_terms
@@ -24,6 +25,7 @@ from jobs.charts.model_effects import model_effects
 from jobs.charts.parallel import parallel
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
+from jobs.explanation_rows import explanation_rows
 from jobs.finished import Finished
 from jobs.learned import by_models, forests_r2, ranked_r2
 from jobs.limit_rows import limit_rows, limits_asked
@@ -90,6 +92,7 @@ def content(finished: Finished) -> dict[str, Any]:
     repeats = len(again(trials))
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
+        contributions(result.get("explanation")),
         fitness_terms(names, *_terms(result, terms, trials, baseline)),
         memory(configurations, allowed, baseline=level, budget=budget, winner=winner),
         convergence(configurations, mean, breaking=breaking, baselines=searched, again=repeats),
@@ -112,6 +115,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "power_fitness": (result.get("power") or {}).get("fitness"),
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": _changes(result),
+        "explained": explanation_rows(result, names),
         "charts": {chart.name: chart for chart in charts if chart},
         "effects": _each(
             model_effects(m, parameters, f) for m, f in result.get("models", {}).items()
@@ -143,6 +147,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *_UNITS)},
         "sampling": result.get("sampling") or {},
         "options": finished.options,
+        "minimal": finished.minimal,
         "apart": _apart(result),
     }
 

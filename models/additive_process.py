@@ -42,6 +42,20 @@ class AdditiveProcess:
         expected = self.mean + self.spread * (cross @ self.solved)
         return expected, self.spread * np.sqrt(np.maximum(left, 1e-12))
 
+    def predict_together(self, cross: Floats, among: Floats) -> tuple[Floats, Floats]:
+        """What is expected of settings, and how the doubts about them hang together.
+
+        Args:
+            cross: Shape ``(m, n)``, as for ``predict``.
+            among: Shape ``(m, m)``: the covariance of the settings with each other.
+
+        Returns:
+            Expectation ``(m,)`` in the metric's unit, and covariance ``(m, m)`` in its square.
+        """
+        reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
+        expected = self.mean + self.spread * (cross @ self.solved)
+        return expected, self.spread**2 * (among - reached.T @ reached)
+
 
 def standardised(values: Floats) -> tuple[Floats, float, float]:
     """Values of mean 0 and variance 1, and the mean and spread that they had."""

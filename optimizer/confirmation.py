@@ -101,8 +101,8 @@ def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdi
     """
     if len(pairs) < 2:
         return None
-    baseline = _medians([pair[0] for pair in pairs])
-    winner = _medians([pair[1] for pair in pairs])
+    baseline = medians([pair[0] for pair in pairs])
+    winner = medians([pair[1] for pair in pairs])
     values = fitness_by_pair(objective, pairs)
     if len(values) < 2:
         return None
@@ -176,7 +176,7 @@ def change(pairs: Sequence[tuple[float, float]]) -> Change:
         pairs: (baseline, winner), at least two.
     """
     differences, logarithmic = differences_of(pairs)
-    mean, half, p = _t(differences)
+    mean, half, p = interval_of_mean(differences)
 
     def percent(value: float) -> float:
         return 100 * (math.expm1(min(value, 700.0)) if logarithmic else value)
@@ -201,13 +201,18 @@ def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[NDArray[np.flo
     return (values[:, 1] - values[:, 0]) / level, False
 
 
-def _medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The median of each metric that every run has."""
     names = [name for name in runs[0] if all(name in run for run in runs)]
     return {name: float(np.median([run[name] for run in runs])) for name in names}
 
 
-def _t(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Mean, half of the 95% interval, and two-sided p of a zero mean."""
+def interval_of_mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Mean, half of the 95% interval by Student's t, and two-sided p of a zero mean.
+
+    Args:
+        values: Shape ``(n,)``, at least two.
+    """
     mean, error = float(values.mean()), float(stats.sem(values))
     if error <= 1e-12 * max(abs(mean), 1e-300):  # counters can be the same to the byte
         return mean, 0.0, 1.0 if mean == 0 else 0.0
@@ -217,5 +222,5 @@ def _t(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 def _greater_than_zero(values: NDArray[np.float64]) -> tuple[float, float, float]:
     """Mean, half of the 95% interval, and one-sided p of a mean not above zero."""
-    mean, half, p = _t(values)
+    mean, half, p = interval_of_mean(values)
     return mean, half, p / 2 if mean > 0 else 1 - p / 2

@@ -7,7 +7,7 @@ what was learned the time before. So whoever resumes a job comes to the same one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,7 +20,8 @@ from models.task_agreement import Tasks, first_agreement, learn_agreement
 from optimizer.baseline import summarise
 from optimizer.coordinates import Layout
 from optimizer.history import History
-from optimizer.metric_lessons import chosen_few, lessons_of
+from optimizer.metric_lessons import chosen_few, lessons_of, measured_worth
+from optimizer.prior import NO_PRIOR
 from optimizer.prior_lessons import PriorRows, prior_rows
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
@@ -72,6 +73,20 @@ def learned_of(
             kept[id(problem), size] = found
         learned = found[1]
     return learned
+
+
+def learned_at_once(
+    problem: Problem, history: History, layout: Layout, numbers: list[int]
+) -> Mapping[str, Learned]:
+    """What trials teach of each metric, learned in one go and without earlier jobs.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        layout: Of the moving parameters.
+        numbers: Of the trials that teach, in ascending order.
+    """
+    return _learn(replace(problem, prior=NO_PRIOR), history, layout, numbers, {})
 
 
 def _sizes(count: int, *, prior: bool) -> list[int]:
@@ -144,14 +159,7 @@ def _rows(
     runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
     earlier = [trial for trial in runs if trial.number <= numbers[-1]]
     baseline = summarise(earlier or runs)
-    worth = {
-        n: problem.objective.rank_value(
-            baseline.corrected(history[n].metrics, history[n].started_at, history[n].host),
-            baseline.metrics,
-        )
-        for n in numbers
-    }
-    few = chosen_few(numbers, worth, _MOST)
+    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
     lessons = lessons_of(problem, history, baseline, names, few)
     rows = prior_rows(
         problem.prior,

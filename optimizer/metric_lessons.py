@@ -59,6 +59,19 @@ def chosen_few(numbers: Sequence[int], worth: Mapping[int, float], most: int) ->
     return sorted([*best, *(rest[place] for place in spread)])
 
 
+def measured_worth(
+    problem: Problem, history: History, baseline: Baseline, numbers: Sequence[int]
+) -> dict[int, float]:
+    """What the objective makes of trials, by number, clocks corrected for drift."""
+    return {
+        n: problem.objective.rank_value(
+            baseline.corrected(history[n].metrics, history[n].started_at, history[n].host),
+            baseline.metrics,
+        )
+        for n in numbers
+    }
+
+
 def lessons_of(
     problem: Problem,
     history: History,

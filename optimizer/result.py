@@ -13,6 +13,7 @@ from optimizer.confirm_load import (
     baseline_there,
     confirmation_document,
 )
+from optimizer.explanation.document import explanation_document
 from optimizer.front_growth import front_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
@@ -72,6 +73,7 @@ def result_document(
         },
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
+        "explanation": _explanation(problem, conclusion),
         "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
         "confirmation": confirmation_document(problem),
         "power": _power(problem, conclusion),
@@ -152,6 +154,17 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
             for name, c in verdict.changes.items()
         },
     }
+
+
+def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+    """Why the winner is better, by models of all trials; null where nothing was proven."""
+    verdict, winner = conclusion.verdict, conclusion.winner
+    if verdict is None or winner is None or not verdict.confirmed:
+        return None
+    configuration = conclusion.history[winner].configuration
+    return explanation_document(
+        problem, conclusion.history, configuration, low=verdict.low, high=verdict.high
+    )
 
 
 def _power(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:

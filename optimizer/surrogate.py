@@ -14,8 +14,16 @@ from models.task_agreement import Tasks
 from optimizer.coordinates import Floats, Layout, layout_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, comparable
-from optimizer.learned_shares import FIRST, MOST_PRIOR, Learned, learned_of
-from optimizer.metric_lessons import Lessons, chosen_few, coordinates_of, lessons_of, teaching
+from optimizer.learned_shares import FIRST, MOST_PRIOR, Learned, learned_at_once, learned_of
+from optimizer.metric_lessons import (
+    Lessons,
+    chosen_few,
+    coordinates_of,
+    lessons_of,
+    measured_worth,
+    teaching,
+)
+from optimizer.prior import NO_PRIOR
 from optimizer.prior_lessons import PriorRows, prior_rows
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
@@ -83,6 +91,26 @@ class Surrogate:
             )
         }
 
+    def predict_together(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:
+        """Expectation and covariance of each metric, on the scale of the lessons.
+
+        Args:
+            points: Shape ``(m, n_names)``.
+
+        Returns:
+            Metric to arrays of shape ``(m,)`` and ``(m, m)``.
+        """
+        settings = self.layout.settings(points)
+        shares = [process.shares for process, _ in self.processes.values()]
+        crosses = covariances(likeness(settings, self.settings), shares)
+        amongs = covariances(likeness(settings, settings), shares)
+        return {
+            name: process.predict_together(known.of(cross), among)
+            for (name, (process, known)), cross, among in zip(
+                self.processes.items(), crosses, amongs, strict=True
+            )
+        }
+
     def matters(self) -> Floats:
         """How much each parameter matters to the metrics together, shape ``(n_names,)``."""
         all_shares = [process.shares.parameters for process, _ in self.processes.values()]
@@ -124,6 +152,41 @@ def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Su
         points = coordinates_of(problem, flying, names)
         surrogate = _fitted(layout, _believed(surrogate, points), prior, learned)
     return surrogate
+
+
+def surrogate_once(
+    problem: Problem,
+    history: History,
+    names: Sequence[str],
+    numbers: list[int],
+    *,
+    with_baseline: bool = True,
+) -> Surrogate | None:
+    """A model learned in one go, of whatever trials; None while they are too few.
+
+    What a search learns step by step is not taken over: it would depend on who searched. Nor is
+    what earlier jobs measured.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        names: The parameters that tell them apart.
+        numbers: Of the trials that teach, in ascending order.
+        with_baseline: Whether the baseline is one of the space's configurations, and so teaches.
+    """
+    if len(numbers) < FIRST:
+        return None
+    layout, baseline = layout_of(problem.space, names), baseline_of(history, problem)
+    learned = learned_at_once(problem, history, layout, numbers)
+    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
+    lessons = lessons_of(problem, history, baseline, names, few)
+    if not with_baseline:
+        unknown = {name: np.append(np.nan, known[1:]) for name, known in lessons.targets.items()}
+        lessons = replace(lessons, targets=unknown)
+    prior = prior_rows(
+        NO_PRIOR, names, levels=lessons.levels(), logarithmic=lessons.logarithmic, most=0
+    )
+    return _fitted(layout, lessons, prior, learned)
 
 
 def _believed(surrogate: Surrogate, points: Floats) -> Lessons:

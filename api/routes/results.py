@@ -14,11 +14,20 @@ from api.dependencies import Service, ServiceDep
 from api.job_schemas import without_secrets
 from api.problems import EVERYWHERE, ProblemError, described
 from api.rendered import rendered
-from api.result_schemas import Anova, AnovaRow, FrontGrowth, ParetoFront, ParetoPoint, Ranking
+from api.result_schemas import (
+    Anova,
+    AnovaRow,
+    Explained,
+    FrontGrowth,
+    ParetoFront,
+    ParetoPoint,
+    Ranking,
+)
 from api.security import requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
-from jobs.artifacts import OPTIONS
+from jobs.artifacts import MINIMAL, OPTIONS
+from jobs.explained_job import explanation_of_job
 from jobs.external import live_ranking
 from jobs.finished import options_of
 from jobs.lifecycle import is_external
@@ -113,6 +122,16 @@ def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> R
     return rendered(front, response)
 
 
+@router.get("/explanation", operation_id="explain_result", response_model=Explained)
+def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """Why the winner of a finished job is better: each change's part, and which are enough."""
+    found = explanation_of_job(service.engine, job, _result(service, job))
+    if found is None:
+        why = "found nothing better than its baseline, or has too few trials to learn from"
+        raise ProblemError(404, f"job {job.id} has nothing to explain: it {why}")
+    return rendered(Explained.model_construct(**found), response)
+
+
 @router.get("/report", operation_id="show_report", response_class=HTMLResponse)
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
@@ -130,20 +149,31 @@ def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> H
     responses={
         200: {
             "headers": {
-                "Content-Disposition": {"description": "OPTIONS.ini", "schema": {"type": "string"}}
+                "Content-Disposition": {
+                    "description": "The file's name",
+                    "schema": {"type": "string"},
+                }
             }
         }
     },
 )
 def download_options(
-    service: ServiceDep, job: CachedJobDep, response: Response
+    service: ServiceDep,
+    job: CachedJobDep,
+    response: Response,
+    minimal: Annotated[
+        bool, Query(description="The one with the fewest changes, which models speak for.")
+    ] = False,
 ) -> PlainTextResponse:
-    """The OPTIONS file of what was proven better."""
+    """The OPTIONS file of what was proven better, or that with the fewest changes."""
     _require_done(job)
-    text = options_of(service.engine, job.id)
+    text = options_of(service.engine, job.id, minimal=minimal)
+    if text is None and minimal and options_of(service.engine, job.id) is not None:
+        raise ProblemError(404, f"job {job.id} has no file with fewer changes than the best one")
     if text is None:
         raise ProblemError(404, f"job {job.id} found nothing better than its baseline")
-    disposition = {"Content-Disposition": f'attachment; filename="{OPTIONS}"'}
+    name = MINIMAL if minimal else OPTIONS
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, headers={**response.headers, **disposition})
 
 

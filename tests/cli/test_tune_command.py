@@ -22,8 +22,11 @@ def asked(desk: Desk, *more: object, wins: str = "fast") -> list[object]:
 def test_a_better_one_is_found(desk: Desk):
     ended = desk.run(*asked(desk))
     assert ended.returncode == 0, ended.stderr
-    assert sorted(path.name for path in desk.out.iterdir()) == [
-        "OPTIONS.ini", "report.html", "result.json", "trials.csv"]  # fmt: skip
+    files = {"OPTIONS.ini", "report.html", "result.json", "trials.csv"}
+    explained = json.loads((desk.out / "result.json").read_text())["explanation"]
+    if explained and explained["minimal"] and explained["minimal"]["dropped"]:
+        files.add("OPTIONS.minimal.ini")
+    assert {path.name for path in desk.out.iterdir()} == files
     assert "is better" in ended.stdout
     assert "Written to" in ended.stdout
     said = ended.stderr.splitlines()
@@ -71,7 +74,8 @@ def test_result_json_is_as_agreed(desk: Desk, here: Here, capfd: pytest.CaptureF
 
 def test_nothing_better_is_found(desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]):
     desk.out.mkdir()
-    (desk.out / "OPTIONS.ini").write_text("of an earlier job")
+    for name in ("OPTIONS.ini", "OPTIONS.minimal.ini"):
+        (desk.out / name).write_text("of an earlier job")
     assert here(*asked(desk, "--json", wins="none")) == 3
     assert json.loads(capfd.readouterr().out)["best"] is None
     assert sorted(path.name for path in desk.out.iterdir()) == [

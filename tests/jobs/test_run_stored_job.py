@@ -123,8 +123,9 @@ class TestItsFiles:
         out.mkdir()
         finished = job.run()
         paths = write_artifacts(finished, out)
+        fewer = [] if finished.minimal is None else ["OPTIONS.minimal.ini"]
         assert [path.name for path in paths] == [
-            "OPTIONS.ini", "result.json", "trials.csv", "report.html"]  # fmt: skip
+            "OPTIONS.ini", *fewer, "result.json", "trials.csv", "report.html"]  # fmt: skip
         assert sorted(out.iterdir()) == sorted(paths)
         assert json.loads((out / "result.json").read_text()) == job.store.result(job.id)
         rows = list(csv.DictReader(io.StringIO((out / "trials.csv").read_text())))

@@ -211,7 +211,7 @@ class TestOtherJobs:
     def test_a_result_of_an_earlier_version(self, finished: Finished):
         """Without what was added since, and with a term that had no weight."""
         result = json.loads(json.dumps(finished.result))
-        for name in ("power", "sampling"):
+        for name in ("power", "sampling", "explanation"):
             result.pop(name, None)
         for row in result["job"]["objective"]["metric"]:
             row.pop("weight", None)

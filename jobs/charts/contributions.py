@@ -1,0 +1,126 @@
+"""Why the winner is better: what each step of the path from the baseline contributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.charts.chart import Chart, Trace, axis, line_at, rows_axis, short, words
+from jobs.explanation_words import estimate_words, step_words
+
+
+def contributions(explanation: Mapping[str, Any] | None) -> Chart | None:
+    """The path as a waterfall, each bar from where the one before it ends.
+
+    Args:
+        explanation: That of result.json.
+
+    Returns:
+        The plot; None without a step.
+    """
+    steps = explanation["steps"] if explanation else []
+    if not steps:
+        return None
+    names = [" + ".join(change["name"] for change in step["changes"]) for step in steps]
+    measured = ((explanation or {})["measured"] or {}).get("steps", [])
+    rows = [*names, "winner"]
+    return Chart(
+        name="contributions",
+        title=_title(names, steps),
+        caption="Each bar is one step, on top of those above it, as models of the job's trials "
+        "expect it; lines: 95% intervals. One that crosses where its bar begins may be nothing."
+        + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
+        traces=[_bars(steps), _whole(steps), *_diamonds(steps, measured)],
+        layout={
+            "xaxis": axis("fitness against the baseline", zeroline=False),
+            "yaxis": rows_axis(rows),
+            "shapes": [line_at(0.0, across="x", dash="solid")],
+            "showlegend": False,
+            "barmode": "overlay",
+        },
+        height=130 + 28 * len(rows),
+    )
+
+
+def _title(names: Sequence[str], steps: Sequence[Mapping[str, Any]]) -> str:
+    sure = [n for n, step in zip(names, steps, strict=True) if step["gain"]["low"] > 0]
+    if not sure:
+        return "Of no step alone are the models sure that it gains"
+    return f"Surely gained by {', '.join(sure[:3])}" + (" and more" if len(sure) > 3 else "")
+
+
+def _begins(steps: Sequence[Mapping[str, Any]]) -> list[float]:
+    return [0.0, *(step["fitness"]["expected"] for step in steps[:-1])]
+
+
+def _bars(steps: Sequence[Mapping[str, Any]]) -> Trace:
+    gains = [step["gain"] for step in steps]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": "expected",
+        "y": list(range(len(steps))),
+        "base": [short(begin) for begin in _begins(steps)],
+        "x": [short(gain["expected"]) for gain in gains],
+        "error_x": _errors(gains, "@dim"),
+        "marker": {"color": [_colour(gain) for gain in gains]},
+        "hovertext": [
+            f"{words(step_words(step), 200)}: {estimate_words(step['gain'])}" for step in steps
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def _whole(steps: Sequence[Mapping[str, Any]]) -> Trace:
+    total = steps[-1]["fitness"]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": "winner",
+        "y": [len(steps)],
+        "x": [short(total["expected"])],
+        "error_x": _errors([total], "@dim"),
+        "marker": {"color": "@third"},
+        "hovertext": [f"the winner: {estimate_words(total)}"],
+        "hoverinfo": "text",
+    }
+
+
+def _diamonds(
+    steps: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any] | None]
+) -> list[Trace]:
+    """The measured gains, each set where its bar begins."""
+    found = [(place, each["fitness"]) for place, each in enumerate(measured) if each]
+    if not found:
+        return []
+    begins = _begins(steps)
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "measured",
+            "y": [place for place, _ in found],
+            "x": [short(begins[place] + gain["expected"]) for place, gain in found],
+            "error_x": _errors([gain for _, gain in found], "@second"),
+            "marker": {"color": "@second", "symbol": "diamond", "size": 10},
+            "hovertext": [f"measured: {estimate_words(gain)}" for _, gain in found],
+            "hoverinfo": "text",
+        }
+    ]
+
+
+def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [short(each["high"] - each["expected"]) for each in estimates],
+        "arrayminus": [short(each["expected"] - each["low"]) for each in estimates],
+        "thickness": 1.5,
+        "color": color,
+    }
+
+
+def _colour(gain: Mapping[str, float]) -> str:
+    if gain["low"] <= 0 <= gain["high"]:
+        return "@soft"
+    return "@accent" if gain["low"] > 0 else "@second"

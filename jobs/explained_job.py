@@ -1,0 +1,62 @@
+"""A finished job's explanation: as it was kept, or made anew where an earlier version ended it.
+
+What is made anew stays in memory, not in the database: to read it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Engine
+
+from db.job_row import JobRow
+from db.job_store import Store
+from jobs.frame import frame
+from jobs.specification import specification_from_document
+from optimizer.explanation.document import explanation_document
+from optimizer.history import History
+
+_MOST_REMEMBERED = 16
+_Made = dict[tuple[int, datetime], dict[str, Any] | None]
+_made_anew: WeakKeyDictionary[Engine, _Made] = WeakKeyDictionary()
+
+
+def explanation_of_job(
+    engine: Engine, job: JobRow, result: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Why the job's winner is better; None where nothing was proven, or too little is known.
+
+    Args:
+        engine: The database.
+        job: A job that is done.
+        result: The document of its result.json.
+    """
+    if result["best"] is None:
+        return None
+    if "explanation" in result:
+        kept: dict[str, Any] | None = result["explanation"]
+        return kept
+    made = _made_anew.setdefault(engine, {})
+    key = (job.id, job.updated_at)
+    if key not in made:
+        if len(made) >= _MOST_REMEMBERED:
+            made.clear()
+        made[key] = _anew(engine, job, result)
+    return made[key]
+
+
+def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any] | None:
+    problem = frame(specification_from_document(job.specification), None).problem
+    # The library's defaults are those of the RocksDB that measured, not the catalogue's.
+    space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
+    return explanation_document(
+        replace(problem, space=space),
+        History(Store(engine).trials(job.id)),
+        result["best"]["configuration"],
+        low=result["verdict"]["low"],
+        high=result["verdict"]["high"],
+    )

@@ -1,0 +1,79 @@
+"""An explanation in words and figures: the same for the terminal and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sampler.byte_size import format_bytes
+from sampler.catalogue import catalogue
+
+_MOST_NAMED = 8
+
+
+def change_words(change: Mapping[str, Any]) -> str:
+    """One option's change: ``write_buffer_size 64 MiB -> 32 MiB``."""
+    known = catalogue().get(change["name"])
+    scaled = known is not None and known.scaled
+    before, after = (_value(change[side], scaled) for side in ("from", "to"))
+    return f"{change['name']} {before} -> {after}"
+
+
+def step_words(step: Mapping[str, Any]) -> str:
+    """All that changes in a step."""
+    said = " and ".join(change_words(change) for change in step["changes"])
+    return f"{said} (in every configuration of the space)" if step["fixed"] else said
+
+
+def estimate_words(estimate: Mapping[str, float]) -> str:
+    """A figure of fitness with its interval."""
+    return f"{estimate['expected']:+.0f} [{estimate['low']:+.0f}, {estimate['high']:+.0f}]"
+
+
+def basis_words(explanation: Mapping[str, Any]) -> str:
+    """What the figures rest on."""
+    said = (
+        f"Expected by models of {explanation['trials']} trials, 95% intervals; each step is on "
+        "top of those before it"
+    )
+    measured = explanation["measured"]
+    if measured is None:
+        return f"{said}. Nothing of it was measured: `rocktune explain ID --runs 7` does that."
+    return f"{said}. Measured: {measured['rounds']} rounds on {measured['host']}."
+
+
+def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
+    """Which changes are enough."""
+    minimal, measured = explanation["minimal"], explanation["measured"]
+    if minimal is None:
+        return ["The models do not see that the winner is better: no change is called idle."]
+    count = len(minimal["kept"]) + len(minimal["dropped"])
+    if not minimal["dropped"]:
+        return [f"All {count} changes are needed, as far as the models know."]
+    loss = minimal["loss"]
+    against = {"expected": -loss["expected"], "low": -loss["high"], "high": -loss["low"]}
+    lines = [
+        f"{len(minimal['kept'])} of {count} changes are enough: {_some(minimal['kept'])}. "
+        f"Left at the baseline: {_some(minimal['dropped'])}.",
+        f"Fewest changes against the winner, expected: fitness {estimate_words(against)} "
+        f"(allowed: {-minimal['noise']:.0f}).",
+    ]
+    if minimal["refused"]:
+        lines.append(f"RocksDB does not take that file: {minimal['refused']}.")
+    judged = (measured or {}).get("minimal")
+    if judged is not None:
+        shown = "not worse" if judged["shown"] else "not shown to be as good"
+        lines.append(f"Fewest changes, measured: {shown}; {judged['why']}.")
+    return lines
+
+
+def _some(names: list[str]) -> str:
+    if not names:
+        return "none"
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _value(value: Any, scaled: bool) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return format_bytes(value) if scaled and number and value >= 1024 else str(value)

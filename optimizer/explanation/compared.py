@@ -1,0 +1,163 @@
+"""What real runs say of a path: its points, the fewest changes and the winner, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from optimizer.confirmation import (
+    LEAST_PAIRS,
+    Change,
+    Pair,
+    change,
+    fitness_by_pair,
+    interval_of_mean,
+    medians,
+)
+from optimizer.coordinates import Floats
+from optimizer.explanation.explanation import Estimate
+from optimizer.kept_limits import kept_words, limits_kept
+from optimizer.objective import Objective
+
+BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
+Metrics = Mapping[str, float]
+Round = Mapping[str, Metrics]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One configuration against another, over the rounds that measured both.
+
+    Attributes:
+        rounds: How many rounds.
+        fitness: The difference in fitness; each fitness is against the baseline of its round.
+        changes: By metric, the ratio of the two, in percent.
+    """
+
+    rounds: int
+    fitness: Estimate
+    changes: Mapping[str, Change]
+
+    def document(self) -> dict[str, object]:
+        """As JSON holds it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class NotWorse:
+    """Whether the fewest changes are as good as all of them.
+
+    Attributes:
+        margin: The loss of fitness that was declared to be small enough, before the runs.
+        shown: Whether the 95% interval of the difference lies above that, and no limit is broken
+            by the medians.
+        why: One line.
+    """
+
+    compared: Compared
+    margin: float
+    shown: bool
+    why: str
+
+    def document(self) -> dict[str, object]:
+        """As JSON holds it."""
+        return asdict(self)
+
+
+def compare(
+    objective: Objective, rounds: Sequence[Round], before: str, after: str
+) -> Compared | None:
+    """One configuration against another.
+
+    Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
+    alike.
+
+    Args:
+        objective: What is better.
+        rounds: The metrics of the runs that ended well, by what was measured.
+        before: What is compared with: ``BASELINE``, a point of the path, ...
+        after: What is compared.
+
+    Returns:
+        None with fewer than two rounds that measured both, and the baseline.
+    """
+    whole = _whole(objective, rounds, before, after)
+    if len(whole) < 2:
+        return None
+    gained = _fitness(objective, whole, after) - _fitness(objective, whole, before)
+    mean, half, _ = interval_of_mean(gained)
+    names = [
+        name
+        for name in whole[0][after]
+        if all(name in each[before] and name in each[after] for each in whole)
+    ]
+    return Compared(
+        rounds=len(whole),
+        fitness=Estimate(mean, mean - half, mean + half),
+        changes={
+            name: change([(each[before][name], each[after][name]) for each in whole])
+            for name in names
+        },
+    )
+
+
+def judge_minimal(
+    objective: Objective, rounds: Sequence[Round], *, margin: float
+) -> NotWorse | None:
+    """Whether the fewest changes are not worse than the winner by more than a margin.
+
+    A non-inferiority test at the level of the proof: it passes when the 95% interval of the
+    difference in fitness, fewest changes less winner, lies above ``-margin``.
+
+    Args:
+        objective: What is better.
+        rounds: The metrics of the runs that ended well, by what was measured.
+        margin: In fitness, declared before the runs.
+
+    Returns:
+        None with fewer than two rounds.
+    """
+    compared = compare(objective, rounds, WINNER, MINIMAL)
+    if compared is None:
+        return None
+    pairs = _pairs(_whole(objective, rounds, WINNER, MINIMAL), MINIMAL)
+    found = compared.fitness
+    above, enough = found.low > -margin, compared.rounds >= LEAST_PAIRS
+    why = (
+        f"fitness {found.expected:+.0f} [{found.low:+.0f}, {found.high:+.0f}] against the "
+        f"winner's over {compared.rounds} rounds, {'above' if above else 'not above'} "
+        f"the declared {-margin:.0f}"
+    )
+    theirs, mine = (medians([pair[side] for pair in pairs]) for side in (0, 1))
+    kept = limits_kept(objective.limits, pairs, (theirs, mine))
+    broken = [each for each in kept if not each.kept]
+    for each in broken:
+        why += f"; the limit {kept_words(each.document())}"
+    if not enough:
+        why += f"; {LEAST_PAIRS} rounds are needed"
+    return NotWorse(compared, margin, above and enough and not broken, why)
+
+
+def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: str) -> list[Round]:
+    """The rounds in which the two and the baseline have a fitness."""
+    return [
+        each
+        for each in rounds
+        if {BASELINE, before, after} <= each.keys()
+        and all(
+            objective.fitness(each[name], each[BASELINE]) is not None for name in (before, after)
+        )
+    ]
+
+
+def _pairs(rounds: Sequence[Round], name: str) -> list[Pair]:
+    return [(each[BASELINE], each[name]) for each in rounds]
+
+
+def _fitness(objective: Objective, rounds: Sequence[Round], name: str) -> Floats:
+    """One value a round, whose mean is the fitness; see ``fitness_by_pair``."""
+    if name == BASELINE:
+        return np.zeros(len(rounds))
+    return fitness_by_pair(objective, _pairs(rounds, name))

@@ -1,0 +1,81 @@
+"""A winner's explanation as a document: a part of result.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from optimizer.explanation.explanation import Explanation, explain
+from optimizer.history import History
+from optimizer.problem import Problem
+from sampler.space import Configuration
+
+_INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs
+
+
+def explanation_document(
+    problem: Problem, history: History, winner: Configuration, *, low: float, high: float
+) -> dict[str, Any] | None:
+    """Why a winner is better, by the models alone.
+
+    Args:
+        problem: What was tuned.
+        history: The trials.
+        winner: Its configuration.
+        low: The 95% interval of its fitness in the proof, from here ...
+        high: ... to here.
+
+    Returns:
+        ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which is null until
+        points of the path are measured. None where nothing can be explained.
+    """
+    found = explain(problem, history, winner, error=(high - low) / _INTERVAL_ERRORS)
+    return None if found is None else _document(problem, winner, found)
+
+
+def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The minimal configuration of a result, where it has fewer changes than the best one.
+
+    Args:
+        result: The document of result.json; those of earlier versions have none.
+    """
+    minimal: dict[str, Any] | None = (result.get("explanation") or {}).get("minimal")
+    return minimal if minimal and minimal["dropped"] else None
+
+
+def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
+    minimal = found.minimal
+    return {
+        "trials": found.trials,
+        "predicted": asdict(found.fitness),
+        "steps": [
+            {
+                "changes": _changes(problem, winner, step.names),
+                "fixed": bool(found.fixed) and place == 0,
+                "gain": asdict(step.gain),
+                "fitness": asdict(step.fitness),
+                "metrics": {name: asdict(each) for name, each in step.metrics.items()},
+            }
+            for place, step in enumerate(found.steps)
+        ],
+        "minimal": None
+        if minimal is None
+        else {
+            "kept": list(minimal.kept),
+            "dropped": list(minimal.dropped),
+            "configuration": dict(minimal.configuration),
+            "fitness": asdict(minimal.fitness),
+            "loss": asdict(minimal.loss),
+            "noise": minimal.noise,
+            "refused": None,  # or RocksDB's words, where it does not take this file
+        },
+        "measured": None,
+    }
+
+
+def _changes(
+    problem: Problem, winner: Configuration, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    context = problem.space.context
+    return [{"name": name, "from": context[name], "to": winner[name]} for name in names]

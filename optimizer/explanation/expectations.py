@@ -1,0 +1,145 @@
+"""What the models of a job's metrics expect of configurations, against its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import qmc
+
+from optimizer.confirm_load import apart
+from optimizer.coordinates import Floats
+from optimizer.explanation.changes import Changes
+from optimizer.explanation.widened import widened
+from optimizer.history import History
+from optimizer.knowledge import baseline_of
+from optimizer.metric_lessons import TEACHING
+from optimizer.objective import SCALE, Objective
+from optimizer.problem import Problem
+from optimizer.surrogate import Surrogate, surrogate_once
+from sampler.latent import encode
+from sampler.space import Configuration
+
+DRAWS = 256
+_MOST_CHANGE = 1e4  # as a term of the objective counts no greater one
+
+
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """What is expected of configurations, as changes against the baseline.
+
+    The baseline is a point of the models like any other, so that what they do not know of it is
+    part of every doubt. Where the space sets values that the baseline has not, the baseline is
+    none of its configurations; then it is taken as it was measured.
+
+    Attributes:
+        surrogate: The models.
+        baseline: The baseline's medians.
+        modelled: Whether the models know the baseline.
+    """
+
+    problem: Problem
+    surrogate: Surrogate
+    baseline: Mapping[str, float]
+    modelled: bool
+
+    @property
+    def known(self) -> int:
+        """How many trials the models have learned from."""
+        return len(self.surrogate.lessons.numbers)
+
+    def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
+        """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
+        expected = self.surrogate.predict(self._points(configurations))
+        return {
+            name: self._change(name, values[None])[0] for name, (values, _) in expected.items()
+        }
+
+    def drawn_changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
+        """Equally likely changes of each metric, shape ``(DRAWS, m)``.
+
+        Those of a row belong together: how two configurations differ is known far better than
+        how good either is.
+        """
+        together = self.surrogate.predict_together(self._points(configurations))
+        return {
+            name: self._change(name, _drawn(expected, covariance, place))
+            for place, (name, (expected, covariance)) in enumerate(together.items())
+        }
+
+    def fitness(self, configurations: Sequence[Configuration]) -> Floats:
+        """The expected fitness, shape ``(m,)``."""
+        return fitness_of_changes(self.problem.objective, self.changes(configurations))
+
+    def _change(self, name: str, values: Floats) -> Floats:
+        """From values on the models' scale, the first of which is the baseline."""
+        level = self.baseline[name]
+        is_log = name in self.surrogate.lessons.logarithmic
+        measured = np.array(np.log(level) if is_log else level)
+        first = values[:, :1] if self.modelled else measured
+        moved = values[:, 1:] - first
+        change = np.expm1(np.minimum(moved, 700.0)) if is_log else moved / (abs(level) or 1.0)
+        return np.asarray(np.clip(change, -_MOST_CHANGE, _MOST_CHANGE))
+
+    def _points(self, configurations: Sequence[Configuration]) -> Floats:
+        return np.vstack([self._start, *map(self._point, configurations)])
+
+    @cached_property
+    def _start(self) -> Floats:
+        return self._point(self.problem.space.start)
+
+    def _point(self, configuration: Configuration) -> Floats:
+        point = encode(self.problem.space, configuration, memory=self.problem.memory)
+        return np.array([point[name] for name in self.surrogate.layout.names])
+
+
+def fitness_of_changes(objective: Objective, changes: Mapping[str, Floats]) -> Floats:
+    """The fitness of configurations whose metrics differ so much from the baseline's."""
+    total: Floats = np.zeros(())
+    for term in objective.terms:
+        sign = 1.0 if term.direction == "max" else -1.0
+        total = total + SCALE * term.weight * sign * changes[term.metric]
+    return total
+
+
+def expectations_of(problem: Problem, history: History, changes: Changes) -> Expectations | None:
+    """Learns the models from every trial that has ended, those of the proof included.
+
+    Returns:
+        None where there are too few trials.
+    """
+    modelled = not changes.fixed
+    space = widened(problem.space)
+    if space != problem.space:  # points of draws mean the space as it was
+        problem = replace(problem, space=space)
+        history = History(replace(trial, point=None) for trial in history)
+    ended = [trial for trial in history if trial.state in TEACHING]
+    taught = [trial for trial in ended if not apart(problem, trial)]
+    numbers = [trial.number for trial in taught if modelled or not trial.is_baseline]
+    names = _varied(problem, [history[number].configuration for number in numbers])
+    if not names:
+        return None
+    surrogate = surrogate_once(problem, history, names, numbers, with_baseline=modelled)
+    if surrogate is None:
+        return None
+    return Expectations(problem, surrogate, baseline_of(history, problem).metrics, modelled)
+
+
+def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[str]:
+    """The parameters of which there is more than one value, the baseline's included."""
+    start = problem.space.start
+    return [
+        name
+        for name in problem.space.names
+        if any(each.get(name, start[name]) != start[name] for each in configurations)
+    ]
+
+
+def _drawn(expected: Floats, covariance: Floats, place: int) -> Floats:
+    """Draws of a normal distribution whose covariance may be singular, ``(DRAWS, m)``."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    sobol = qmc.MultivariateNormalQMC(mean=np.zeros(len(expected)), rng=place)
+    return np.asarray(expected + sobol.random(DRAWS) @ root.T)

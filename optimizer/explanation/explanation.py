@@ -1,0 +1,244 @@
+"""Why a winner is better, by the models of the job's metrics: a path, and the fewest changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.one_thread import one_thread
+from optimizer.coordinates import Floats
+from optimizer.explanation.changes import Changes, Names
+from optimizer.explanation.expectations import (
+    Expectations,
+    expectations_of,
+    fitness_of_changes,
+)
+from optimizer.explanation.path import fewest_changes, path_of
+from optimizer.history import History
+from optimizer.problem import Problem
+from sampler.parameter import Value
+from sampler.space import Configuration
+
+# What counts as noise is at least and at most this share of the winner's gain.
+LEAST_NOISE, MOST_NOISE = 0.01, 0.10
+SURE = 0.975  # as the deciding test is: that no more than the most is lost
+_TAIL = 0.025
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is expected, with its 95% interval."""
+
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the path.
+
+    Attributes:
+        names: The options that change, more than one where they depend on each other.
+        gain: In fitness, on top of the steps before.
+        fitness: After the step.
+        metrics: The change of each metric by this step, in percent.
+    """
+
+    names: tuple[str, ...]
+    gain: Estimate
+    fitness: Estimate
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """The fewest changes that are as good as all of them.
+
+    Attributes:
+        kept, dropped: The changes, in the order of the path.
+        fitness: Of the configuration with those that are kept.
+        loss: In fitness, against the winner; below 0 where it is expected to be better.
+        noise: The loss that was allowed.
+    """
+
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+    configuration: Mapping[str, Value]
+    fitness: Estimate
+    loss: Estimate
+    noise: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a winner is better.
+
+    Attributes:
+        trials: How many the models have learned from.
+        fixed: What the space sets in every configuration; the first step, if there is any.
+        fitness: What the models expect of the winner.
+        steps: From the baseline to the winner.
+        minimal: None where the models do not see that the winner is better.
+    """
+
+    trials: int
+    fixed: tuple[str, ...]
+    fitness: Estimate
+    steps: tuple[Step, ...]
+    minimal: Minimal | None
+
+
+def explain(
+    problem: Problem, history: History, winner: Configuration, *, error: float
+) -> Explanation | None:
+    """Explains a winner by all trials of its job.
+
+    Args:
+        problem: What was tuned.
+        history: The trials.
+        winner: Its configuration.
+        error: The standard error of its fitness in the proof: what counts as noise, within
+            ``LEAST_NOISE`` and ``MOST_NOISE`` of what it is expected to gain.
+
+    Returns:
+        None where it is the baseline, where there are too few trials to learn from, or where
+        nothing can be computed from them.
+    """
+    changes = Changes(problem, winner)
+    if not changes.names and not changes.fixed:
+        return None
+    with one_thread(), suppress(np.linalg.LinAlgError):  # a job does not fail for it
+        known = expectations_of(problem, history, changes)
+        if known is None:
+            return None
+        steps = path_of(changes, known.fitness)
+        minimal, noise = _fewest(changes, known, steps, error)
+        return _explanation(changes, known, steps, minimal, noise)
+    return None
+
+
+def _fewest(
+    changes: Changes, known: Expectations, steps: Sequence[Names], error: float
+) -> tuple[Names | None, float]:
+    """The fewest changes, and the loss that is allowed."""
+    whole = float(known.fitness([changes.winner])[0])
+    if whole <= 0:
+        return None, 0.0
+    most = MOST_NOISE * whole
+    noise = min(max(error, LEAST_NOISE * whole), most)
+    objective = known.problem.objective
+    kept_by_winner = _kept_limits(known, known.changes([changes.winner]))[:, 0]
+
+    def losses(configurations: Sequence[Configuration]) -> Floats:
+        points = [changes.winner, *configurations]
+        expected = known.changes(points)
+        fitness = fitness_of_changes(objective, expected)
+        drawn = fitness_of_changes(objective, known.drawn_changes(points))
+        surely = np.quantile(drawn[:, :1] - drawn[:, 1:], SURE, axis=0)
+        lost = fitness[0] - fitness[1:]
+        breaks = (kept_by_winner[:, None] & ~_kept_limits(known, expected)[:, 1:]).any(axis=0)
+        return np.where((lost > noise) | (surely > most) | breaks, np.inf, lost)
+
+    return fewest_changes(changes, steps, losses), noise
+
+
+def _kept_limits(known: Expectations, moved: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    """Which limits configurations are expected to keep, shape ``(n_limits, m)``."""
+    bounds = known.problem.objective.bounds(known.baseline)
+    kept = np.ones((len(bounds), len(next(iter(moved.values())))), dtype=np.bool_)
+    for row, limit in enumerate(bounds):
+        level = known.baseline[limit.metric]
+        values = level + (abs(level) or 1.0) * moved[limit.metric]
+        kept[row] = (values >= limit.at_least) & (values <= limit.at_most)
+    return kept
+
+
+def _explanation(
+    changes: Changes,
+    known: Expectations,
+    steps: Sequence[Names],
+    minimal: Names | None,
+    noise: float,
+) -> Explanation:
+    """Puts figures to the path: all from the same draws, so that its steps add up."""
+    order = [name for step in steps for name in _named(changes, step)]
+    made = [frozenset(order[: sum(map(len, steps[:count]))]) for count in range(len(steps) + 1)]
+    first = 0 if changes.fixed else 1  # the baseline itself, of which nothing is expected
+    points = [changes.configuration(kept) for kept in made[first:]]
+    points.append(changes.configuration(minimal or frozenset()))
+    figures = _Figures(known, points)
+    told = [changes.fixed] if changes.fixed else []
+    told += [_named(changes, step) for step in steps]
+    last = len(told) - 1
+    return Explanation(
+        trials=known.known,
+        fixed=changes.fixed,
+        fitness=figures.fitness(last),
+        steps=tuple(
+            Step(names, figures.gain(place), figures.fitness(place), figures.moved(place))
+            for place, names in enumerate(told)
+        ),
+        minimal=None
+        if minimal is None
+        else Minimal(
+            kept=tuple(name for name in order if name in minimal),
+            dropped=tuple(name for name in order if name not in minimal),
+            configuration=changes.configuration(minimal),
+            fitness=figures.fitness(len(told)),
+            loss=figures.lost(last, len(told)),
+            noise=noise,
+        ),
+    )
+
+
+def _named(changes: Changes, step: Names) -> tuple[str, ...]:
+    return tuple(name for name in changes.names if name in step)
+
+
+class _Figures:
+    """Estimates of neighbouring configurations out of one set of draws."""
+
+    def __init__(self, known: Expectations, points: Sequence[Configuration]) -> None:
+        objective = known.problem.objective
+        # The expectation stands in front of the draws; the baseline before all points.
+        expected, drawn = known.changes(points), known.drawn_changes(points)
+        self._changes = {
+            name: np.pad(np.vstack([expected[name], drawn[name]]), ((0, 0), (1, 0)))
+            for name in expected
+        }
+        self._fitness = fitness_of_changes(objective, self._changes)
+
+    def fitness(self, place: int) -> Estimate:
+        return _estimate(self._fitness[:, place + 1])
+
+    def gain(self, place: int) -> Estimate:
+        return _estimate(self._fitness[:, place + 1] - self._fitness[:, place])
+
+    def lost(self, place: int, other: int) -> Estimate:
+        return _estimate(self._fitness[:, place + 1] - self._fitness[:, other + 1])
+
+    def moved(self, place: int) -> dict[str, Estimate]:
+        """The change of each metric from the point before, in percent."""
+        return {
+            name: _estimate(100 * _ratio(values[:, place + 1], values[:, place]))
+            for name, values in self._changes.items()
+        }
+
+
+def _ratio(after: Floats, before: Floats) -> Floats:
+    """The change from one change against the baseline to another."""
+    positive = bool((before > -1).all())
+    return (1 + after) / (1 + before) - 1 if positive else after - before
+
+
+def _estimate(values: Floats) -> Estimate:
+    """The first value is the expectation, the others are draws."""
+    expected, drawn = float(values[0]), values[1:]
+    low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL]).tolist()
+    # The expectation lies at the medians of the metrics, which need not be that of the fitness.
+    return Estimate(expected, min(low, expected), max(high, expected))

@@ -1,0 +1,69 @@
+"""A finished job's explanation over HTTP, of jobs of this version and of earlier ones."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from callers import require_problem, submit
+from fastapi.testclient import TestClient
+from finished_job import body, finished, register
+from sqlalchemy import Engine
+
+from db.job_store import Store
+from jobs.service_settings import ServiceSettings
+from sampler.settings import Settings
+
+Serve = Callable[..., TestClient]
+
+
+def serve(served: Serve, folder: Path, **register_as: str) -> TestClient:
+    workloads = register(folder / "workloads", **register_as)
+    return served(ServiceSettings(workloads_dir=workloads))
+
+
+def test_what_it_says_and_the_file_with_fewer_changes(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path)
+    job = finished(client, database, settings, trials=24)
+    path = f"/v1/jobs/{job}"
+    answer = client.get(f"{path}/explanation")
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    result = client.get(f"{path}/result").json()
+    assert found == result["explanation"]
+    (first, second) = found["steps"]
+    assert [each["name"] for each in first["changes"]] == ["codec"]
+    assert first["gain"]["low"] > 0
+    assert [each["name"] for each in second["changes"]] == ["level"]
+    assert found["minimal"]["kept"] == ["codec"]
+    assert found["measured"] is None
+    minimal = client.get(f"{path}/options", params={"minimal": True})
+    assert minimal.headers["content-disposition"] == 'attachment; filename="OPTIONS.minimal.ini"'
+    assert "the fewest changes, 1 of 2" in minimal.text
+    assert minimal.text != client.get(f"{path}/options").text
+    report = client.get(f"{path}/report").text
+    assert "<h2>Why it is better</h2>" in report and "codec slow -&gt; fast" in report
+    # An earlier version has kept none: it is made anew, and nothing is changed by that.
+    old = {name: value for name, value in result.items() if name != "explanation"}
+    store = Store(database)
+    store.save_result(job, old)
+    anew = client.get(f"{path}/explanation").json()
+    assert anew["minimal"]["kept"] == ["codec"]
+    assert [len(step["changes"]) for step in anew["steps"]] == [1, 1]
+    assert store.result(job) == old
+
+
+def test_a_job_without_a_winner_has_nothing_to_explain(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = serve(served, tmp_path, wins="none")
+    waiting = submit(client, body())
+    early = client.get(f"/v1/jobs/{waiting}/explanation")
+    assert early.status_code == 409 and "yet" in require_problem(early)["detail"]
+    job = finished(client, database, settings, trials=12)
+    answer = client.get(f"/v1/jobs/{job}/explanation")
+    assert answer.status_code == 404
+    assert "nothing to explain" in require_problem(answer)["detail"]
+    assert client.get(f"/v1/jobs/{job}/result").json()["explanation"] is None
+    options = client.get(f"/v1/jobs/{job}/options", params={"minimal": True})
+    assert "nothing better" in require_problem(options)["detail"]

@@ -1,0 +1,87 @@
+"""`rocktune explain`: at once by models, then by real runs of the real db_bench."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from terminal import Desk
+
+from sampler.installed import InstalledDbBench, try_options
+from sampler.options_file import parse_options
+
+Client = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+# Sequential writes and codecs alone: what is written is the same to the byte in every run.
+WORKLOAD = """\
+name = "tiny"
+benchmarks = ["fillseq"]
+num = 20000
+settle = "flush"
+"""
+SPACE = """\
+name = "codecs"
+memory_budget = false
+[[parameter]]
+name = "compression_type"
+choices = ["none", "zstd"]
+[[parameter]]
+name = "wal_bytes_per_sync"
+"""
+
+
+@pytest.fixture
+def tuned(desk: Desk, client: Client, capsys: Capture) -> Desk:
+    """A job in which the codec alone matters."""
+    (desk.folder / "tiny.toml").write_text(WORKLOAD)
+    (desk.folder / "codecs.toml").write_text(SPACE)
+    ended = client(
+        "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
+        "--strategy", "lhs", "--trials", 24, "--db", desk.database,
+    )  # fmt: skip
+    assert ended == 0
+    said = capsys.readouterr().out
+    why = "Why, by models (fitness of each step): compression_type snappy -> zstd +"
+    assert why in said, said
+    assert "1 of 2 changes are enough: compression_type." in said
+    return desk
+
+
+@pytest.mark.db_bench
+def test_what_matters_is_explained_and_measured(
+    tuned: Desk, client: Client, capsys: Capture, installed: InstalledDbBench
+):
+    db = ("--db", tuned.database)
+    best = parse_options((tuned.folder / "rocktune-out" / "OPTIONS.ini").read_text())
+    text = (tuned.folder / "rocktune-out" / "OPTIONS.minimal.ini").read_text()
+    assert best.get("DBOptions", "wal_bytes_per_sync") not in (None, "0")
+    assert "wal_bytes_per_sync=" not in text
+    assert "# Left at the baseline: wal_bytes_per_sync" in text
+    folder = tuned.folder / "tried"
+    folder.mkdir()
+    assert try_options(installed.program, text, folder).options is not None
+    assert client("options", 1, "--minimal", *db) == 0
+    assert capsys.readouterr().out == text
+
+    assert client("explain", 1, *db) == 0
+    assert "Nothing of it was measured: `rocktune explain 1 --runs 7`" in capsys.readouterr().out
+    assert client("explain", 1, "--runs", 3, "--steps", 1, "--margin", "20%", *db) == 0
+    printed = capsys.readouterr()
+    # The first step is the minimal configuration: it is measured once a round, not twice.
+    assert "9 runs: 3 rounds of baseline, step 1, winner" in printed.err
+    assert printed.err.count(": done, ") == 9
+    assert "Fewest changes, measured: not worse; fitness +" in printed.out
+    assert client("explain", 1, "--json", *db) == 0
+    measured = json.loads(capsys.readouterr().out)["measured"]
+    (step,) = measured["steps"]
+    assert step["rounds"] == 3 and step["changes"]["sa"]["high"] < 0
+    assert step["fitness"]["low"] > 0
+    assert measured["minimal"]["shown"] and measured["minimal"]["compared"]["rounds"] == 3
+    assert measured["rocksdb"] == installed.version
+    assert client("report", 1, "--out", "r.html", *db) == 0
+    page = (tuned.folder / "r.html").read_text()
+    assert "<h2>Why it is better</h2>" in page and "Measured: 3 rounds on" in page
+    assert list(tuned.bench.iterdir()) == []
+
+    for wrong, field in ((("--runs", 2), "--runs"), (("--runs", 3, "--margin", "x"), "--margin")):
+        assert client("explain", 1, *wrong, *db) == 2
+        assert f"rocktune: {field}: " in capsys.readouterr().err

@@ -1,0 +1,123 @@
+"""Real runs that check an explanation: interleaved, kept, gone on with after an interruption."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from instant import Watcher as Progress
+from instant import write_space, write_workload
+from sqlalchemy import Engine
+
+from db.job_store import Store
+from db.lease import LeaseHeld, acquire, release
+from jobs.assembly import assemble
+from jobs.explain_runs import Watcher, measure_explanation
+from jobs.finished import finished_job, kept_report
+from jobs.run_job import run_job
+from jobs.specification import specify
+from sampler.settings import Settings
+
+
+class Explained:
+    """A job that is done, with an instant benchmark whose runs are recorded."""
+
+    def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
+        self.engine, self.settings = engine, settings
+        self.record = folder / "measured"
+        workload = write_workload(folder, record=self.record)
+        specification = specify(
+            workload=str(workload), space=str(write_space(folder)), objective="waf",
+            strategy="random", trials=24,
+        )  # fmt: skip
+        self.store = Store(engine)
+        self.id = self.store.create_job(specification.document(), specification.digest())
+        assembly = assemble(specification, settings)
+        run_job(engine, self.id, specification, assembly, settings, progress=Progress())
+        self.ended: list[dict[str, Any]] = []
+        self.stop_after = 1000
+
+    def measure(self, *, runs: int = 3, steps: int = 2) -> Any:
+        """Measures, and is interrupted after ``stop_after`` runs."""
+        self.record.write_text("")
+        left = self.stop_after
+
+        def ended(run: dict[str, Any]) -> None:
+            nonlocal left
+            self.ended.append(run)
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        return measure_explanation(
+            self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
+            margin=0.1, watcher=Watcher(ended=ended),
+        )  # fmt: skip
+
+    @property
+    def measured(self) -> list[Any]:
+        return [json.loads(line) for line in self.record.read_text().splitlines()]
+
+
+@pytest.fixture
+def job(database: Engine, tmp_path: Path, settings: Settings) -> Explained:
+    return Explained(database, tmp_path, settings)
+
+
+def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
+    found = job.measure(runs=4)
+    subjects = {"baseline", "step 1", "winner"}  # the minimal one is the first step's
+    assert len(job.measured) == 4 * 3 == found["measured"]["runs"]["done"]
+    rounds = [job.ended[at : at + 3] for at in range(0, 12, 3)]
+    for number, runs in enumerate(rounds, start=1):
+        assert {run["round"] for run in runs} == {number}
+        assert {run["subject"] for run in runs} == subjects
+    assert len({tuple(run["subject"] for run in runs) for runs in rounds}) > 1
+    by_subject = {run["subject"]: c for run, c in zip(job.ended, job.measured, strict=True)}
+    assert by_subject["baseline"]["codec"] == "slow"
+    assert by_subject["step 1"]["codec"] == "fast"
+    assert by_subject["step 1"]["level"] == by_subject["baseline"]["level"]
+    assert by_subject["winner"]["level"] != by_subject["baseline"]["level"]
+    first, second = found["measured"]["steps"]
+    assert first["fitness"]["low"] > 300
+    assert second["fitness"]["low"] < 30
+    assert found["measured"]["minimal"]["shown"]
+
+    kept = job.store.result(job.id)
+    assert kept is not None and kept["explanation"] == json.loads(json.dumps(found))
+    finished = finished_job(job.engine, job.id)
+    assert finished.options is not None and finished.minimal is not None
+    assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
+    assert job.store.job(job.id).lease_owner is None
+
+
+def test_what_an_interruption_left_is_gone_on_with(job: Explained):
+    job.stop_after = 4
+    with pytest.raises(KeyboardInterrupt):
+        job.measure()
+    result = job.store.result(job.id)
+    assert result is not None and result["explanation"]["measured"] is None
+    assert job.store.job(job.id).lease_owner is None
+    job.stop_after = 1000
+    found = job.measure()
+    assert len(job.measured) == 9 - 4
+    assert found["measured"]["runs"] == {"done": 9, "total": 9}
+    places = [(run["round"], run["subject"]) for run in job.ended]
+    assert len(places) == len(set(places)) == 9
+    job.measure()  # that design is complete: whoever asks again wants new runs
+    assert len(job.measured) == 9
+    job.stop_after = 2
+    with pytest.raises(KeyboardInterrupt):
+        job.measure(runs=5)
+    job.stop_after = 1000
+    job.measure(runs=4)  # another design
+    assert len(job.measured) == 12
+
+
+def test_one_process_at_a_time(job: Explained):
+    lease = acquire(job.engine, job.id, "somebody else")
+    with pytest.raises(LeaseHeld):
+        job.measure()
+    assert job.measured == []
+    release(job.engine, lease)
+    assert job.measure()["measured"]["rounds"] == 3
