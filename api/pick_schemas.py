@@ -17,7 +17,7 @@ class ModelOpinion(BaseModel):
 
 
 class PickRow(BaseModel):
-    """A configuration, judged by the medians of its runs; clocks are corrected for drift."""
+    """A configuration, judged by the means of its runs; clocks are corrected for drift."""
 
     trial: int
     runs: int

@@ -84,7 +84,7 @@ def pick(
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:
-        _print(answer)
+        _print(answer, model=model)
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     if text is None:
         complain(_nothing(answer))
@@ -111,7 +111,7 @@ def _nothing(answer: PickAnswer) -> str:
     return "nothing measured is better than the baseline by this preference; there is no file"
 
 
-def _print(answer: PickAnswer) -> None:
+def _print(answer: PickAnswer, *, model: bool) -> None:
     from cli.outcome_table import changed_options
     from cli.screen import screen
 
@@ -130,11 +130,11 @@ def _print(answer: PickAnswer) -> None:
         kept += f" keep {'; '.join(answer.limits)}"
     else:
         kept = f"The best of {kept}"
-    console.print(f"{kept}. Medians of the runs that there are, clocks corrected.", soft_wrap=True)
-    console.print(_standing(answer), soft_wrap=True)
+    console.print(f"{kept}. Means of the runs that there are, clocks corrected.", soft_wrap=True)
+    console.print(_standing(answer, model=model), soft_wrap=True)
 
 
-def _standing(answer: PickAnswer) -> str:
+def _standing(answer: PickAnswer, *, model: bool) -> str:
     """How sure that is."""
     said = f"These picks are {answer.standing}: the best of many runs is partly luck."
     own = next((row.trial for row in answer.picks if row.proven_by_job), None)
@@ -142,6 +142,8 @@ def _standing(answer: PickAnswer) -> str:
         said += f" Trial {own} is proven by the job's own objective, not by this preference."
     if any(row.model for row in answer.picks):
         said += " The models' fitness has its 95% interval, if they are right."
+    elif model and answer.picks:
+        said += " The models know too few trials to tell."
     return said
 
 

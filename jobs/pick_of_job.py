@@ -92,7 +92,7 @@ def pick_of_job(
     history = History(trials)
     baseline = baseline_of(history, framed.problem)
     _require_measured(objective, baseline.metrics, preference)
-    found = pick(objective, baseline, history, count=preference.top)
+    found = pick(framed.problem, objective, history, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []
     said = opinions(framed.problem, objective, history, asked)
     best = found.best[0] if found.best and found.best[0].fitness > 0 else None
@@ -175,7 +175,7 @@ def _options(
     shown = ", ".join(
         f"{name} {change:+.1f}%" for name in told if (change := changes.get(name)) is not None
     )
-    runs = "a single run" if picked.runs == 1 else f"the medians of {picked.runs} runs"
+    runs = "a single run" if picked.runs == 1 else f"the means of {picked.runs} runs"
     comments = [
         f"Picked by Rocktune: trial {picked.trial} of job {job_id}, workload {workload.name}",
         f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was named "

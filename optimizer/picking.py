@@ -1,22 +1,24 @@
 """The best of what a job has measured by another preference than its own, without a new run.
 
-A configuration is judged by the medians of all its runs, those of the choice and of the proof
-included, clocks corrected for drift. Most have one run: the best of many single runs is partly
-luck, so what is picked is explored, not proven.
+A configuration is judged by the means of all its runs, clocks corrected for drift; those of the
+choice and of the proof count where they measured the same load. Most have one run: the best of many
+single runs is partly luck, so what is picked is explored, not proven. One that ever failed is not
+picked.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from optimizer.baseline import Baseline
+from optimizer.confirm_load import apart
 from optimizer.history import History
+from optimizer.knowledge import baseline_of
+from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.objective import Objective
-from optimizer.trial import Purpose, Trial
+from optimizer.problem import Problem
+from optimizer.trial import Trial
 from sampler.errors import InputError
 
 Metrics = Mapping[str, float]
@@ -28,8 +30,8 @@ class Picked:
 
     Attributes:
         trial: The number of its first trial.
-        runs: How many runs of it ended well.
-        metrics: Their medians.
+        runs: How often it was measured.
+        metrics: Means over the runs.
         fitness: By the preference.
     """
 
@@ -54,19 +56,22 @@ class Picks:
     best: tuple[Picked, ...]
 
 
-def pick(objective: Objective, baseline: Baseline, history: History, *, count: int) -> Picks:
+def pick(problem: Problem, objective: Objective, history: History, *, count: int) -> Picks:
     """The few best of all measured configurations.
 
     Args:
+        problem: What the job tunes.
         objective: The preference.
-        baseline: Of the job.
-        history: Its trials.
+        history: The job's trials.
         count: How many at most; of equal ones those that were measured first.
+
+    Raises:
+        ValueError: No run of the baseline has ended well.
     """
-    judged = [
-        _judged(objective, baseline, number, runs)
-        for number, runs in sorted(_runs(history).items())
-    ]
+    baseline = baseline_of(history, problem)
+    ended = (t for t in history if t.has_outcome and not t.is_baseline and not apart(problem, t))
+    runs_of_each = [runs for runs in by_configuration(ended) if all(run.done for run in runs)]
+    judged = [_judged(objective, baseline, runs) for runs in runs_of_each]
     whole = [each for each in judged if each is not None]
     keeping = [each for each in whole if objective.admissible(each.metrics, baseline.metrics)]
     keeping.sort(key=lambda each: (-each.fitness, each.trial))
@@ -87,24 +92,10 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
             raise InputError(field, f"the job has not measured {metric!r:.80}; known are {known}")
 
 
-def _runs(history: History) -> Mapping[int, list[Trial]]:
-    """The runs of each configuration that ended well, by the number of its first trial."""
-    found: defaultdict[int, list[Trial]] = defaultdict(list)
-    for trial in history:
-        if not trial.done or trial.is_baseline or trial.purpose is Purpose.BASELINE:
-            continue
-        first = trial.number if trial.purpose is Purpose.CANDIDATE else trial.subject
-        if first is not None:
-            found[first].append(trial)
-    return found
-
-
-def _judged(
-    objective: Objective, baseline: Baseline, number: int, runs: list[Trial]
-) -> Picked | None:
+def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> Picked | None:
     """None where a metric of the preference is missing."""
-    rows = [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
-    names = [name for name in rows[0] if all(name in row for row in rows)]
-    metrics = {name: float(np.median([row[name] for row in rows])) for name in names}
+    metrics = mean_metrics(
+        [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+    )
     fitness = objective.fitness(metrics, baseline.metrics)
-    return None if fitness is None else Picked(number, len(runs), metrics, fitness)
+    return None if fitness is None else Picked(runs[0].number, len(runs), metrics, fitness)

@@ -49,6 +49,9 @@ def opinions(
         numbers: Of the trials.
     """
     asked = replace(problem, objective=objective)
+    # One of its own: what is learned is kept with a history, by the identity of the problem, and
+    # this one is soon gone.
+    history = History(history)
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
     if not numbers or not names:
         return {}

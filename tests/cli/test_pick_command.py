@@ -1,0 +1,91 @@
+"""`rocktune pick`: the same picks from a service and its database, and a file of the first."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from client_scene import Scene
+from terminal import Desk
+
+Client = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+FILE = """
+name = "mine"
+[[metric]]
+name = "waf"
+direction = "max"
+[[limit]]
+metric = "waf"
+at_most_baseline = 2.0
+"""
+
+
+@pytest.fixture(scope="module")
+def done(service: Scene) -> int:
+    return service.finished()
+
+
+def test_the_same_from_a_service_and_from_its_database(
+    client: Client, desk: Desk, service: Scene, done: int, capsys: Capture
+):
+    asked = ["--weights", "waf=2,rate=1", "--limit", "sa <= 1 baseline", "--top", 3]
+    assert client("pick", done, *asked, "--out", "picked", url=service.url) == 0
+    printed = capsys.readouterr().out
+    for said in ("explored, not proven", "keep sa <= 1 baseline", "baseline", "codec", "fast"):
+        assert said in printed, said
+    assert "Written to picked/OPTIONS.ini" in printed
+    options = (desk.folder / "picked" / "OPTIONS.ini").read_text()
+    assert f"of job {done}" in options and "# Preference: waf=2,rate=1" in options
+    assert client("pick", done, *asked, "--db", service.database, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["options"] == options and len(document["picks"]) == 3
+    assert f"{document['picks'][0]['trial']}  " in printed
+
+
+def test_models_are_beside_it_when_asked(
+    client: Client, service: Scene, done: int, capsys: Capture
+):
+    assert client("pick", done, "--model", url=service.url) == 0
+    assert "too few trials to tell" in capsys.readouterr().out
+    longer = service.finished(trials=24)
+    assert client("pick", longer, "--model", url=service.url) == 0
+    printed = capsys.readouterr().out
+    assert "models" in printed.splitlines()[0] and "95% interval" in printed
+
+
+def test_an_objective_of_ones_own(
+    client: Client, desk: Desk, service: Scene, done: int, capsys: Capture
+):
+    (desk.folder / "mine.toml").write_text(FILE)
+    assert client("pick", done, "--objective", "mine.toml", "--json", url=service.url) in (0, 3)
+    document = json.loads(capsys.readouterr().out)
+    assert document["objective"]["name"] == "mine"
+    assert document["limits"] == ["waf <= 2 baseline"]
+    assert all(row["metrics"]["waf"] > 1.5 for row in document["picks"][:1])
+
+
+def test_nothing_to_pick_is_told_and_leaves_no_file(
+    client: Client, desk: Desk, service: Scene, done: int, capsys: Capture
+):
+    limit = ["--limit", "waf <= 0.01 baseline"]
+    assert client("pick", done, *limit, "--out", "none", url=service.url) == 3
+    said = capsys.readouterr().err
+    assert "configurations keeps every limit; there is no file" in said
+    assert not (desk.folder / "none" / "OPTIONS.ini").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--weights", "waf=two"], "--weights: 'waf=two' has no weight"),
+        (["--limit", "fast"], "--limit: 'fast' is no limit"),
+        (["--weights", "waf", "--objective", "sa"], "--weights: give weights or an objective"),
+        (["--objective", "no.toml"], "--objective"),
+        (["--weights", "write_p99"], "--weights: the job has not measured"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    client: Client, service: Scene, done: int, capsys: Capture, given: list[str], said: str
+):
+    assert client("pick", done, *given, url=service.url) == 2
+    assert said in capsys.readouterr().err
