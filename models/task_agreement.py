@@ -85,7 +85,7 @@ def learn_agreement(known: Floats, noise: float, values: Floats, tasks: Tasks) -
     for task in range(1, len(tasks.agreement)):
         if (tasks.of == task).any():
             given = [_with(tasks, task, value) for value in _GRID]
-            scores = np.array([_log_likelihood(known, noise, values, each) for each in given])
+            scores = np.array([log_evidence(known, noise, values, each) for each in given])
             weights = _CHANCE * np.exp(scores - scores.max())
             tasks = _with(tasks, task, float(weights @ _GRID / weights.sum()))
     return tasks.agreement
@@ -97,7 +97,15 @@ def _with(tasks: Tasks, task: int, value: float) -> Tasks:
     return replace(tasks, agreement=changed)
 
 
-def _log_likelihood(known: Floats, noise: float, values: Floats, tasks: Tasks) -> float:
+def log_evidence(known: Floats, noise: float, values: Floats, tasks: Tasks) -> float:
+    """The logarithm of the marginal likelihood of values, but for a constant for each of them.
+
+    Args:
+        known: Shape ``(n, n)``: the covariance over settings, without noise.
+        noise: The share of the noise.
+        values: Shape ``(n,)``.
+        tasks: Which value belongs to which task.
+    """
     covariance = known * tasks.among()
     covariance[np.diag_indices(len(values))] += noise * tasks.noise()
     try:

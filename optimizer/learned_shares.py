@@ -7,16 +7,13 @@ what was learned the time before. So whoever resumes a job comes to the same one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.additive_kernel import Floats, Shares, Singles, covariance, likeness
-from models.additive_process import standardised
-from models.additive_shares import first_guess, learn_shares
-from models.task_agreement import Tasks, first_agreement, learn_agreement
+from models.additive_kernel import Floats, likeness
+from models.joint_shares import Learned, learn_jointly
 from optimizer.baseline import summarise
 from optimizer.coordinates import Layout
 from optimizer.history import History
@@ -28,23 +25,9 @@ from optimizer.trial import Purpose
 
 FIRST, _FIRST_WITH_PRIOR = 8, 4
 _GROWTH = 1.25
-_STEPS_AGAIN = 6  # from those of the time before
 _MOST = 200  # rows: beyond them learning would take too long
 MOST_PRIOR = 120  # rows
 _Stamp = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What was learned of one metric.
-
-    Attributes:
-        shares: Of its variance, over all parameters.
-        agreement: Shape ``(1 + n_earlier_jobs,)``; see ``models.task_agreement.Tasks``.
-    """
-
-    shares: Shares
-    agreement: Floats
 
 
 _learned: WeakKeyDictionary[History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, Learned]]]]
@@ -108,39 +91,16 @@ def _learn(
     tasks_of = np.concatenate([np.zeros(len(points), dtype=np.int64), rows.tasks])
     settings = layout.settings(np.vstack([points, rows.points]))
     alike = likeness(settings, settings)
-    found = {}
-    for name, own in targets.items():
-        values = np.concatenate([own, rows.targets[name]])
-        start = before.get(name)
-        agreement = first_agreement(len(problem.prior.jobs)) if start is None else start.agreement
-        tasks = Tasks(tasks_of, agreement)
-        known = np.isfinite(values)
-        shares = _shares(alike, values, tasks, known & tasks.told(), start)
-        if tasks.of[known].any():
-            among, (scaled, _, _) = _within(alike, known), standardised(values[known])
-            level = covariance(among, shares)
-            agreement = learn_agreement(level, shares.noise, scaled, tasks.at(known))
-        found[name] = Learned(shares, agreement)
-    return found
-
-
-def _shares(
-    alike: Singles, values: Floats, tasks: Tasks, told: NDArray[np.bool_], start: Learned | None
-) -> Shares:
-    """The shares that the rows tell which tell anything."""
-    if not told.any():
-        return first_guess(len(alike)) if start is None else start.shares
-    scaled, _, _ = standardised(values[told])
-    several = tasks.at(told) if tasks.of[told].any() else None
-    if start is None:
-        return learn_shares(_within(alike, told), scaled, tasks=several)
-    return learn_shares(
-        _within(alike, told), scaled, start.shares, steps=_STEPS_AGAIN, tasks=several
-    )
-
-
-def _within(alike: Singles, rows: NDArray[np.bool_]) -> Singles:
-    return alike if rows.all() else alike[:, rows][:, :, rows]
+    return {
+        name: learn_jointly(
+            alike,
+            np.concatenate([own, rows.targets[name]]),
+            tasks_of,
+            len(problem.prior.jobs),
+            before.get(name),
+        )
+        for name, own in targets.items()
+    }
 
 
 def _rows(

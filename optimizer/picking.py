@@ -1,9 +1,9 @@
 """The best of what a job has measured by another preference than its own, without a new run.
 
 A configuration is judged by the means of all its runs, clocks corrected for drift; those of the
-choice and of the proof count where they measured the same load. Most have one run: the best of many
-single runs is partly luck, so what is picked is explored, not proven. One that ever failed is not
-picked.
+choice and of the proof count where they measured the same load. Most have one run: the best of
+many single runs is partly luck, so what is picked is explored, not proven. One that ever failed is
+not picked.
 """
 
 from __future__ import annotations

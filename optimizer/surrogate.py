@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from models.additive_kernel import Settings, covariances, likeness
 from models.additive_process import AdditiveProcess, fit_process
+from models.joint_shares import Learned
 from models.task_agreement import Tasks
 from optimizer.coordinates import Floats, Layout, layout_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, comparable
-from optimizer.learned_shares import FIRST, MOST_PRIOR, Learned, learned_at_once, learned_of
+from optimizer.learned_shares import FIRST, MOST_PRIOR, learned_at_once, learned_of
 from optimizer.metric_lessons import (
     Lessons,
     chosen_few,
