@@ -33,7 +33,8 @@ _HOW = (
     "baseline is measured first and again at intervals, with the same noise, and not counted. "
     "Judged is what the strategy recommends after so many evaluations, without noise: by its own "
     "word where it has one, else the best measured. Configurations that were cut off when they "
-    "were recorded taught time and rate by their bounds, and nothing of bytes."
+    "were recorded taught time and rate by their bounds, and nothing of bytes. Seconds per "
+    "proposal are longer where something else kept the machine busy meanwhile."
 )
 
 
