@@ -61,15 +61,14 @@ def _is_multiple(parameter: Parameter, number: float, values: Configuration) -> 
     return whole and parameter.low - _TINY <= times <= parameter.high + _TINY
 
 
-def bound_together(space: Space, name: str) -> frozenset[str]:
-    """The parameters that a chain of rules connects with one: bounds, conditions, memory."""
-    found, new = {name}, [name]
-    while new:
-        here = new.pop()
-        near = refers_to(space.by_name[here]) | {
-            other.name for other in space.parameters if here in refers_to(other)
-        }
-        fresh = (near & space.by_name.keys()) - found
-        found |= fresh
-        new += sorted(fresh)
-    return frozenset(found)
+def bound_together(space: Space) -> dict[str, frozenset[str]]:
+    """For each parameter those that a chain of rules connects with it, itself among them.
+
+    Rules are bounds, conditions, multiples and the shared memory.
+    """
+    found: dict[str, frozenset[str]] = {name: frozenset((name,)) for name in space.names}
+    for parameter in space.parameters:
+        for other in refers_to(parameter) & found.keys():
+            whole = found[parameter.name] | found[other]
+            found |= dict.fromkeys(whole, whole)
+    return found

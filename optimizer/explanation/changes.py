@@ -78,7 +78,9 @@ class Changes:
         return self._fewest(name, rest, lambda moved: kept - moved)
 
     def _fewest(self, name: str, rest: Sequence[str], made: Callable[[Names], Names]) -> Names:
-        connected = bound_together(self.problem.space, name)
+        connected = self._connected[name]
+        if len(connected) == 1:
+            return connected  # no rule knows it
         near = [other for other in rest if other in connected]
         for count in range(min(_MOST_PARTNERS, len(near)) + 1):
             for others in combinations(near, count):
@@ -86,6 +88,10 @@ class Changes:
                     return frozenset((name, *others))
         together = frozenset((name, *near))
         return together if self.is_valid(made(together)) else frozenset((name, *rest))
+
+    @cached_property
+    def _connected(self) -> dict[str, Names]:
+        return bound_together(self.problem.space)
 
     @cached_property
     def _tolerated(self) -> Names:

@@ -57,14 +57,14 @@ class Expectations:
         }
 
     def drawn_changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
-        """Equally likely changes of each metric, shape ``(DRAWS, m)``.
+        """The expected change of each metric and equally likely ones, shape ``(1 + DRAWS, m)``.
 
         Those of a row belong together: how two configurations differ is known far better than
         how good either is.
         """
         together = self.surrogate.predict_together(self._points(configurations))
         return {
-            name: self._change(name, _drawn(expected, covariance, place))
+            name: self._change(name, np.vstack([expected, _drawn(expected, covariance, place)]))
             for place, (name, (expected, covariance)) in enumerate(together.items())
         }
 

@@ -135,13 +135,12 @@ def _fewest(
     kept_by_winner = _kept_limits(known, known.changes([changes.winner]))[:, 0]
 
     def losses(configurations: Sequence[Configuration]) -> Floats:
-        points = [changes.winner, *configurations]
-        expected = known.changes(points)
-        fitness = fitness_of_changes(objective, expected)
-        drawn = fitness_of_changes(objective, known.drawn_changes(points))
-        surely = np.quantile(drawn[:, :1] - drawn[:, 1:], SURE, axis=0)
-        lost = fitness[0] - fitness[1:]
-        breaks = (kept_by_winner[:, None] & ~_kept_limits(known, expected)[:, 1:]).any(axis=0)
+        moved = known.drawn_changes([changes.winner, *configurations])
+        fitness = fitness_of_changes(objective, moved)
+        lost, drawn = fitness[0, 0] - fitness[0, 1:], fitness[1:, :1] - fitness[1:, 1:]
+        surely = np.quantile(drawn, SURE, axis=0)
+        kept = _kept_limits(known, {name: values[0] for name, values in moved.items()})
+        breaks = (kept_by_winner[:, None] & ~kept[:, 1:]).any(axis=0)
         return np.where((lost > noise) | (surely > most) | breaks, np.inf, lost)
 
     return fewest_changes(changes, steps, losses), noise
@@ -206,10 +205,9 @@ class _Figures:
     def __init__(self, known: Expectations, points: Sequence[Configuration]) -> None:
         objective = known.problem.objective
         # The expectation stands in front of the draws; the baseline before all points.
-        expected, drawn = known.changes(points), known.drawn_changes(points)
         self._changes = {
-            name: np.pad(np.vstack([expected[name], drawn[name]]), ((0, 0), (1, 0)))
-            for name in expected
+            name: np.pad(values, ((0, 0), (1, 0)))
+            for name, values in known.drawn_changes(points).items()
         }
         self._fitness = fitness_of_changes(objective, self._changes)
 

@@ -77,8 +77,8 @@ def test_a_round_that_lacks_a_run_does_not_count():
 def test_how_often_it_is_wrong_at_the_margin():
     """A minimal that is just as bad as may be passes in 2.5% of all cases."""
     passed = 0
-    for seed in range(400):
+    for seed in range(200):
         judged = judge_minimal(RATE, rounds(140.0, count=6, seed=seed), margin=100.0)
         assert judged is not None
         passed += judged.shown
-    assert passed <= 20  # of 400; more than so many come once in 1,000 times at 2.5%
+    assert passed <= 12  # of 200; more than so many come twice in 1,000 times at 2.5%
