@@ -70,7 +70,7 @@ class Guided(DrawsFirst):
             doubt = _doubt(problem, history, outlook, last=last)
         if doubt is not None:
             return _again(doubt)
-        if outlook.prospect and outlook.prospect.exhausted:
+        if problem.search.stop_early and outlook.prospect and outlook.prospect.exhausted:
             return None
         return _promising(problem, history, names, outlook, number)
 
