@@ -26,7 +26,7 @@ tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
 test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests with coverage, or those that ARGS names without
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pg_virtualenv -t -o fsync=off \
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pg_virtualenv -t -o fsync=off \
 		.venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--cov --numprocesses 2 --dist loadfile --durations 20)
 
 prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
