@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.memory_front.__main__ import main
@@ -17,12 +17,16 @@ from benchmarks.memory_front.front import Found, best_within, expected_best, mem
 from benchmarks.memory_front.plot import nice_ticks
 from benchmarks.memory_front.run import finish
 from benchmarks.reproduction.study import read_study
+from cli import tune
+from cli.exits import Exit
+from cli.main import main as terminal
 from sampler.errors import InputError
 
 FIRST = Path(__file__).parents[1] / "data" / "reproduction_first_80.jsonl.gz"
 MIB = 2**20
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=7), st.data())
 def test_the_expected_best_is_the_mean_over_all_choices(values: list[float], data: st.DataObject):
     count = data.draw(st.integers(1, len(values)))
@@ -52,6 +56,17 @@ def test_budgets_are_multiples_of_the_defaults_memory_and_fit_the_load():
     assert jobs[3].specification.memory == jobs[3].memory
     assert jobs[3].arguments()[-2:] == ["--memory", str(8 * 136 * MIB)]
     assert len(asked_jobs((1,), workload="load-quick", trials=90, seed=1, strategy="lhs")) == 1
+
+
+def test_a_job_is_known_again_by_what_the_terminal_makes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made = []
+    monkeypatch.setattr(tune, "_run", lambda _, asked, *__, **___: made.append(asked.digest()))
+    job = Asked(2, LOAD, 90, 1, "forest")
+    kept = ["--db", str(tmp_path / "x.db"), "--out", str(tmp_path)]
+    assert terminal(["tune", *job.arguments(), *kept, "--resume"]) == Exit.INTERRUPTED
+    assert made == [job.specification.digest()]
 
 
 def test_what_was_asked_for_otherwise_is_not_overwritten(tmp_path: Path):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretend_bench import trial_of
 
@@ -28,6 +28,7 @@ def volume(points: list[tuple[float, ...]]) -> float:
     return grown[-1][1] if grown else 0.0
 
 
+@settings(deadline=None)
 @given(PAIRS)
 def test_in_two_metrics_it_is_the_area_below_the_stairs(points: list[tuple[float, float]]):
     """Cell by cell: every cell whose upper corner some point reaches."""
@@ -43,6 +44,7 @@ def test_in_two_metrics_it_is_the_area_below_the_stairs(points: list[tuple[float
     assert volume(points) == pytest.approx(area, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(POINTS)
 def test_it_only_grows_and_by_what_enlarges_it(points: list[tuple[float, ...]]):
     grown = growth(dict(enumerate(points, start=5)))
@@ -54,12 +56,14 @@ def test_it_only_grows_and_by_what_enlarges_it(points: list[tuple[float, ...]]):
     assert hypervolume(np.array(points)) == pytest.approx(values[-1], rel=1e-9)
 
 
+@settings(deadline=None)
 @given(POINTS, st.randoms(use_true_random=False))
 def test_the_order_of_trials_does_not_matter_in_the_end(points, random):
     shuffled = random.sample(points, len(points))
     assert volume(shuffled) == pytest.approx(volume(points), rel=1e-9)
 
 
+@settings(deadline=None)
 @given(POINTS)
 def test_what_others_beat_adds_nothing(points: list[tuple[float, ...]]):
     names = [f"m{place}" for place in range(len(points[0]))]
