@@ -11,7 +11,9 @@ from sampler.errors import InputError
 from sampler.parameter import Value
 from sampler.workload import MOST_SECONDS, Command, Settle, Workload
 
-SHIPPED = ("load-quick", "load", "overwrite", "mixed-50-50", "external")
+SHIPPED = (
+    "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50", "external",
+)  # fmt: skip
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _FIELDS = {
     "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
