@@ -16,7 +16,7 @@ COMPARE := .venv/.setup-compare
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
-		printf '%-24s%s\n' "$$goal" "$$what"; done
+		printf '%-26s%s\n' "$$goal" "$$what"; done
 
 setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
 

@@ -31,7 +31,12 @@ def write_space(folder: Path, text: str = SPACE, name: str = "space.toml") -> Pa
 
 
 def write_workload(
-    folder: Path, *, wins: str = "fast", record: Path | None = None, script: str | None = None
+    folder: Path,
+    *,
+    wins: str = "fast",
+    record: Path | None = None,
+    script: str | None = None,
+    repeatable: bool = False,
 ) -> Path:
     """The workload's TOML file.
 
@@ -41,9 +46,13 @@ def write_workload(
             runs measure the same, so that none seems so by chance.
         record: A file or pipe that every run adds its configuration to, before it measures.
         script: Another script.
+        repeatable: The noise of a run follows from how many are on the record before it, so that a
+            job measures the same whenever it is run; it takes another process.
     """
     kept = f"printf '%s\\n' \"$given\" >> '{record}'" if record else ""
     noise = "50" if wins == "none" else _NOISE
+    if repeatable:
+        noise = f"$(( ($(wc -l < '{record}') * 7919 + 31) % 90 + 10 ))"
     text = SCRIPT.format(wins=wins, record=kept, noise=noise) if script is None else script
     program = folder / "bench.sh"
     program.write_text(text)

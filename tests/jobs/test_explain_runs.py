@@ -25,7 +25,7 @@ class Explained:
     def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
         self.engine, self.settings = engine, settings
         self.record = folder / "measured"
-        workload = write_workload(folder, record=self.record)
+        workload = write_workload(folder, record=self.record, repeatable=True)
         specification = specify(
             workload=str(workload), space=str(write_space(folder)), objective="waf",
             strategy="random", trials=24,

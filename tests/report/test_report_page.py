@@ -78,7 +78,7 @@ class TestAWholeJob:
             "Environment", "How to use the file",
         ):  # fmt: skip
             assert title in page.text, title
-        assert page.tags.count("figure") == len(plots(page)) == 17
+        assert page.tags.count("figure") == len(plots(page)) == 18
         best = finished.result["best"]
         assert best is not None
         assert f"Trial {best['trial']} beats the baseline" in page.text
