@@ -9,7 +9,7 @@ from itertools import zip_longest
 from optimizer.baseline import summarise
 from optimizer.budget import Plan
 from optimizer.history import History
-from optimizer.measured_again import configurations_of
+from optimizer.measured_again import configurations_of, mean_metrics
 from optimizer.problem import Problem
 from optimizer.strategies import STRATEGIES
 from optimizer.strategy import Prefers
@@ -93,7 +93,7 @@ def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
 
 
 def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
-    """The candidate with the best mean fitness over the choosing runs; None if there is none."""
+    """The candidate whose means over the choosing runs are the best; None if there is none."""
     return _winner(_Explored(problem, history, Purpose.SELECT), plan)
 
 
@@ -120,7 +120,8 @@ def _winner(chosen: _Explored, plan: Plan) -> int | None:
         ]
         if len(runs) < plan.rounds:
             continue  # it failed when measured again
-        mean = sum(problem.objective.rank_value(r, baseline.metrics) for r in runs) / len(runs)
+        # Of the means: a limit is broken by them or kept, not by one noisy run of several.
+        mean = problem.objective.rank_value(mean_metrics(runs), baseline.metrics)
         if best is None or mean > best[0]:
             best = (mean, number)
     return best[1] if best else None

@@ -65,6 +65,25 @@ def keeps(
     return kept
 
 
+def chance_to_keep(
+    objective: Objective,
+    prediction: Prediction,
+    logarithmic: frozenset[str],
+    baseline: Mapping[str, float],
+) -> Floats:
+    """How sure the models are that configurations keep all limits: shape ``(m,)``, 0 to 1.
+
+    Of what they hold for the metrics, not of single runs, which are noisier. Arguments as in
+    ``expected_gain``.
+    """
+    bounds = objective.bounds(baseline)
+    n_points = len(next(iter(prediction.values()))[0])
+    if not bounds:
+        return np.ones(n_points)
+    drawn = drawn_metrics(prediction, logarithmic)
+    return np.asarray(keeps(bounds, drawn, (_DRAWS, n_points)).mean(axis=0))
+
+
 def expected_gain(
     objective: Objective,
     prediction: Prediction,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimizer.coordinates import Floats
-from optimizer.expected_gain import expected_gain, fitness_of, keeps, likely_metrics
+from optimizer.expected_gain import chance_to_keep, expected_gain, fitness_of, likely_metrics
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.problem import Problem
@@ -18,6 +18,8 @@ from optimizer.surrogate import Surrogate, surrogate_of
 from optimizer.trial import Phase, Purpose
 
 _STARTS, _FRESH = 8, 40
+# Of what is measured again half would break a limit that it keeps with a chance of one half.
+_SURELY_KEPT = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +107,12 @@ def _best_points(
 def worth_of(
     problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
 ) -> Floats:
-    """The likely fitness of points, shape ``(n,)``: minus infinity where a limit breaks."""
-    metrics = likely_metrics(surrogate.predict(points), surrogate.lessons.logarithmic)
-    fitness = fitness_of(problem.objective, metrics, baseline)[0]
-    kept = keeps(problem.objective.bounds(baseline), metrics, (1, len(points)))[0]
-    return np.where(kept > 0, fitness, -np.inf)
+    """The likely fitness of points, shape ``(n,)``.
+
+    Minus infinity where the models are less than 80% sure that all limits are kept.
+    """
+    prediction, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
+    likely = likely_metrics(prediction, logarithmic)
+    fitness = fitness_of(problem.objective, likely, baseline)[0]
+    chance = chance_to_keep(problem.objective, prediction, logarithmic, baseline)
+    return np.where(chance >= _SURELY_KEPT, fitness, -np.inf)

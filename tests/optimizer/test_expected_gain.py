@@ -1,14 +1,19 @@
 """Composite expected improvement: the fitness of drawn metrics, limits included."""
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pretend_bench import problem_of
 from scipy.stats import norm
 
 from optimizer.expected_gain import (
+    chance_to_keep,
     drawn_metrics,
     expected_gain,
     fitness_of,
@@ -16,6 +21,7 @@ from optimizer.expected_gain import (
     likely_metrics,
 )
 from optimizer.objective import Limit, Objective, Term
+from optimizer.strategies.outlook import worth_of
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))
@@ -91,6 +97,30 @@ class TestLimits:
             "rate": (np.log([95.0, 300.0]), np.full(2, 0.05)),
         }
         assert gain(self.objective, prediction, None) == pytest.approx([0.5, 1.0], abs=0.05)
+
+    def test_how_surely_they_are_kept_is_what_the_models_hold(self):
+        prediction = {
+            "waf": (np.log(np.full(3, 2.0)), np.zeros(3)),
+            "rate": (np.log([95.0, 95.0 * 1.05, 300.0]), np.full(3, 0.05)),
+        }
+        names = frozenset(prediction)
+        found = chance_to_keep(self.objective, prediction, names, BASELINE)
+        assert found == pytest.approx([0.5, norm.cdf(np.log(1.05) / 0.05), 1.0], abs=0.03)
+        assert chance_to_keep(WAF, prediction, names, BASELINE).tolist() == [1.0] * 3
+
+    def test_what_may_well_break_one_is_worth_nothing(self):
+        """Half of what stands just at a limit would break it when it is measured again."""
+        prediction = {
+            "waf": (np.log([2.0, 2.2, 2.4]), np.zeros(3)),
+            "rate": (np.log([95.0, 98.0, 105.0]), np.full(3, 0.05)),
+        }
+        surrogate: Any = SimpleNamespace(
+            predict=lambda _points: prediction,
+            lessons=SimpleNamespace(logarithmic=frozenset(prediction)),
+        )
+        problem = replace(problem_of("forest"), objective=self.objective)
+        worth = worth_of(problem, surrogate, np.zeros((3, 1)), BASELINE)
+        assert worth == pytest.approx([-math.inf, -math.inf, 400.0])
 
     def test_are_judged_row_by_row(self):
         metrics = {"rate": np.array([[94.0, 96.0]])}

@@ -279,6 +279,29 @@ class TestChoice:
         assert candidates_of(problem_of(objective="waf"), plan, history) == [2, 3]
         assert winner_of(problem_of(objective="waf"), plan, history) == 2
 
+    def test_keeps_a_limit_by_its_means_not_by_each_run(self):
+        """Both break it once in two runs; the fitter one keeps it in the mean."""
+        objective = Objective("o", (Term("waf", "min"),), (Limit("p99", at_most=2.0),))
+
+        def measured(number: int, waf: float, p99: float, subject: int | None = None) -> Trial:
+            purpose = Purpose.CANDIDATE if subject is None else Purpose.SELECT
+            metrics = {"waf": waf, "p99": p99}
+            return trial_of(number, metrics, purpose=purpose, subject=subject)
+
+        history = History(
+            [
+                trial_of(1, {"waf": 4.0, "p99": 9.0}, purpose=Purpose.BASELINE),
+                measured(2, 2.0, 1.0),
+                measured(3, 2.1, 1.0),
+                measured(4, 2.0, 1.0, subject=2),
+                measured(5, 1.8, 1.0, subject=3),
+                measured(6, 2.0, 2.1, subject=2),
+                measured(7, 1.8, 3.1, subject=3),
+            ]
+        )
+        plan = replace(divide(48), candidates=2, rounds=2)
+        assert winner_of(problem_of(objective=objective), plan, history) == 2
+
     @pytest.mark.parametrize("purpose", [Purpose.SELECT, Purpose.PROVE])
     def test_is_among_the_candidates_as_they_stood_when_exploration_ended(self, purpose: Purpose):
         """Later baselines would weigh the terms otherwise, and turn the order."""
