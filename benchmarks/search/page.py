@@ -20,9 +20,10 @@ _WHAT = (
     "`paper` and `default`: the archived jobs of [reproduction.md](../reproduction.md), with the "
     "memory budget of the default in `default`; threads, which `paper` leaves to the users, stay "
     "at 1; `mixed` and `overwrite`: draws of the space `default` under the workloads "
-    "`mixed-quick` and `overwrite-quick`, with the same budget, see [recorded](../recorded/README.md); "
-    "`null`: no option matters, space and noise are those of `load`. What is after the slash "
-    "learned the function: gradient boosting or a random forest. No strategy here but smac "
+    "`mixed-quick` and `overwrite-quick`, with the same budget, see "
+    "[recorded](../recorded/README.md); `null`: no option matters, space and noise are those of "
+    "`load`. What is after the slash learned the function: gradient boosting or a random "
+    "forest. No strategy here but smac "
     "learns with trees: `forest` is guided by Gaussian processes, see [search](../search.md)."
 )
 _HOW = (
