@@ -51,6 +51,7 @@ def row_of(problem: Problem, trial: Trial) -> dict[str, Any]:
         "started_at": trial.started_at.isoformat() if trial.started_at else None,
         "why": trial.why,
         "point": point,
+        "subject": trial.subject if trial.purpose is Purpose.CANDIDATE else None,
         "effective": differs,
         "failure": trial.failure,
     }
@@ -72,7 +73,7 @@ def trial_of(problem: Problem, row: Mapping[str, Any]) -> Trial:
         configuration=configuration,
         digest=digest(configuration),
         point=point,
-        subject=1 if purpose is Purpose.BASELINE else None,
+        subject=1 if purpose is Purpose.BASELINE else row.get("subject"),
         why=row.get("why", ""),
         based_on=number - 1 if purpose is Purpose.CANDIDATE else 0,
         state=TrialState(row["state"]),

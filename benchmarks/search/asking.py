@@ -47,6 +47,7 @@ def candidate_trial(problem: Problem, history: History, proposal: Proposal) -> T
         configuration=proposal.configuration,
         digest=digest(proposal.configuration),
         point=proposal.point,
+        subject=proposal.subject,
         why=proposal.why,
         based_on=history.finished,
     )

@@ -72,8 +72,8 @@ def test_a_study_that_is_killed_again_and_again_measures_the_same(finished, tmp_
     assert timeless(path) == timeless(finished[0])
 
 
-@pytest.mark.parametrize("cutoff", [None, 0.1])
-def test_a_trial_is_read_back_as_it_was(cutoff):
+@pytest.mark.parametrize(("cutoff", "subject"), [(None, None), (0.1, None), (None, 7)])
+def test_a_trial_is_read_back_as_it_was(cutoff, subject):
     study = toy_study(ToyBench())
     problem, history, random = study.seeded(3), History(), find_strategy("random")
     for _ in range(2):
@@ -81,9 +81,11 @@ def test_a_trial_is_read_back_as_it_was(cutoff):
         history.put(trial)
         assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
     proposal = random.propose(problem, history, number=3, explore=15)
+    proposal = replace(proposal, subject=subject)  # of one that measures again what was doubtful
     trial = candidate_trial(problem, history, proposal)
     trial = measured(study.bench, problem, trial, cutoff)
     assert trial.state is (TrialState.DONE if cutoff is None else TrialState.CENSORED)
+    assert trial.subject == subject
     assert trial.effective["buffer"] == 0.5 != trial.configuration["buffer"]
     assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
 
