@@ -13,6 +13,7 @@ from sampler.workload import MOST_SECONDS, Command, Settle, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50", "external",
+    "kioxia-t2", "kioxia-t5",
 )  # fmt: skip
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _FIELDS = {
