@@ -24,7 +24,18 @@ from api.known_builds import KnownBuilds, names_on_hosts
 from api.measures import time_statements
 from api.middleware import Around, rate_limit
 from api.problems import Problem
-from api.routes import batches, catalogue, events, health, jobs, pick, results, schedules, trials
+from api.routes import (
+    batches,
+    catalogue,
+    events,
+    guide,
+    health,
+    jobs,
+    pick,
+    results,
+    schedules,
+    trials,
+)
 from api.security import TokensEverMade
 from db.job_store import Store
 from jobs.external import ExternalJobs
@@ -93,6 +104,7 @@ def make_app(
 
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes)
     app.add_middleware(Around, limit=rate_limit(settings.rate_limit))
+    app.include_router(guide.router)
     for routes in (health, catalogue, jobs, trials, results, pick, events, schedules, batches):
         app.include_router(routes.router)
     app.openapi = _described(app)  # type: ignore[method-assign]

@@ -19,6 +19,7 @@ from cli import (
     database,
     doctor,
     explain,
+    guide,
     host,
     jobs,
     nights,
@@ -53,6 +54,7 @@ app.command("space", epilog=catalogue.SPACE_EXAMPLES)(catalogue.space)
 app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads)
 app.command("objectives")(catalogue.objectives)
 app.command("starts")(catalogue.starts)
+app.command("guide", epilog=guide.EXAMPLES)(guide.guide)
 app.command("submit", epilog=submit.EXAMPLES)(submit.submit)
 app.command("jobs", epilog=jobs.JOBS_EXAMPLES)(jobs.jobs)
 app.command("show", epilog=show.EXAMPLES)(show.show)

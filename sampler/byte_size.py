@@ -29,3 +29,11 @@ def format_bytes(size: float) -> str:
         if abs(size) >= factor:
             return f"{size / factor:.4g} {prefix}"
     return f"{size:.4g} B"
+
+
+def format_decimal(size: float) -> str:
+    """Writes a size with a decimal prefix: ``format_decimal(168_000_000)`` is ``'168 MB'``."""
+    for prefix, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if abs(size) >= factor:
+            return f"{size / factor:.4g} {prefix}"
+    return f"{size:.4g} B"
