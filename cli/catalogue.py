@@ -62,15 +62,20 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
 def starts(name: _Name = None) -> int:
     """Shows the starting points that --start-from knows, each with its source."""
     from sampler.errors import InputError
-    from sampler.starting_points import known_points
+    from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
+    from sampler.starting_points import known_points, point_names
 
     if name is None:
         for point in known_points().values():
             usual = " (usual with forest)" if point.usual else ""
             typer.echo(f"{point.name:24} {point.help}{usual}")
+        typer.echo(f"{NAME:24} {HELP}")
+        return Exit.DONE
+    if name == NAME:
+        typer.echo(f"{HELP}. Source: {SOURCE}.")
         return Exit.DONE
     if name not in known_points():
-        raise InputError("NAME", f"{name!r} is not one of {', '.join(known_points())}")
+        raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")
     point = known_points()[name]
     typer.echo(f"{point.help}. Source: {point.source}.")
     for parameter, value in point.values.items():

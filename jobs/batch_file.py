@@ -21,7 +21,7 @@ from sampler.byte_size import parse_bytes
 from sampler.documents import read_document
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.space_file import SHIPPED as SPACES
-from sampler.starting_points import known_points
+from sampler.starting_points import point_names
 from sampler.workload_file import SHIPPED as WORKLOADS
 
 _SEARCH = {each.name for each in fields(SearchSettings)} - {"detect_metric"}
@@ -32,7 +32,7 @@ _BY_NAME = {
     "space": SPACES,
     "objective": OBJECTIVES,
     "baseline": ("library", "db_bench"),
-    "start_from": (*known_points(), NONE),
+    "start_from": (*point_names(), NONE),
 }
 _WHOLE = ("trials", "scale", "confirm_scale", "seed", "samples", "top", "generations")
 _AT_LEAST_ONE = ("samples", "top", "generations")

@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.confirm_scale import require_larger
 from jobs.limits_asked import limited
-from jobs.start_from import require_starts
+from jobs.start_from import require_sizes, require_starts
 from jobs.warm_start_text import WarmStart
 from optimizer.budget import LEAST_TRIALS, divide
 from optimizer.default_strategy import DEFAULT_STRATEGY
@@ -272,6 +272,9 @@ def specification_of(
     with noting(found):
         goal = objective_from_document(objective)
         _require_detectable(search, goal, trials)
+    if load is not None and start_from is not None:
+        with noting(found):
+            require_sizes(start_from, load)
     if load is not None and goal is not None:
         with noting(found):
             whole = limited(goal, limits, load)

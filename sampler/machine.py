@@ -18,6 +18,11 @@ def host_name() -> str:
     return socket.gethostname()
 
 
+def cpu_threads() -> int:
+    """Hardware threads that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def fingerprint(bench_dir: Path) -> dict[str, Any]:
     """CPU, memory, disk, file system, kernel and system, as far as they can be read.
 
@@ -28,7 +33,7 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
     return {
         "host": host_name(),
         "cpu": _field(PROC / "cpuinfo", "model name") or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cpu_threads(),
         "governor": ", ".join(governors()) or None,
         "virtual": is_virtual(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),

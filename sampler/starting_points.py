@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from sampler.catalogue import catalogue
 from sampler.errors import InputError
+from sampler.kioxia_guide.for_workload import NAME as GUIDE
 from sampler.option_values import read_values
 from sampler.options_file import parse_options
 from sampler.parameter import Value, parse_value
@@ -41,6 +42,11 @@ def known_points() -> Mapping[str, KnownPoint]:
     return {point.name: point for point in points}
 
 
+def point_names() -> tuple[str, ...]:
+    """All names that a search may begin at: the shipped points, and the one that is computed."""
+    return (*known_points(), GUIDE)
+
+
 def usual_points() -> tuple[str, ...]:
     """The names of those where a search with models begins."""
     return tuple(point.name for point in known_points().values() if point.usual)
@@ -60,7 +66,7 @@ def values_of(name: str, options: str | None, *, field: str = "--start-from") ->
     if options is not None:
         return read_values(parse_options(options, name=field), catalogue().values(), scale=1)
     if name not in known_points():
-        names = ", ".join(known_points())
+        names = ", ".join(point_names())
         raise InputError(field, f"{name!r} is neither one of {names}, none nor an OPTIONS file")
     return dict(known_points()[name].values)
 

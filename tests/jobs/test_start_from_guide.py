@@ -1,0 +1,75 @@
+"""`--start-from guide`: computed from the workload, the memory and the host's CPU threads."""
+
+import pytest
+
+from jobs.frame import frame
+from jobs.specification import specify
+from jobs.start_from import read_starts, sent_starts
+from optimizer.problem import Problem
+from sampler.errors import InputError
+from sampler.machine import cpu_threads
+from sampler.parameter import Value
+from sampler.space import memory_bytes
+
+MIB = 2**20
+
+
+def begins(given: str = "guide:48", **more: object) -> tuple[Problem, dict[str, Value]]:
+    specification = specify(strategy="random", start_from=read_starts([given]), **more)
+    problem = frame(specification, None).problem
+    (start,) = problem.starts
+    return problem, problem.configuration(start.point)
+
+
+def test_in_the_space_of_blob_files_it_keeps_keys_and_values_apart():
+    problem, found = begins(workload="kioxia-t2", space="blob", memory=900 * MIB)
+    assert found["enable_blob_files"] is True and found["enable_blob_garbage_collection"] is True
+    assert found["blob_file_size"] == pytest.approx(160e6, rel=0.02)
+    assert found["write_buffer_size"] == pytest.approx(168e6, rel=0.02)
+    assert found["level0_slowdown_writes_trigger"] == 36
+    assert found["max_write_buffer_number"] == 5
+    assert "max_write_buffer_number 5 for 13" in problem.starts[0].changed
+
+
+def test_in_a_space_without_them_files_and_codec_stay_at_the_baseline():
+    problem, found = begins()
+    base = problem.space.context
+    for name in ("target_file_size_base", "max_bytes_for_level_base", "compression_type"):
+        assert found[name] == base[name], name
+    assert found["level0_stop_writes_trigger"] == 48
+
+
+def test_it_keeps_the_memory_of_the_job():
+    for memory in (64, 136, 384):
+        problem, found = begins(space="blob", memory=memory * MIB)
+        assert problem.affords(found)
+        assert memory_bytes(problem.space.complete(found)) > 0.8 * memory * MIB
+
+
+def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
+    kept = specify(start_from=read_starts(["guide", "guide:48"])).start_from
+    assert kept == [{"name": f"guide:{cpu_threads()}"}, {"name": "guide:48"}]
+    assert sent_starts(["guide:48", "benchmark.sh"]) == ["guide:48", "benchmark.sh"]
+
+
+def test_an_options_file_of_that_name_is_a_file():
+    text = '[DBOptions]\n  max_background_jobs=7\n[CFOptions "default"]\n'
+    specification = specify(start_from=[{"name": "guide", "options": text}])
+    (start,) = (problem := frame(specification, None).problem).starts
+    assert problem.configuration(start.point)["max_background_jobs"] == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "workload", "said"),
+    [
+        ("guide:0", "load-quick", "names no CPU threads; write for example guide:48"),
+        ("guide:many", "load-quick", "names no CPU threads"),
+        ("guide:5000", "load-quick", "names no CPU threads"),
+        ("guide", "external", "which the workload external does not tell"),
+        ("guides", "load-quick", "tuning-guide, guide, none nor an OPTIONS file"),
+    ],
+)
+def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):
+    with pytest.raises(InputError, match=said) as refused:
+        specify(start_from=[{"name": given}], workload=workload)
+    assert refused.value.field == "--start-from"
