@@ -25,6 +25,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/workloads"): Role.READ,
     ("GET", "/v1/spaces"): Role.READ,
     ("GET", "/v1/hosts"): Role.READ,
+    ("GET", "/v1/guide"): Role.READ,
     ("GET", "/v1/jobs"): Role.READ,
     ("GET", "/v1/jobs/{job_id}"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/trials"): Role.READ,
@@ -60,6 +61,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "/v1/jobs/{job_id}/suggestions": {},
     "/v1/jobs/{job_id}/trials": {"trials": [{"baseline": True, "metrics": {"rate": 1}}]},
 }
+QUERIES = {
+    "/v1/guide": {"keys": "8e9", "key_size": "20", "value_size": "800", "cpu_threads": "48",
+                  "memory": "128GB"},
+}  # fmt: skip
 
 
 def routes_of(routes: Any) -> Iterator[tuple[str, str]]:
@@ -74,10 +79,11 @@ def routes_of(routes: Any) -> Iterator[tuple[str, str]]:
 def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str, str]) -> Any:
     method, path = route
     body = {"json": BODIES[path]} if method == "POST" and path in BODIES else {}
+    query = QUERIES.get(path)
     known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly"}
     for part, value in known.items():
         path = path.replace(part, value)
-    return client.request(method, path, headers=headers, **body)
+    return client.request(method, path, headers=headers, params=query, **body)
 
 
 @pytest.fixture
