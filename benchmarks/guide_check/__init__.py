@@ -1,1 +1,1 @@
-"""KIOXIA's own check of its tuning guide, repeated: half, calculated and double of each setting."""
+"""KIOXIA's check of its tuning guide, repeated: half, calculated and double of each setting."""

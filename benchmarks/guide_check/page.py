@@ -35,8 +35,8 @@ SAID = {
 }
 _HEAD = """# KIOXIA's tuning guide: half, calculated, double
 
-The guide ([guide.md](../guide.md)) checks each of its settings by halving and doubling it under its
-loads T2 and T5. The same here, with its translation for RocksDB with blob files. Written by
+The guide ([guide.md](../guide.md)) checks each of its settings by halving and doubling it under
+its loads T2 and T5. The same here, with its translation for RocksDB with blob files. Written by
 `benchmarks/guide_check` from [guide.jsonl](guide.jsonl)."""
 _READING = """Runs are interleaved, in an order drawn anew in each round. Changes are against
 `calculated` in the same round: geometric means with 95% intervals; * where the interval does not
@@ -51,9 +51,11 @@ def write_page(out: Path, command: str, rows: Rows) -> str:
         command: What made the runs.
         rows: All of them, at least one.
     """
-    parts = [_HEAD, _about(command, rows), _READING]
-    for workload in dict.fromkeys(row["workload"] for row in rows):
-        parts.append(_section(workload, [row for row in rows if row["workload"] == workload]))
+    sections = [
+        _section(workload, [row for row in rows if row["workload"] == workload])
+        for workload in dict.fromkeys(row["workload"] for row in rows)
+    ]
+    parts = [_HEAD, _about(command, rows), _READING, *sections]
     text = "\n\n".join(parts) + "\n"
     out.write_text(text, encoding="utf-8")
     return text

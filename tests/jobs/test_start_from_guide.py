@@ -44,6 +44,8 @@ def test_it_keeps_the_memory_of_the_job():
         problem, found = begins(space="blob", memory=memory * MIB)
         assert problem.affords(found)
         assert memory_bytes(problem.space.complete(found)) > 0.8 * memory * MIB
+        # A write buffer holds a file of values, so that a flush writes one.
+        assert found["blob_file_size"] <= found["write_buffer_size"]
 
 
 def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
