@@ -21,6 +21,7 @@ from sampler.options_file import OptionsFile, parse_options
 from sampler.parameter import Value
 from sampler.space import Configuration, Space, default_values, memory_bytes
 from sampler.space_file import space_from_document
+from sampler.starting_points import baseline_values
 from sampler.workload import Workload, least_user_bytes
 from sampler.workload_file import workload_from_document
 
@@ -138,7 +139,7 @@ def _at_baseline(
         found = read_values(options, catalogue().values(), scale=1)
         return space.at_baseline({**library, **found, **facts}), options
     which = specification.baseline or space.baseline
-    values = library if which == "library" else default_values(which)
+    values = baseline_values(which, library)
     return space.at_baseline({**values, **facts}), OptionsFile()
 
 

@@ -347,7 +347,7 @@ def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> No
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
         if setting not in strategy.heeds and getattr(search, setting) != getattr(usual, setting):
             field = f"--{setting.replace('_', '-')}"
-            why = "does not heed it" if "samples" in strategy.heeds else "only draws"
+            why = "only draws" if strategy.heeds == {"top"} else "does not heed it"
             raise InputError(field, f"the strategy {name} {why}; use genetic")
 
 

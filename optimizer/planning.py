@@ -10,7 +10,7 @@ from optimizer.confirm_load import confirming_seconds, where_words
 from optimizer.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
 from optimizer.history import History
 from optimizer.problem import Problem
-from optimizer.strategy import LearnsEffects, Strategy
+from optimizer.strategy import LearnsEffects, Strategy, Sweeps
 from optimizer.trial import Phase, Purpose
 from sampler.workload import Workload
 
@@ -18,6 +18,11 @@ _GUIDED = {
     Phase.SAMPLE: "draw a few configurations from the whole space, for the models to begin with",
     Phase.RANK: "learn a model of each metric from the draws",
     Phase.SEARCH: "measure what the models expect to gain most; they learn from every trial",
+}
+_SWEPT = {
+    Phase.SAMPLE: "measure the starting points; the best of them, or the baseline, is varied",
+    Phase.RANK: "take the best of the starting points and the baseline",
+    Phase.SEARCH: "vary one parameter after the other, keeping the best value of each",
 }
 _UNRANKED = {Phase.SEARCH: "search all parameters that may move"}
 _WHY = {
@@ -55,6 +60,8 @@ def _words(strategy: Strategy) -> Mapping[Phase, str]:
     """What a strategy says of its phases that differs from the paper's."""
     if isinstance(strategy, LearnsEffects):
         return _GUIDED
+    if isinstance(strategy, Sweeps):
+        return _SWEPT
     return {} if "top" in strategy.heeds else _UNRANKED
 
 

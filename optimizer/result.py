@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.baseline import Baseline
+from optimizer.choosing import explored_history
 from optimizer.conclusion import Conclusion, proof_pairs
 from optimizer.confirm_load import (
     apart,
     baseline_there,
     confirmation_document,
 )
+from optimizer.contributions import contributions_document
 from optimizer.explanation.document import explanation_document
 from optimizer.front_growth import front_of
 from optimizer.history import History
@@ -24,6 +26,7 @@ from optimizer.sampling_document import sampling_document
 from optimizer.search_document import search_document
 from optimizer.sensitivity import sensitivity_of
 from optimizer.strategies import find_strategy
+from optimizer.strategy import Strategy
 from optimizer.trial import Purpose, Trial
 from sampler.outcome import TrialState
 
@@ -86,12 +89,22 @@ def result_document(
         "hosts": _hosts(conclusion, baseline),
         "time": _time(list(history)),
         **_taken_along(problem, history),
+        **_contributions(problem, conclusion, strategy),
     }
 
 
 def _taken_along(problem: Problem, history: History) -> dict[str, Any]:
     taken = prior_document(problem, history)
     return {"warm_start": taken} if taken else {}
+
+
+def _contributions(
+    problem: Problem, conclusion: Conclusion, strategy: Strategy
+) -> dict[str, Any]:
+    """What each parameter gained, of a strategy that varies one after the other."""
+    before = explored_history(problem, conclusion.history)
+    found = contributions_document(problem, strategy, before, conclusion.plan.explore)
+    return {"contributions": found} if found else {}
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:

@@ -6,12 +6,13 @@ from typing import Any
 
 from optimizer.budget import Plan
 from optimizer.choosing import explored_history
+from optimizer.contributions import why_ended
 from optimizer.history import History
 from optimizer.measured_again import again
 from optimizer.problem import Problem
 from optimizer.prospect import SAID, Prospect
 from optimizer.spent import explore_left
-from optimizer.strategy import Foresees, Strategy
+from optimizer.strategy import Foresees, Strategy, Sweeps
 from optimizer.trial import Phase, Purpose
 
 
@@ -56,6 +57,9 @@ def why_search_ended(
     problem: Problem, plan: Plan, strategy: Strategy, history: History
 ) -> str | None:
     """One line: whether going on would have been worth it; None where nobody knows."""
+    if isinstance(strategy, Sweeps):
+        before = explored_history(problem, history)
+        return why_ended(problem, strategy.course(problem, before, plan.explore))
     document = search_document(problem, plan, strategy, history)
     return document["why"] if document else None
 

@@ -62,11 +62,16 @@ def next_start(problem: Problem, history: History, explore: int) -> Proposal | N
     """
     if history.numbers(Purpose.CANDIDATE, Phase.SEARCH):
         return None
-    for start in problem.starts[: max(1, explore // _SHARE)]:
+    for start in planned_starts(problem, explore):
         configuration = problem.configuration(start.point)
         if digest(configuration) not in history:
             return Proposal(Phase.SAMPLE, start.point, configuration, _why(start))
     return None
+
+
+def planned_starts(problem: Problem, explore: int) -> Sequence[StartingPoint]:
+    """The starting points that a budget of so many new configurations has room for."""
+    return problem.starts[: max(1, explore // _SHARE)]
 
 
 def _why(start: StartingPoint) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from optimizer.history import History
 from optimizer.parameter_effects import ParameterEffects
@@ -14,6 +14,9 @@ from optimizer.trial import Phase
 from sampler.latent import Point
 from sampler.parameter import Value
 from sampler.space import digest
+
+if TYPE_CHECKING:
+    from optimizer.strategies.sweeping import Course
 
 _ATTEMPTS = 1000
 
@@ -110,6 +113,15 @@ class Foresees(Protocol):
 
     def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
         """What is expected of one more run; None while that cannot be said."""
+        ...
+
+
+@runtime_checkable
+class Sweeps(Protocol):
+    """A strategy that varies one parameter after the other, so that each has its own gain."""
+
+    def course(self, problem: Problem, history: History, explore: int) -> Course:
+        """How far it has come, and what it kept on the way."""
         ...
 
 

@@ -52,6 +52,8 @@ class Parameter:
         active_if: All must hold, otherwise the parameter does nothing and is left out.
         scaled: A size in bytes that is divided by the scale while measuring.
         varies: Whether the library's default differs between versions.
+        sweep: The values that a sweep over this parameter alone tries, in this order; empty: those
+            that it chooses itself. With ``multiple_of``, in multiples of it.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Parameter:
     active_if: tuple[Condition, ...] = ()
     scaled: bool = False
     varies: bool = False
+    sweep: tuple[Value, ...] = ()
     help: str = ""
 
     @property

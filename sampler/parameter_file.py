@@ -18,7 +18,7 @@ from sampler.parameter import Condition, Kind, Parameter, Value, parse_value
 
 _FIELDS = {
     "name", "type", "low", "high", "log", "choices", "default", "special", "quantum",
-    "searched", "help", "active_if",
+    "searched", "help", "active_if", "sweep",
 }  # fmt: skip
 _MOST_MULTIPLES = 10_000
 _KINDS = ("int", "float", "bool", "cat")
@@ -38,7 +38,7 @@ def parameter_from_row(row: Mapping[str, Any], where: str) -> Parameter:
     where = f"{where} ({name})"
     parameter = _overridden(known, row, where) if known else _described(name, row, where)
     _check_range(parameter, where)
-    return parameter
+    return replace(parameter, sweep=_sweep(parameter, row, f"{where}.sweep"))
 
 
 def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
@@ -155,6 +155,31 @@ def _conditions(given: object, field: str) -> tuple[Condition, ...]:
         Condition(name, tuple(values if isinstance(values, list) else [values]))
         for name, values in given.items()
     )
+
+
+def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Value, ...]:
+    """The values that a sweep tries; each must be one that the parameter can take."""
+    if "sweep" not in row:
+        return ()
+    given = _list(row["sweep"], field)
+    values = tuple(parse_value(parameter, value, field=field) for value in given)
+    if not values:
+        raise InputError(field, "list at least one value, or leave it out")
+    for value, written in zip(values, given, strict=True):
+        if not _possible(parameter, value):
+            raise InputError(field, f"{written!r} is not a value of {parameter.name} here")
+    return tuple(dict.fromkeys(values))
+
+
+def _possible(parameter: Parameter, value: Value) -> bool:
+    """Whether a value is one of the choices, in the range, or special."""
+    if not parameter.is_numeric:
+        return value in parameter.values
+    if value in parameter.special or parameter.low is None or parameter.high is None:
+        return True
+    number = float(value)
+    inside = parameter.low <= number <= parameter.high
+    return inside and (parameter.kind != "int" or number % parameter.quantum == 0)
 
 
 def _check_range(parameter: Parameter, where: str) -> None:

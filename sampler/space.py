@@ -23,7 +23,8 @@ class Space:
     Attributes:
         parameters: The tuned parameters, in the order of the space's file.
         fixed: Values that every configuration of the space has, the baseline excepted.
-        baseline: ``library`` or ``db_bench``: the defaults that trials are compared with.
+        baseline: What trials are compared with: the defaults of ``library`` or ``db_bench``, or a
+            shipped starting point.
         context: The value of every known parameter at the baseline.
         unsearched: Parameters that are drawn and ranked but never searched.
         memory_budget: Whether draws keep within the baseline's memory.

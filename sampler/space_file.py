@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from sampler.catalogue import catalogue
 from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 from sampler.parameter import Condition, Parameter, Value, parse_value
 from sampler.parameter_file import parameter_from_row
-from sampler.space import Space, default_values
+from sampler.space import Space
+from sampler.starting_points import baseline_values
 
-SHIPPED = ("default", "paper", "universal", "blob", "all")
+SHIPPED = ("default", "paper", "universal", "blob", "all", "samsung", "samsung-uncompressed")
 _SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
 
 
@@ -52,9 +53,9 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     )
     _refuse_repeats(parameters)
     baseline = document.get("baseline", "library")
-    if baseline not in ("library", "db_bench"):
+    if not isinstance(baseline, str):
         raise InputError("space.baseline", f"{baseline!r} is neither library nor db_bench")
-    context = default_values(cast(str, baseline))
+    context = baseline_values(baseline)
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
     fixed = _fixed(document.get("fixed", {}), parameters)
     memory_budget = document.get("memory_budget", True)
@@ -70,7 +71,7 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
         parameters=parameters,
         fixed=fixed,
         context=context,
-        baseline=cast(str, baseline),
+        baseline=baseline,
         unsearched=frozenset(unsearched),
         memory_budget=memory_budget,
     )

@@ -47,6 +47,28 @@ def point_names() -> tuple[str, ...]:
     return (*known_points(), GUIDE)
 
 
+def baseline_values(which: str, library: Mapping[str, Value] | None = None) -> dict[str, Value]:
+    """The value of every catalogued parameter at a baseline.
+
+    Args:
+        which: ``library``, ``db_bench``, or a shipped point, which is laid over the library's.
+        library: The library's defaults where a RocksDB tells them; None: the catalogue's.
+
+    Raises:
+        InputError: None of these.
+    """
+    if which == "db_bench":
+        return default_values(which)
+    values = dict(default_values("library") if library is None else library)
+    if which == "library":
+        return values
+    if which not in known_points():
+        names = ", ".join(known_points())
+        problem = f"{which!r} is neither library, db_bench nor one of {names}"
+        raise InputError("space.baseline", problem)
+    return values | known_points()[which].values
+
+
 def usual_points() -> tuple[str, ...]:
     """The names of those where a search with models begins."""
     return tuple(point.name for point in known_points().values() if point.usual)

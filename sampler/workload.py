@@ -90,25 +90,32 @@ class Workload:
         """Expected number of distinct keys that the load leaves.
 
         Random writes draw keys uniformly with replacement, so after w writes of n keys an
-        expected n (1 - (1 - 1/n)^w) are there; one sequential fill leaves all n.
+        expected n (1 - (1 - 1/n)^w) are there; a sequential fill leaves those that it writes,
+        all n unless the flag ``writes`` says less.
         """
-        if any(benchmark in SEQUENTIAL_FILLS for benchmark in self.benchmarks):
-            return float(self.num)
-        writes = threads * sum(self._writes(benchmark) for benchmark in self.benchmarks)
+        filled = [self._writes(each) for each in self.benchmarks if each in SEQUENTIAL_FILLS]
+        there = min(max(filled, default=0.0), float(self.num))
+        scattered = [b for b in self.benchmarks if b not in SEQUENTIAL_FILLS]
+        writes = threads * sum(self._writes(benchmark) for benchmark in scattered)
         if self.num == 1:
-            return min(writes, 1.0)
-        return -self.num * math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
+            return max(there, min(writes, 1.0))
+        share = -math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
+        return there + (self.num - there) * share
 
     def distinct_user_bytes(self, threads: int) -> float:
         """Bytes of distinct live keys and values that the load leaves (expected)."""
         return self.distinct_keys(threads) * (self.key_size + self.value_size)
 
     def _writes(self, benchmark: str) -> float:
+        flags = dict(self.flags)
+        # db_bench's --writes takes the place of num as the number of operations of these.
+        given = int(flags.get("writes", 0))
+        operations = given if given > 0 else self.num
         if benchmark in SEQUENTIAL_FILLS or benchmark in RANDOM_WRITES:
-            return float(self.num)
+            return float(operations)
         if benchmark == MIXED:
-            read_percent = int(dict(self.flags).get("readwritepercent", 90))
-            return self.num * (100 - read_percent) / 100
+            read_percent = int(flags.get("readwritepercent", 90))
+            return operations * (100 - read_percent) / 100
         return 0.0
 
 

@@ -12,8 +12,8 @@ from sampler.parameter import Value
 from sampler.workload import MOST_SECONDS, Command, Settle, Workload
 
 SHIPPED = (
-    "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50", "external",
-    "kioxia-t2", "kioxia-t5",
+    "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
+    "kioxia-t2", "kioxia-t5", "samsung-80-20", "samsung-50-50", "external",
 )  # fmt: skip
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _FIELDS = {

@@ -5,6 +5,7 @@ from optimizer.strategies.draw_then_search import DrawThenSearch
 from optimizer.strategies.drawn import Drawn
 from optimizer.strategies.extras import require_extra
 from optimizer.strategies.genetic import Genetic
+from optimizer.strategies.greedy import Greedy
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2
 from optimizer.strategy import Strategy
@@ -16,6 +17,7 @@ STRATEGIES: dict[str, Strategy] = {
     "sobol": Drawn("sobol"),
     "genetic": Genetic(),
     "forest": Guided(),
+    "greedy": Greedy(),
     "nsga2": DrawThenSearch(
         nsga2, "a child of two of the fittest by rank and crowding", POPULATION, LEAST_PARENTS
     ),

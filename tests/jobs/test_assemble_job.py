@@ -140,7 +140,8 @@ class TestShippedSpaces:
     def test_assemble(self, name: str, settings: Settings):
         assembly = assemble(specify(workload="load", space=name), settings)
         assert isinstance(assembly.benchmark, DbBench)
-        assert len(assembly.problem.space.parameters) >= 20
+        few = name.startswith("samsung")
+        assert len(assembly.problem.space.parameters) >= (12 if few else 20)
 
     @pytest.mark.parametrize(
         ("name", "key", "text"),
@@ -174,6 +175,20 @@ class TestShippedSpaces:
             if ours.problem.space.context[name] != assembly.problem.space.context[name]
         }
         assert differ
+
+    def test_samsungs_compare_with_the_settings_that_they_began_with(self, settings: Settings):
+        """Their figures: nothing that only the library's defaults would have."""
+        assembly = assemble(specify(space="samsung", workload="samsung-80-20"), settings)
+        context = assembly.problem.space.context
+        assert (context["write_buffer_size"], context["cache_size"]) == (256 * 2**20, 2**30)
+        assert (context["max_background_jobs"], context["compression_type"]) == (34, "snappy")
+        assert assembly.problem.memory is None
+        assert not any("16 times" in warning for warning in assembly.warnings)
+        written = assembly.plan.options(assembly.problem.space.default_configuration())
+        assert written.get(CF, "level0_stop_writes_trigger") == "46"
+        assert written.get(CF, "write_buffer_size") == str(2 * 2**20)  # at 1/128
+        plain = assemble(specify(space="samsung-uncompressed"), settings).problem.space
+        assert plain.context == {**context, "compression_type": "none", "threads": 1}
 
     def test_leave_out_what_this_rocksdb_does_not_know(
         self, settings: Settings, installed: InstalledDbBench, monkeypatch: pytest.MonkeyPatch

@@ -31,7 +31,8 @@ def placed(name: str, *, space: str = "default", memory: int | None = None, **se
 def test_every_point_fits_every_space(name: str, space: str):
     problem, start = placed(name, space=space)
     if start is None:
-        assert name == "library"
+        own = name.startswith("samsung-baseline") and space.startswith("samsung")
+        assert name == "library" or own  # what it is there is the baseline
         return
     found = problem.configuration(start.point)
     assert problem.affords(found)
@@ -153,5 +154,6 @@ def test_why_names_what_had_to_change():
 def test_the_usual_ones_have_a_source():
     assert "benchmark.sh" in usual_points()
     for point in known_points().values():
-        assert point.source.startswith("RocksDB")
+        assert point.source.startswith("RocksDB") or not point.usual
+        assert len(point.source) > 20
         assert point.values

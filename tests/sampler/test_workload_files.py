@@ -18,9 +18,10 @@ GOOD = sorted((DATA / "good_workloads").glob("*.toml"))
 
 
 @pytest.mark.parametrize("name", [name for name in SHIPPED if name != "external"])
-def test_a_shipped_workload_settles_fully_at_scale_64_and_says_what_it_is(name: str):
+def test_a_shipped_workload_settles_fully_at_its_scale_and_says_what_it_is(name: str):
     workload = load_workload(name)
-    assert (workload.name, workload.settle, workload.scale) == (name, "wait", 64)
+    scale = 128 if name.startswith("samsung-") else 64
+    assert (workload.name, workload.settle, workload.scale) == (name, "wait", scale)
     assert len(workload.help) > 20
 
 
@@ -35,6 +36,25 @@ def test_mixed_measures_the_mixture_alone():
     assert workload.measured == ("readrandomwriterandom",)
     assert dict(workload.flags) == {"readwritepercent": 50}
     assert workload.user_bytes() == 450_000 * 1040
+
+
+@pytest.mark.parametrize(("name", "writes"), [("samsung-80-20", 0.2), ("samsung-50-50", 0.5)])
+def test_samsungs_loads_write_each_key_once_and_then_their_share(name: str, writes: float):
+    workload = load_workload(name)
+    assert (workload.threads, workload.key_size, workload.value_size) == (16, 16, 800)
+    assert workload.threads * dict(workload.flags)["writes"] == workload.num
+    assert workload.user_bytes() == pytest.approx(24_400 * 816 * (1 + writes))
+    # Random writes of n keys, n and the share of n: 1 - exp(-1.2) and 1 - exp(-1.5) of them.
+    left = {0.2: 0.6988, 0.5: 0.7769}[writes]
+    assert workload.distinct_keys(16) == pytest.approx(left * workload.num, rel=1e-3)
+
+
+def test_a_sequential_fill_of_fewer_keys_leaves_fewer():
+    workload = Workload(
+        name="x", benchmarks=("fillseq", "overwrite"), num=1000, flags=(("writes", 100),)
+    )
+    assert workload.user_bytes() == 2 * 100 * 1040
+    assert workload.distinct_keys(1) == pytest.approx(100 + 900 * (1 - (1 - 1 / 1000) ** 100))
 
 
 @pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)

@@ -1,0 +1,89 @@
+"""One parameter after the other: measure its values, keep the best, go on with the next.
+
+The method of Krishnamoorthy and Choi, "Fine-tuning RocksDB for NVMe SSD" (Samsung): four or five
+values of each parameter, in a fixed order, around the best configuration so far. Theirs ends with
+the last parameter. Here a further pass follows while the one before has kept anything and the
+budget lasts: a value that was chosen early may not be the best beside those chosen since.
+
+A value is kept where its measurement is better than that of the configuration that is varied.
+Nothing is measured again here: what won by luck is found out when the job chooses its winner and
+proves it on fresh runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.starts import next_start, planned_starts
+from optimizer.strategies.probes import Probe
+from optimizer.strategies.sweeping import Course, course_of
+from optimizer.strategy import Proposal
+from optimizer.trial import Phase, Purpose
+from sampler.byte_size import format_bytes
+from sampler.parameter import Parameter, Value
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Coordinate descent over lists of values. All values of a parameter may run side by side."""
+
+    @property
+    def heeds(self) -> frozenset[str]:
+        """Over what, in which order, and whether it ends after the first pass."""
+        return frozenset({"over", "stop_early"})
+
+    def samples(self, problem: Problem, explore: int) -> int:
+        """None are drawn; as many as there are starting points."""
+        return len(planned_starts(problem, explore))
+
+    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+        """When all starting points are out: it begins with the best of them."""
+        return next_start(problem, history, explore) is None
+
+    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+        """When they are in."""
+        return self.learns(problem, history, explore)
+
+    def propose(
+        self,
+        problem: Problem,
+        history: History,
+        *,
+        number: int,  # noqa: ARG002
+        explore: int,
+    ) -> Proposal | None:
+        """The next value of the parameter whose turn it is; see ``Strategy.propose``.
+
+        None also while values of that parameter are out: which one is kept rests on all of them.
+        """
+        if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
+            return None
+        course = self.course(problem, history, explore)
+        if course.probe is None or course.parameter is None:
+            return None
+        why = _why(problem, history, course, course.parameter, course.probe)
+        return Proposal(Phase.SEARCH, course.probe.point, course.probe.configuration, why)
+
+    def course(self, problem: Problem, history: History, explore: int) -> Course:
+        """How far it has come; see ``Sweeps.course``."""
+        return course_of(problem, history, explore)
+
+
+def _why(problem: Problem, history: History, course: Course, name: str, probe: Probe) -> str:
+    parameter = problem.space.by_name[name]
+    around = history[course.incumbent].configuration
+    said = said_value(parameter, probe.value)
+    if probe.value != probe.asked:
+        said += f" (as near to {said_value(parameter, probe.asked)} as the rules allow)"
+    return (
+        f"pass {course.number}, {name}: value {course.place} of {course.of}, {said} for "
+        f"{said_value(parameter, around.get(name, 'none'))} of trial {course.incumbent}"
+    )
+
+
+def said_value(parameter: Parameter, value: Value) -> str:
+    """A value for people: sizes with their unit."""
+    in_bytes = parameter.scaled and value not in parameter.special and not isinstance(value, str)
+    return format_bytes(int(value)) if in_bytes else str(value)
