@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -63,6 +63,9 @@ prove-proposals: $(DEV) ## times the proposals of a strategy by how many trials 
 
 prove-memory: setup db_bench ## what 1, 2, 4 and 8 times the memory gain: an hour, resumable, alone (ARGS=--page)
 	.venv/bin/python -m benchmarks.memory_front $(ARGS)
+
+prove-greedy: setup db_bench ## repeats Samsung's greedy tuning beside its figures: an hour, resumable, alone (ARGS)
+	.venv/bin/python -m benchmarks.greedy $(ARGS)
 
 prove-strategies: $(COMPARE) db_bench ## compares strategies on the real db_bench: two hours, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.real_search $(ARGS)

@@ -31,6 +31,7 @@ from api.routes import (
     guide,
     health,
     jobs,
+    pareto,
     pick,
     results,
     schedules,
@@ -105,7 +106,18 @@ def make_app(
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes)
     app.add_middleware(Around, limit=rate_limit(settings.rate_limit))
     app.include_router(guide.router)
-    for routes in (health, catalogue, jobs, trials, results, pick, events, schedules, batches):
+    for routes in (
+        health,
+        catalogue,
+        jobs,
+        trials,
+        results,
+        pareto,
+        pick,
+        events,
+        schedules,
+        batches,
+    ):
         app.include_router(routes.router)
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app

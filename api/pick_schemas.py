@@ -48,5 +48,6 @@ class PickAnswer(BaseModel):
     baseline: PickBaseline
     picks: list[PickRow] = Field(description="The fittest first.")
     options: str | None = Field(
-        description="The OPTIONS file of the first; null where it is no better than the baseline."
+        description="The OPTIONS file of the first; null where it neither is better than the "
+        "baseline nor keeps a limit that the baseline breaks."
     )

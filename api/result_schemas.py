@@ -64,12 +64,36 @@ class ParetoFront(BaseModel):
     """The trials between which only taste decides; those that break a limit do not count."""
 
     metrics: list[str]
+    baseline: dict[str, float] = Field(
+        default={}, description="What the baseline has, of a front of two metrics."
+    )
     points: list[ParetoPoint]
     hypervolume: list[FrontGrowth] = Field(
         description="How the front grew: what it covers of all trades between the metrics, down "
         "to twice the baseline's figure where less is better and to 0 where more is. Empty for a "
         "job of an earlier version."
     )
+
+
+class Contributions(BaseModel):
+    """What each parameter gained in a search that varied one after the other.
+
+    The gains are those of the runs that chose, mostly single ones: flattered, and not proven.
+    """
+
+    steps: list[dict[str, Any]] = Field(
+        description="Every value that was kept, in order, against the configuration before it."
+    )
+    parameters: list[dict[str, Any]] = Field(
+        description="The largest gain first: in fitness, in percent of the whole gain (share), "
+        "and in percent of each metric (change)."
+    )
+    fitness: float = Field(description="Of the last configuration, by the runs that chose it.")
+    swept: list[str]
+    idle: list[str] = Field(description="Did nothing in the configuration of their turn.")
+    left: list[str] = Field(description="What the budget did not reach.")
+    passes: int
+    why: str = Field(description="How far the search came.")
 
 
 class Explained(BaseModel):

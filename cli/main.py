@@ -16,9 +16,11 @@ from cli import (
     bench,
     catalogue,
     cluster,
+    contributions,
     database,
     doctor,
     explain,
+    front,
     guide,
     host,
     jobs,
@@ -61,6 +63,8 @@ app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)
 app.command("options", epilog=options.EXAMPLES)(options.options)
 app.command("pick", epilog=pick.EXAMPLES)(pick.pick)
+app.command("front", epilog=front.EXAMPLES)(front.front)
+app.command("contributions", epilog=contributions.EXAMPLES)(contributions.contributions)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)

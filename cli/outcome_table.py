@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from cli.contribution_table import print_contributions
 from jobs.explanation_words import estimate_words, minimal_lines, step_words
 from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
@@ -55,6 +56,9 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
         for line in _explanation(result):
             console.print(line, highlight=False, soft_wrap=True)
+    contributed = result.get("contributions")
+    if contributed:
+        print_contributions(console, contributed)
     for line in limit_lines(result):
         console.print(f"{line}.", highlight=False, soft_wrap=True)
     for line in _power(result):
@@ -65,7 +69,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
     search = result.get("search")  # a job of an earlier version has none
     if search is not None:
         console.print(f"When the search ended: {search['why']}.", highlight=False, soft_wrap=True)
-    console.print(_ranking(result), highlight=False, soft_wrap=True)
+    if not contributed:  # it draws nothing to rank parameters by
+        console.print(_ranking(result), highlight=False, soft_wrap=True)
 
 
 def _explanation(result: Mapping[str, Any]) -> list[str]:

@@ -27,6 +27,8 @@ Examples:
 
   rocktune pick 12 --weights rate --limit "sa <= 1.0 baseline" --limit "memory <= 64MiB"
 
+  rocktune pick 12 --slo "write_p99 <= 340 us"        the most throughput within a service level
+
   rocktune pick 12 --objective mine.toml --model      beside it what models expect
 
   rocktune pick 12 --weights waf --out picked         the first as picked/OPTIONS.ini
@@ -41,6 +43,12 @@ def pick(
     limit: Annotated[
         list[str] | None,
         typer.Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
+    ] = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A service level: 'write_p99 <= 340 us'. A limit; by itself picks by throughput."
+        ),
     ] = None,
     objective: Annotated[
         str | None,
@@ -76,6 +84,7 @@ def pick(
             f"jobs/{job_id}/pick",
             weights=weights,
             limit=limit or None,
+            slo=slo or None,
             objective=None if objective is None else _objective(objective),
             top=top,
             model="true" if model else None,

@@ -20,7 +20,7 @@ _OPTIONS = frozenset(
     {"workload", "space", "objective", "strategy", "baseline", "trials", "minutes", "memory"}
     | {"scale", "seed", "samples", "top", "over", "generations", "fitness", "stop_early"}
     | {"cutoff", "detect", "priority", "state", "limit", "metric", "cron", "time_zone", "missed"}
-    | {"weights", "model"}
+    | {"weights", "model", "slo", "x", "y"}
     | {"start_from", "warm_start"}
     | {"confirm_scale"}
 )

@@ -24,6 +24,7 @@ from sampler.errors import InputError
 from sampler.space import memory_bytes
 
 EXPLORED = "explored, not proven"
+_THROUGHPUT = "rate"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Preference:
         weights: ``waf=2,sa=1``; None: those of the objective.
         objective: Instead of the job's own.
         limits: Texts such as ``sa <= 1.0 baseline``, beside those of the objective.
+        slos: A service level, limits as well: ``write_p99 <= 340 us``. Where neither weights nor
+            an objective is named, what is picked within it is the highest throughput.
         top: How many picks at most.
         model: Whether the models are asked too.
     """
@@ -41,6 +44,7 @@ class Preference:
     weights: str | None = None
     objective: Objective | None = None
     limits: Sequence[str] = ()
+    slos: Sequence[str] = ()
     top: int = 5
     model: bool = False
 
@@ -54,15 +58,19 @@ def preferred(own: Objective, preference: Preference) -> Objective:
         InputError: The weights or a limit are none, or limits contradict each other.
     """
     base = own if preference.objective is None else preference.objective
-    if preference.weights is not None:
-        if preference.objective is not None:
-            raise InputError("weights", "give weights or an objective, not both")
+    weights = preference.weights
+    if weights is not None and preference.objective is not None:
+        raise InputError("weights", "give weights or an objective, not both")
+    if weights is None and preference.objective is None and preference.slos:
+        weights = _THROUGHPUT
+    if weights is not None:
         known = {term.metric: term.direction for term in own.terms}
-        terms = parse_weights(preference.weights, known, field="weights")
+        terms = parse_weights(weights, known, field="weights")
         base = replace(base, name=weights_words(terms), terms=terms, help="a preference")
     added = [parse_limit(text, field="limit") for text in preference.limits]
+    added += [parse_limit(text, field="slo") for text in preference.slos]
     limits = (*base.limits, *added)
-    require_possible(limits, field="limit")
+    require_possible(limits, field="limit" if preference.limits else "slo")
     return replace(base, limits=limits)
 
 
@@ -95,8 +103,8 @@ def pick_of_job(
     found = pick(framed.problem, objective, history, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []
     said = opinions(framed.problem, objective, history, asked)
-    best = found.best[0] if found.best and found.best[0].fitness > 0 else None
     level = baseline.metrics
+    best = found.best[0] if found.best and _worth_a_file(found.best[0], objective, level) else None
     return {
         "standing": EXPLORED,
         "objective": objective_document(objective),
@@ -118,6 +126,11 @@ def pick_of_job(
     }
 
 
+def _worth_a_file(picked: Picked, objective: Objective, baseline: Mapping[str, float]) -> bool:
+    """Whether it is better than the baseline, or keeps what the baseline breaks."""
+    return picked.fitness > 0 or not objective.admissible(baseline, baseline)
+
+
 def _require_measured(
     objective: Objective, baseline: Mapping[str, float], preference: Preference
 ) -> None:
@@ -125,7 +138,8 @@ def _require_measured(
         require_measured(objective, baseline)
     except InputError as error:
         term = "objective" if preference.weights is None else "weights"
-        raise InputError("limit" if error.field == "limit" else term, error.problem) from None
+        level = "limit" if preference.limits or not preference.slos else "slo"
+        raise InputError(level if error.field == "limit" else term, error.problem) from None
 
 
 def _row(

@@ -18,6 +18,7 @@ from jobs.charts.drift import drift
 from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.front import Points, front
 from jobs.charts.front_growth import front_growth
+from jobs.charts.fronts_of_two import fronts_of_two
 from jobs.charts.groups import Question, groups, questions
 from jobs.charts.importance import LEAST_R2, importance
 from jobs.charts.memory import best_within, memory
@@ -25,6 +26,7 @@ from jobs.charts.model_effects import model_effects
 from jobs.charts.parallel import parallel
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
+from jobs.contribution_rows import contribution_lines, contribution_rows
 from jobs.explanation_rows import explanation_rows
 from jobs.finished import Finished
 from jobs.learned import by_models, forests_r2, ranked_r2
@@ -55,11 +57,12 @@ _UNITS = {
     "read_p99": "us",
     "stall_percent": "% of the load's time",
     "cpu_seconds": "s of all cores",
+    "cpu_percent": "% of all processors while it worked",
     "device_bytes": "written to the device",
 }
 _SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
 _ALSO = ("waf_with_wal", "memory", "peak_rss", "write_p99", "read_p99", "stall_percent",
-         "cpu_seconds", "device_bytes")  # fmt: skip
+         "cpu_seconds", "cpu_percent", "device_bytes")  # fmt: skip
 _FRONT_ROWS = 12
 
 
@@ -90,6 +93,7 @@ def content(finished: Finished) -> dict[str, Any]:
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(again(trials))
+    pairs = fronts_of_two(points, kept, again=repeats)
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),
         contributions(result.get("explanation")),
@@ -100,6 +104,7 @@ def content(finished: Finished) -> dict[str, Any]:
         sampling(result.get("sampling") or {}),
         parallel(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
         front(points, kept, on_front.numbers, terms, again=repeats),
+        *pairs,
         front_growth(on_front.growth, terms, max((t.number for t in trials), default=0)),
         drift(searched, baseline, names) if baseline else None,
     ]
@@ -130,6 +135,8 @@ def content(finished: Finished) -> dict[str, Any]:
         )
         if learned
         else [],
+        "contributed": _contributed(result),
+        "two_metrics": [chart.name for chart in pairs],
         "parameters": parameters[:15],
         "learned": learned,
         "r2": r2,
@@ -149,6 +156,18 @@ def content(finished: Finished) -> dict[str, Any]:
         "options": finished.options,
         "minimal": finished.minimal,
         "apart": _apart(result),
+    }
+
+
+def _contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What each parameter gained, of a strategy that varies one after the other."""
+    found = result.get("contributions")
+    if not found:
+        return None
+    return {
+        "rows": contribution_rows(found),
+        "metrics": list(found["steps"][0]["change"]) if found["steps"] else [],
+        "lines": contribution_lines(found),
     }
 
 

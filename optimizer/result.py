@@ -98,9 +98,7 @@ def _taken_along(problem: Problem, history: History) -> dict[str, Any]:
     return {"warm_start": taken} if taken else {}
 
 
-def _contributions(
-    problem: Problem, conclusion: Conclusion, strategy: Strategy
-) -> dict[str, Any]:
+def _contributions(problem: Problem, conclusion: Conclusion, strategy: Strategy) -> dict[str, Any]:
     """What each parameter gained, of a strategy that varies one after the other."""
     before = explored_history(problem, conclusion.history)
     found = contributions_document(problem, strategy, before, conclusion.plan.explore)

@@ -32,10 +32,10 @@ def sampling_document(
         explore: How many new configurations the budget holds in all.
 
     Returns:
-        None where the strategy does not rank, so that it draws to its end.
+        None where the strategy does not rank, so that it draws to its end, or draws nothing.
     """
     planned = strategy.samples(problem, explore)
-    if planned >= explore:
+    if planned >= explore or planned == 0:
         return None
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
     return {

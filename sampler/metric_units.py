@@ -44,7 +44,7 @@ _PRINTED = {
 }
 _ALWAYS = (
     "waf", "waf_with_wal", "sa", "lsm_bytes", "time", "load_time", "rate", "memory",
-    "stall_percent", "peak_rss", "cpu_seconds", "device_bytes", "wall_seconds",
+    "stall_percent", "peak_rss", "cpu_seconds", "cpu_percent", "device_bytes", "wall_seconds",
 )  # fmt: skip
 
 

@@ -32,7 +32,8 @@ def metrics_of(
     ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
     ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
     until the tree is settled as the workload says. ``rate``: ops/s of the measured benchmarks.
-    ``memory``: bytes at full scale.
+    ``memory``: bytes at full scale. ``cpu_percent``: CPU seconds of the process over ``time``, of
+    all processors that it could run on.
 
     Args:
         output: What db_bench printed.
@@ -52,19 +53,21 @@ def metrics_of(
         raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
     stored = _ticker(tickers, "flush.write.bytes") + _ticker(tickers, "compact.write.bytes")
     load_time = load_seconds(output, workload)
+    time = load_time + settling_seconds(log, workload)
     threads = workload.threads_of(values)
     return {
         "waf": stored / user,
         "waf_with_wal": (stored + tickers.get("wal.bytes", 0)) / user,
         "sa": output.live_bytes / workload.distinct_user_bytes(threads),
         "lsm_bytes": float(output.live_bytes),
-        "time": load_time + settling_seconds(log, workload),
+        "time": time,
         "load_time": load_time,
         "rate": _rate(output, workload),
         "memory": float(memory_bytes(values)),
         **output.latencies,
         **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
         **process_metrics(ended),
+        **_cpu_percent(ended, time),
     }
 
 
@@ -105,6 +108,13 @@ def process_metrics(ended: Ended) -> dict[str, float]:
         "device_bytes": float(ended.device_bytes),
         "wall_seconds": ended.wall_seconds,
     }
+
+
+def _cpu_percent(ended: Ended, time: float) -> dict[str, float]:
+    """Not over the process's life, in which db_bench sleeps before it looks at compactions."""
+    if not ended.processors or time <= 0:
+        return {}
+    return {"cpu_percent": 100 * ended.cpu_seconds / (time * ended.processors)}
 
 
 def load_seconds(output: DbBenchOutput, workload: Workload) -> float:

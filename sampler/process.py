@@ -61,6 +61,7 @@ class Ended:
         status: Exit status; negative: the signal that killed it.
         device_bytes: Bytes that the kernel says were written to a block device for it.
         peak_rss: Bytes, as last seen while it ran; 0 if it was too short to be seen.
+        processors: How many it could run on; None: nobody knows.
     """
 
     ending: Ending
@@ -69,6 +70,7 @@ class Ended:
     cpu_seconds: float
     peak_rss: int
     device_bytes: int
+    processors: int | None = None
 
 
 class BenchProcess:
@@ -178,6 +180,7 @@ class BenchProcess:
             cpu_seconds=used.ru_utime + used.ru_stime,
             peak_rss=self._peak_rss,
             device_bytes=used.ru_oublock * 512,
+            processors=len(os.sched_getaffinity(0)),
         )
 
 

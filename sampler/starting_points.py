@@ -66,7 +66,7 @@ def baseline_values(which: str, library: Mapping[str, Value] | None = None) -> d
         names = ", ".join(known_points())
         problem = f"{which!r} is neither library, db_bench nor one of {names}"
         raise InputError("space.baseline", problem)
-    return values | known_points()[which].values
+    return {**values, **known_points()[which].values}
 
 
 def usual_points() -> tuple[str, ...]:

@@ -49,6 +49,14 @@ def pick_by_preference(
         list[Annotated[str, Query(max_length=500)]] | None,
         Query(max_length=100, description="As sa <= 1.0 baseline; beside those of the job."),
     ] = None,
+    slo: Annotated[
+        list[Annotated[str, Query(max_length=500)]] | None,
+        Query(
+            max_length=100,
+            description="A service level, as write_p99 <= 340 us: limits, within which the "
+            "highest throughput is picked unless weights or an objective are given.",
+        ),
+    ] = None,
     objective: Annotated[
         str | None,
         Query(
@@ -66,6 +74,7 @@ def pick_by_preference(
         weights=weights,
         objective=None if objective is None else _objective(objective),
         limits=limit or (),
+        slos=slo or (),
         top=top,
         model=model,
     )

@@ -11,16 +11,15 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.caching import CachedJobDep
 from api.dependencies import Service, ServiceDep
+from api.finished_job import require_done, result_of
 from api.job_schemas import without_secrets
 from api.problems import EVERYWHERE, ProblemError, described
 from api.rendered import rendered
 from api.result_schemas import (
     Anova,
     AnovaRow,
+    Contributions,
     Explained,
-    FrontGrowth,
-    ParetoFront,
-    ParetoPoint,
     Ranking,
 )
 from api.security import requires
@@ -53,7 +52,7 @@ _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is prin
 @router.get("/result", operation_id="show_result", response_model=dict[str, Any])
 def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """The whole result of a finished job: result.json."""
-    result = _result(service, job)
+    result = result_of(service, job)
     return rendered({**result, "job": without_secrets(result["job"])}, response)
 
 
@@ -104,28 +103,20 @@ def show_anova(
     return rendered(Anova.model_construct(final=final, rows=rows), response)
 
 
-@router.get("/pareto", operation_id="show_pareto", response_model=ParetoFront)
-def show_pareto(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
-    """The trials of a finished job that no other beats in every metric of the objective."""
-    result = _result(service, job)
-    metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
-    points = [
-        ParetoPoint.model_construct(
-            number=number,
-            metrics={name: measured[name] for name in metrics if name in measured},
-            configuration=configuration,
-        )
-        for number, configuration, measured in service.store.points(job.id, result["pareto"])
-    ]
-    grown = [FrontGrowth.model_construct(**row) for row in result.get("hypervolume", [])]
-    front = ParetoFront.model_construct(metrics=metrics, points=points, hypervolume=grown)
-    return rendered(front, response)
+@router.get("/contributions", operation_id="show_contributions", response_model=Contributions)
+def show_contributions(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """What each parameter of a finished job contributed, where the strategy was greedy."""
+    found = result_of(service, job).get("contributions")
+    if found is None:
+        why = "its strategy does not vary one parameter after the other; greedy does"
+        raise ProblemError(404, f"job {job.id} has no contributions: {why}")
+    return rendered(Contributions.model_construct(**found), response)
 
 
 @router.get("/explanation", operation_id="explain_result", response_model=Explained)
 def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
-    found = explanation_of_job(service.engine, job, _result(service, job))
+    found = explanation_of_job(service.engine, job, result_of(service, job))
     if found is None:
         why = "found nothing better than its baseline, or has too few trials to learn from"
         raise ProblemError(404, f"job {job.id} has nothing to explain: it {why}")
@@ -135,7 +126,7 @@ def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -
 @router.get("/report", operation_id="show_report", response_class=HTMLResponse)
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
-    _require_done(job)
+    require_done(job)
     page = report_of_job(service.engine, job)
     # In a place of its own it can neither ask this server for anything, nor be framed.
     alone = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'; {_SANDBOX}"}
@@ -166,7 +157,7 @@ def download_options(
     ] = False,
 ) -> PlainTextResponse:
     """The OPTIONS file of what was proven better, or that with the fewest changes."""
-    _require_done(job)
+    require_done(job)
     text = options_of(service.engine, job.id, minimal=minimal)
     if text is None and minimal and options_of(service.engine, job.id) is not None:
         raise ProblemError(404, f"job {job.id} has no file with fewer changes than the best one")
@@ -177,22 +168,10 @@ def download_options(
     return PlainTextResponse(text, headers={**response.headers, **disposition})
 
 
-def _require_done(job: JobRow) -> None:
-    if job.state is not JobState.DONE:
-        raise ProblemError(409, f"job {job.id} is {job.state.value}; it has no result yet")
-
-
-def _result(service: Service, job: JobRow) -> Mapping[str, Any]:
-    _require_done(job)
-    result = service.store.result(job.id)
-    assert result is not None
-    return result
-
-
 def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
     """The ranking, and whether it is the last word."""
     if job.state is JobState.DONE:
-        return _result(service, job), True
+        return result_of(service, job), True
     kept = service.store.recall(job.id, "ranking")
     if kept is not None:
         return kept, False

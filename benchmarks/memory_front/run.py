@@ -7,13 +7,32 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
-from benchmarks.memory_front.asked import Asked
 from benchmarks.reproduction.study import read_study
+from jobs.specification import Specification
 from sampler.errors import InputError
 
 _DATABASES = Path("rocktune-memory")
 INTERRUPTED = 130
+
+
+class Asked(Protocol):
+    """A job that is asked for under a name."""
+
+    @property
+    def name(self) -> str:
+        """Of its archive."""
+        ...
+
+    @property
+    def specification(self) -> Specification:
+        """What `rocktune tune` makes of its arguments."""
+        ...
+
+    def arguments(self) -> list[str]:
+        """Of `rocktune tune`."""
+        ...
 
 
 def archive_of(folder: Path, job: Asked) -> Path:
@@ -21,12 +40,13 @@ def archive_of(folder: Path, job: Asked) -> Path:
     return folder / f"{job.name}.jsonl.gz"
 
 
-def finish(job: Asked, folder: Path) -> int:
+def finish(job: Asked, folder: Path, *, databases: Path = _DATABASES) -> int:
     """Goes on with a job to its end, or until it is interrupted; one that is done is left alone.
 
     Args:
         job: What is asked for.
         folder: Receives the archive.
+        databases: Receives the database and what else the job leaves.
 
     Returns:
         0, or the exit status of what went wrong.
@@ -42,7 +62,7 @@ def finish(job: Asked, folder: Path) -> int:
             raise InputError(str(kept), problem)
         if study.complete:
             return 0
-    command = ["scripts/kept-job.sh", str(kept), str(_DATABASES / f"{job.name}.db")]
+    command = ["scripts/kept-job.sh", str(kept), str(databases / f"{job.name}.db")]
     # In a session of its own: an interrupt from the terminal is passed on once, not sent twice.
     script = subprocess.Popen([*command, *job.arguments()], start_new_session=True)
     with _interrupts_passed_to(script):

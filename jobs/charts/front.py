@@ -19,6 +19,8 @@ def front(
     terms: Sequence[Term],
     *,
     again: int = 0,
+    name: str = "front",
+    about: str = "",
 ) -> Chart | None:
     """All configurations in two metrics, those of the front in colour.
 
@@ -28,6 +30,8 @@ def front(
         numbers: Those of the front.
         terms: Of the objective; the first and the last are drawn.
         again: How many runs measured a configuration again; they are in the mean of the first.
+        name: Of the plot.
+        about: What the two metrics are, where they are not the objective's.
 
     Returns:
         The plot; None with one metric, or nothing on the front.
@@ -44,13 +48,17 @@ def front(
     shown, crossed = thinned(off), thinned(broken)
     goal = "lower" if terms[0].direction == "min" else "higher"
     aim = "higher" if terms[-1].direction == "max" else "lower"
-    return Chart(
-        name="front",
-        title=f"{len(on)} of {len(on) + len(off):,} configurations are on the Pareto front: no "
-        "other is better in all metrics",
-        caption="Single runs, clocks corrected for drift. "
-        f"Of {len(terms)} metrics two are drawn: better is {goal} {across} "
+    title = f"{len(on)} of {len(on) + len(off):,} configurations are on the Pareto front"
+    drawn_words = (
+        f"Better is {goal} {across} and {aim} {up}."
+        if about
+        else f"Of {len(terms)} metrics two are drawn: better is {goal} {across} "
         f"and {aim} {up}. What looks beaten here is better in another metric."
+    )
+    return Chart(
+        name=name,
+        title=f"{about}: {title}" if about else f"{title}: no other is better in all metrics",
+        caption=f"Single runs, clocks corrected for drift. {drawn_words}"
         + (f" Crosses: {len(broken):,} that break a limit do not count." if broken else "")
         + again_words(again)
         + thinned_words(len(shown) + len(crossed), len(off) + len(broken)),

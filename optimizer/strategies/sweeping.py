@@ -177,6 +177,9 @@ class _Reading:
         if number == 1:
             return objective.rank_value(baseline.metrics, baseline.metrics)
         runs = self._runs(self._history[number].digest)
+        after = self._after()
+        if after is not None:  # what was told later was not known then
+            runs = [run for run in runs if run.number < after.number] or runs
         if not all(run.done for run in runs):
             return None
         measured = [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
@@ -191,9 +194,13 @@ class _Reading:
             self._summaries[len(known)] = summarise(known)
         return self._summaries[len(known)]
 
-    def _known_then(self) -> Iterator[Trial]:
+    def _after(self) -> Trial | None:
+        """The first trial that was proposed after all that was looked at so far."""
         place = bisect_right(self._own, self._last)
-        after = self._history[self._own[place]] if place < len(self._own) else None
+        return self._history[self._own[place]] if place < len(self._own) else None
+
+    def _known_then(self) -> Iterator[Trial]:
+        after = self._after()
         for run in self._baselines:
             if run.done and (after is None or _ended_before(run, after)):
                 yield run

@@ -23,6 +23,8 @@ REFUSED = [
     ({"limit": "waf"}, "limit", "is no limit"),
     ({"limit": "memory <= 1 MiB"}, "limit", "has not measured 'memory'"),
     ({"limit": ["waf <= 1", "waf >= 2"]}, "limit", "take one of them back"),
+    ({"slo": "waf"}, "slo", "is no limit"),
+    ({"slo": "write_p99 <= 340 us"}, "slo", "has not measured 'write_p99'"),
     ({"limit": "x" * 501}, "limit[0]", "at most 500"),
     ({"objective": "speed"}, "objective", "is none of paper, waf"),
     ({"objective": "{"}, "objective", "neither a name nor JSON"),
@@ -73,6 +75,18 @@ def test_what_another_preference_picks(
     for row in kept["picks"]:
         assert row["metrics"]["waf"] > 1.5 and row["configuration"]["codec"] != "fast"
         assert row["model"]["low"] < row["model"]["fitness"] < row["model"]["high"]
+
+    level = client.get(path, params={"slo": "waf <= 1.5", "top": 100}).json()
+    assert [row["name"] for row in level["objective"]["metric"]] == ["rate"]
+    assert level["limits"] == ["waf <= 1.5"] and level["options"] is not None
+    rates = [row["metrics"]["rate"] for row in level["picks"]]
+    assert rates == sorted(rates, reverse=True) and len(rates) == level["keeping"]
+    assert {row["configuration"]["codec"] for row in level["picks"]} == {"fast"}
+    both = client.get(path, params={"slo": "waf <= 1.5", "weights": "time"}).json()
+    assert [row["name"] for row in both["objective"]["metric"]] == ["time"]
+    # The baseline breaks it: what keeps it is worth a file, however slow.
+    slower = {"slo": "waf <= 1.5", "objective": json.dumps(OWN)}
+    assert client.get(path, params={**slower, "top": 1}).json()["options"] is not None
 
     slow = client.get(path, params={"objective": json.dumps(OWN), "top": 1}).json()["picks"]
     assert slow[0]["metrics"]["rate"] <= min(row["metrics"]["rate"] for row in kept["picks"])

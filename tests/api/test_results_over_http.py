@@ -78,6 +78,25 @@ def test_all_that_a_finished_job_has_found(
     drawn = [each["metrics"]["waf"] for each in trials if each["purpose"] == "candidate"]
     assert least == min(drawn)
 
+    # Which job measures rate besides is told by its workload; the objective here is WAF alone.
+    two = client.get(f"{path}/pareto", params={"x": "waf", "y": "rate"}).json()
+    assert two["metrics"] == ["waf", "rate"] and two["hypervolume"] == []
+    assert two["baseline"].keys() == {"waf", "rate"}
+    shown = [(point["metrics"]["waf"], point["metrics"]["rate"]) for point in two["points"]]
+    assert shown == sorted(shown, key=lambda pair: pair[1])
+    assert not any(a[0] <= b[0] and a[1] >= b[1] and a != b for a in shown for b in shown)
+    for asked, field, said in (
+        ({"x": "waf"}, "y", "give x and y"),
+        ({"x": "luck", "y": "waf"}, "x", "has not measured 'luck'"),
+        ({"x": "waf", "y": "waf"}, "y", "is the same metric"),
+    ):
+        refused = client.get(f"{path}/pareto", params=asked)
+        assert refused.status_code == 422
+        (error,) = require_problem(refused)["errors"]
+        assert error["field"] == field and said in error["problem"]
+    none = client.get(f"{path}/contributions")
+    assert none.status_code == 404 and "greedy does" in require_problem(none)["detail"]
+
     report = client.get(f"{path}/report")
     assert report.headers["content-type"] == "text/html; charset=utf-8"
     assert report.headers["x-frame-options"] == "DENY"

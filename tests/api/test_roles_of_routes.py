@@ -34,6 +34,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/jobs/{job_id}/parameters"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/anova"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/pareto"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/contributions"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/pick"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/explanation"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/report"): Role.READ,

@@ -42,6 +42,43 @@ def test_the_same_from_a_service_and_from_its_database(
     assert f"{document['picks'][0]['trial']}  " in printed
 
 
+def test_a_service_level_picks_the_most_throughput_within_it(
+    client: Client, service: Scene, done: int, capsys: Capture
+):
+    assert client("pick", done, "--slo", "waf <= 1.5", "--top", 1, url=service.url) == 0
+    printed = capsys.readouterr().out
+    assert "keep waf <= 1.5" in printed and "rate" in printed.splitlines()[0]
+    assert client("pick", done, "--slo", "waf <= 1.5 ms", url=service.url) == 2
+    assert "--slo: 'waf' is a ratio" in capsys.readouterr().err
+
+
+def test_the_front_of_two_metrics(client: Client, service: Scene, done: int, capsys: Capture):
+    asked = ["front", done, "--x", "waf", "--y", "rate"]
+    assert client(*asked, url=service.url) == 0
+    printed = capsys.readouterr().out
+    assert printed.split()[:3] == ["trial", "waf", "rate"] and "baseline" in printed
+    assert "on the front. Single runs: explored, not proven." in printed
+    assert client(*asked, "--db", service.database, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["metrics"] == ["waf", "rate"]
+    assert all(f"{point['number']}  " in printed for point in document["points"])
+    assert client("front", done, url=service.url) == 0  # in the objective's own
+    assert capsys.readouterr().out.split()[:2] == ["trial", "waf"]
+    assert client("front", done, "--x", "waf", url=service.url) == 2
+    assert "--y: give x and y, both or neither" in capsys.readouterr().err
+
+
+def test_contributions_of_a_greedy_job(client: Client, service: Scene, done: int, capsys: Capture):
+    greedy = service.finished(strategy="greedy", trials=20)
+    assert client("contributions", greedy, url=service.url) == 0
+    printed = capsys.readouterr().out
+    assert "contributors" in printed and "codec" in printed and "flattered" in printed
+    assert client("contributions", greedy, "--db", service.database, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["parameters"][0]["name"] == "codec"
+    assert client("contributions", done, url=service.url) != 0
+    assert "greedy does" in capsys.readouterr().err
+
+
 def test_models_are_beside_it_when_asked(
     client: Client, service: Scene, done: int, capsys: Capture
 ):

@@ -57,7 +57,7 @@ def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(coun
 
 class TestOneAtATime:
     @pytest.mark.parametrize("trials", [12, 48, 110])
-    @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+    @pytest.mark.parametrize("strategy", [*STRATEGY_NAMES, "greedy"])
     def test_is_what_a_tuning_run_does(self, strategy: str, trials: int):
         job = job_of(problem_of(strategy), trials, noisy())
         expected = job.run()

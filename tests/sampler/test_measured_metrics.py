@@ -24,6 +24,7 @@ ENDED = Ended(
     cpu_seconds=3.0,
     peak_rss=0,
     device_bytes=4096,
+    processors=4,
 )
 SETTLED_LOG = RocksdbLog(opened=100.0, load_ended=101.6, flushed=101.8, work_ended=102.35)
 LOAD = Workload(name="load", num=100_000)
@@ -81,6 +82,16 @@ def test_what_the_kernel_and_rocksdb_tell_besides_is_kept():
     assert (found["stall_percent"], found["cpu_seconds"]) == (8.3, 3.0)
     assert (found["wall_seconds"], found["device_bytes"]) == (9.5, 4096)
     assert "peak_rss" not in found  # it was too short to be seen
+
+
+def test_cpu_use_is_of_all_processors_while_there_was_work_to_do():
+    """3 CPU seconds in 2.275 s of load and settling, not in the 9.5 s that the process lived."""
+    assert metrics("load_default_settle_wait")["cpu_percent"] == pytest.approx(
+        100 * 3.0 / (1.525 + 0.75) / 4
+    )
+    unknown = replace(ENDED, processors=None)
+    found = metrics_of(output("load_default_settle_wait"), SETTLED_LOG, unknown, LOAD, DEFAULTS)
+    assert "cpu_percent" not in found
 
 
 @pytest.mark.parametrize(("settle", "seconds"), [("none", 0.0), ("flush", 0.2), ("wait", 0.75)])

@@ -26,6 +26,7 @@ METRICS = {
     "write_p999",
     "stall_percent",
     "cpu_seconds",
+    "cpu_percent",
     "device_bytes",
     "wall_seconds",
 }

@@ -43,7 +43,7 @@ def test_samsungs_loads_write_each_key_once_and_then_their_share(name: str, writ
     workload = load_workload(name)
     assert (workload.threads, workload.key_size, workload.value_size) == (16, 16, 800)
     assert workload.threads * dict(workload.flags)["writes"] == workload.num
-    assert workload.user_bytes() == pytest.approx(24_400 * 816 * (1 + writes))
+    assert workload.user_bytes() == pytest.approx(17_200 * 816 * (1 + writes))
     # Random writes of n keys, n and the share of n: 1 - exp(-1.2) and 1 - exp(-1.5) of them.
     left = {0.2: 0.6988, 0.5: 0.7769}[writes]
     assert workload.distinct_keys(16) == pytest.approx(left * workload.num, rel=1e-3)

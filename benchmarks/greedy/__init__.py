@@ -1,0 +1,1 @@
+"""Samsung's greedy tuning repeated: their four cases, their figures beside ours."""

@@ -1,0 +1,86 @@
+"""What the page shows of a case: from its archived job and from the rounds beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.greedy.cases import Asked, Case
+from benchmarks.greedy.side_by_side import DOCUMENT, FOUND, rounds_of, subjects
+from benchmarks.reproduction.study import Study
+from jobs.frame import frame
+from jobs.front_of_job import FrontOfTwo, front_of_two
+from optimizer.explanation.compared import BASELINE, Compared, compare
+from sampler.errors import InputError
+from sampler.space import Configuration, digest
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A case as it was measured here.
+
+    Attributes:
+        document: Their column against their baseline; None with fewer than two rounds.
+        found: What the job found against the same.
+        latency: The front of throughput against the 99th percentile of reads, of writes.
+        cpu: The front of CPU use against throughput.
+        rates: Median operations per second of the rounds by what was measured.
+    """
+
+    case: Case
+    study: Study
+    document: Compared | None
+    found: Compared | None
+    latency: Mapping[str, FrontOfTwo]
+    cpu: FrontOfTwo | None
+    rates: Mapping[str, float]
+
+
+def found_by(study: Study) -> Configuration | None:
+    """The configuration that the job's proof was about, proven or not."""
+    verdict = study.result["verdict"]
+    if verdict is None or verdict["trial"] is None:
+        return None
+    trials = {trial.number: trial for trial in study.trials}
+    return trials[verdict["trial"]].configuration
+
+
+def figures_of(asked: Asked, study: Study, rows: Iterable[Mapping[str, Any]]) -> Figures:
+    """Computes all that the page shows of a case."""
+    specification = study.archive.specification
+    problem = frame(specification, None).problem
+    found = found_by(study)
+    chosen = subjects(problem.space, asked, found)
+    digests = {name: digest(configuration) for name, configuration in chosen.items()}
+    rounds = rounds_of(rows, asked.name, digests)
+    fronts = {
+        metric: front
+        for metric in ("read_p99", "write_p99")
+        if (front := _front(study, "rate", metric)) is not None
+    }
+    return Figures(
+        case=asked.case,
+        study=study,
+        document=compare(problem.objective, rounds, BASELINE, DOCUMENT),
+        found=compare(problem.objective, rounds, BASELINE, FOUND) if found is not None else None,
+        latency=fronts,
+        cpu=_front(study, "cpu_percent", "rate"),
+        rates={name: _median([r[name]["rate"] for r in rounds if name in r]) for name in digests},
+    )
+
+
+def _front(study: Study, x: str, y: str) -> FrontOfTwo | None:
+    """None where a metric was not measured."""
+    try:
+        return front_of_two(study.archive.specification, study.trials, x, y)
+    except InputError:
+        return None
+
+
+def _median(values: list[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if not ordered:
+        return float("nan")
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -1,0 +1,44 @@
+"""A greedy job over HTTP: submitted as any other, and what each parameter contributed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from callers import submit
+from fastapi.testclient import TestClient
+from finished_job import body, register, run
+from sqlalchemy import Engine
+
+from jobs.service_settings import ServiceSettings
+from sampler.settings import Settings
+
+Serve = Callable[..., TestClient]
+
+
+def test_what_each_parameter_contributed(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    client = served(ServiceSettings(workloads_dir=register(tmp_path / "workloads")))
+    asked = {**body(trials=24), "strategy": "greedy", "over": ["level", "codec"]}
+    job = submit(client, asked)
+    run(database, job, settings)
+    path = f"/v1/jobs/{job}"
+    found = client.get(f"{path}/contributions").json()
+    assert found == client.get(f"{path}/result").json()["contributions"]
+    assert found["swept"] == ["level", "codec"] and found["left"] == []
+    first = found["parameters"][0]
+    assert (first["name"], first["from"], first["to"]) == ("codec", "slow", "fast")
+    assert first["change"]["waf"] == pytest.approx(-50, abs=5)
+    assert sum(row["share"] for row in found["parameters"]) == pytest.approx(100)
+    trials = client.get(f"{path}/trials").json()["trials"]
+    why = [each["why"] for each in trials if each["purpose"] == "candidate"]
+    assert why[0].startswith("pass 1, level: value 1 of 4, ")
+    assert "pass 1, codec: value 1 of 1, fast for slow of trial" in " ".join(why)
+
+
+def test_settings_of_other_strategies_are_refused(served: Serve, tmp_path: Path) -> None:
+    client = served(ServiceSettings(workloads_dir=register(tmp_path / "workloads")))
+    answer = client.post("/v1/jobs", json={**body(), "strategy": "greedy", "samples": 3})
+    (error,) = answer.json()["errors"]
+    assert answer.status_code == 422 and error["field"] == "samples"
+    assert "greedy does not heed it" in error["problem"]
