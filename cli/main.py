@@ -16,6 +16,7 @@ from cli import (
     bench,
     catalogue,
     cluster,
+    compare,
     contributions,
     database,
     doctor,
@@ -51,6 +52,7 @@ app = typer.Typer(
 )
 app.command("tune", epilog=tune.EXAMPLES)(tune.tune)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("space", epilog=catalogue.SPACE_EXAMPLES)(catalogue.space)
 app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads)

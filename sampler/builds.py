@@ -19,6 +19,7 @@ from sampler.installed import InstalledDbBench, find_db_bench, probe
 from sampler.settings import Settings
 
 DEFAULT_BUILD = "default"
+JAVA = "java"  # the driver of drivers/java, unless a build is called so
 _FIELD = "ROCKTUNE_BUILDS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -83,6 +84,8 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
     programs = named_programs(settings)
     if named is None or named == DEFAULT_BUILD:
         return find_db_bench(settings.db_bench)
+    if named == JAVA and named not in programs:
+        return _java_driver(field)
     if named not in programs and "/" not in named:
         raise unknown_build(named, programs, field=field, mend="or write a path")
     program = programs.get(named, named)
@@ -92,6 +95,15 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
         whose = f"{_FIELD} ({named})" if named in programs else field
         raise InputError(whose, f"{program!r} is no program that can be run here")
     return Path(found).absolute()
+
+
+def _java_driver(field: str) -> Path:
+    """The Java driver beside the sources, as ``make java-driver`` leaves it."""
+    driver = Path(__file__).parents[1] / "drivers" / "java"
+    if not (driver / "build" / "classes").is_dir():
+        problem = "the Java driver is not made here; `make java-driver` makes it (JDK and Maven)"
+        raise InputError(field, f"{problem}, or name it as java=PATH in {_FIELD}")
+    return driver / "rocksjava-bench"
 
 
 def unknown_build(

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from sampler.errors import InputError
 
-Side = Literal["old", "new"]
+Side = str  # "old" or "new"; in a comparison the name of a subject
 RUNS = "runs.jsonl"
 
 

@@ -1,0 +1,102 @@
+"""What `rocktune compare` shows: what is compared, the runs, the table, and what it says."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from cli.screen import plain
+from jobs.comparison.compared import Asked, Compared
+from jobs.comparison.turns import Watcher
+from jobs.report import amount
+from jobs.upgrade.runs_file import Run
+from jobs.upgrade.verdict import change_in_words
+from sampler.byte_size import format_bytes
+
+
+class RunsShown:
+    """A line for each run, on a console beside the answer's."""
+
+    def __init__(self, console: Console) -> None:
+        """Takes the console."""
+        self._console, self._holder = console, ""
+
+    @property
+    def watcher(self) -> Watcher:
+        """Itself, as the comparison knows it."""
+        return Watcher(begins=self._begins, waiting=self._waiting, ended=self._ended)
+
+    def caution(self, line: str) -> None:
+        """What must be known before the figures are read."""
+        self._console.print(f"note: {plain(line)}", soft_wrap=True)
+
+    def _begins(self, left: int, of: int) -> None:
+        rest = "" if left == of else f" of {of} are left"
+        self._console.print(f"{left} runs{rest}", soft_wrap=True)
+
+    def _ended(self, run: Run) -> None:
+        said = run.state if run.failure is None else f"{run.state}: {plain(run.failure)}"
+        self._console.print(
+            f"round {run.round}, {plain(run.case)}, {run.side}: {said}, {run.seconds:.1f} s",
+            soft_wrap=True,
+        )
+
+    def _waiting(self, holder: str) -> None:
+        if holder != self._holder:
+            self._holder = holder
+            self._console.print(f"waiting: {plain(holder)} uses this host", soft_wrap=True)
+
+
+def show_subjects(console: Console, asked: Asked) -> None:
+    """One line a subject: what it is, what runs it, what it holds in memory."""
+    for each in asked.subjects:
+        facts = each.build.facts
+        version = f"RocksDB {facts.version}, " if facts else ""
+        console.print(
+            f"{each.name}: {plain(each.side.what)}; {version}{plain(each.build.program)}, "
+            f"memtables and cache {format_bytes(each.memory)}",
+            soft_wrap=True,
+        )
+
+
+def show_compared(console: Console, compared: Compared) -> None:
+    """The table, then the findings in words."""
+    pairs = list(dict.fromkeys((each.before, each.after) for each in compared.tables))
+    for before, after in pairs:
+        if any(t.rows for t in compared.tables if (t.before, t.after) == (before, after)):
+            console.print(_table(compared, before, after))
+    console.print(
+        "Medians; differences of runs next to each other with 95% intervals; p corrected over "
+        "everything compared (Holm). Could show: what these rounds show 8 times in 10, each metric "
+        "by itself.",
+        soft_wrap=True,
+    )
+    for sentence in compared.verdict:
+        console.print(plain(sentence), soft_wrap=True)
+
+
+def _table(compared: Compared, before: str, after: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("workload", "metric"):
+        table.add_column(title)
+    for title in (before, after, f"{after} against {before} (95% interval)", "p"):
+        table.add_column(title, justify="right")
+    table.add_column("better")
+    table.add_column("could show", justify="right")
+    for each in compared.tables:
+        if (each.before, each.after) != (before, after):
+            continue
+        workload = plain(each.workload)
+        for name, row in each.rows.items():
+            table.add_row(
+                workload,
+                name,
+                amount(row.old, name),
+                amount(row.new, name),
+                change_in_words(row),
+                f"{row.p_holm:.2g}",
+                each.better(name) or "",
+                f"{100 * row.smallest_change:.2g}%",
+            )
+            workload = ""
+    return table

@@ -1,0 +1,1 @@
+"""Two or three configurations, builds or engines, measured in turn and compared."""

@@ -1,0 +1,164 @@
+"""What stands on one side of a comparison, from what the user wrote.
+
+Everything is read when the command begins: a file that changes while runs are made changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sampler.builds import DEFAULT_BUILD, JAVA, named_programs
+from sampler.catalogue import catalogue
+from sampler.documents import read_document
+from sampler.errors import InputError
+from sampler.options_file import parse_options
+from sampler.parameter import Value, parse_value
+from sampler.settings import Settings
+from sampler.starting_points import known_points, values_of
+
+_LIBRARY = ("default", "library")
+_JOB = "job:"
+_PROGRAMS = (b"\x7fELF", b"#!")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A configuration and what runs it.
+
+    Attributes:
+        asked: As the user wrote it.
+        what: In words.
+        build: A build's name, the path of a program, or None for the one in use.
+        base: What is not set otherwise: ``library`` or ``db_bench``.
+        options: The text of an OPTIONS file over that; None without one.
+        values: Parameters over both, full scale.
+        notes: What the reader must know of it.
+    """
+
+    asked: str
+    what: str
+    build: str | None = None
+    base: str = "library"
+    options: str | None = None
+    values: Mapping[str, Value]
+    notes: tuple[str, ...] = ()
+
+
+def read_side(
+    text: str, settings: Settings, job_side: Callable[[int, str], Side], *, field: str
+) -> Side:
+    """Reads ``default``, a starting point, values, a file, ``job:12``, a build or ``BUILD:...``.
+
+    Args:
+        text: What the user wrote.
+        settings: Of this machine: they name its builds.
+        job_side: The side of a job's best, given its number and ``field``.
+        field: What the user calls it.
+
+    Raises:
+        InputError: It is nothing of that, or what it names is wrong.
+    """
+    name, _, rest = text.partition(":")
+    builds = ({*named_programs(settings)} | {JAVA}) - {DEFAULT_BUILD}
+    if name in builds and not Path(text).exists():
+        side = _configured(rest or _LIBRARY[0], job_side, field=field)
+        return _on_build(side, text, name)
+    return _configured(text, job_side, field=field)
+
+
+def _on_build(side: Side, asked: str, build: str) -> Side:
+    return Side(
+        asked=asked, what=side.what, build=build, base=side.base, options=side.options,
+        values=side.values, notes=side.notes,
+    )  # fmt: skip
+
+
+def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) -> Side:
+    if text in _LIBRARY:
+        return Side(asked=text, what="the library's defaults", values={})
+    if text.startswith(_JOB):
+        number = text.removeprefix(_JOB)
+        if not (number.isascii() and number.isdecimal()) or len(number) > 18:
+            raise InputError(field, f"{number!r} is no job's number; write for example job:12")
+        return job_side(int(number), field)
+    if Path(text).is_file():
+        return _of_file(text, Path(text), field)
+    if text in known_points():
+        what = f"the starting point {text}"
+        return Side(asked=text, what=what, values=values_of(text, None))
+    if "=" in text:
+        return Side(asked=text, what=text, values=_assigned(text, field))
+    points = ", ".join(name for name in known_points() if name not in _LIBRARY)
+    raise InputError(
+        field,
+        f"{text!r} is neither default, parameter=value,..., job:NUMBER, one of {points}, "
+        "java, a build of this host nor a file to read",
+    )
+
+
+def _of_file(text: str, path: Path, field: str) -> Side:
+    """A program, a configuration in TOML or JSON, or an OPTIONS file."""
+    try:
+        content = path.read_bytes()
+        if os.access(path, os.X_OK) and content.startswith(_PROGRAMS):
+            build = str(path.absolute())
+            return Side(asked=text, what="the library's defaults", build=build, values={})
+        written = content.decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(field, f"{text!r} is neither a program nor a text to read") from None
+    if path.suffix in (".toml", ".json"):
+        document = _document(written, path.suffix, field)
+        return Side(asked=text, what=f"the values of {path.name}", values=_values(document, field))
+    parse_options(written, name=field)
+    return Side(asked=text, what=f"the OPTIONS file {path.name}", options=written, values={})
+
+
+def _document(text: str, suffix: str, field: str) -> Mapping[str, Any]:
+    if suffix == ".toml":
+        return read_document(text, field=field)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(field, f"is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError(field, "is not an object of parameter: value")
+    return document
+
+
+def _assigned(text: str, field: str) -> dict[str, Value]:
+    given: dict[str, str] = {}
+    for each in text.split(","):
+        name, equals, value = (part.strip() for part in each.partition("="))
+        if not equals or not name or not value:
+            raise InputError(field, f"{each!r:.60} is not parameter=value")
+        if name in given:
+            raise InputError(field, f"{name} is set twice")
+        given[name] = value
+    return _values(given, field)
+
+
+def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
+    """Checked values by parameter.
+
+    Raises:
+        InputError: A parameter is unknown or no option of RocksDB, or a value is none.
+    """
+    if not given:
+        raise InputError(field, "sets nothing; write parameter = value, or name default")
+    values: dict[str, Value] = {}
+    for name, value in given.items():
+        parameter = catalogue().get(name)
+        if parameter is None:
+            raise InputError(field, f"there is no parameter {name!r:.60}; see `rocktune space all`")
+        if parameter.section == "workload":
+            raise InputError(field, f"{name} is a fact of the load; put it into a workload file")
+        found = parse_value(parameter, value, field=f"{field} ({name})")
+        if parameter.is_numeric and float(found) < 0 and found not in parameter.special:
+            raise InputError(field, f"{name} is below 0: {found}")
+        values[name] = found
+    return values

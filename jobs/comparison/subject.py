@@ -1,0 +1,159 @@
+"""A side ready to be measured: its program tried, its options accepted by it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jobs.comparison.side import Side
+from sampler.bench_plan import BenchPlan, effective_values
+from sampler.build_facts import build_facts
+from sampler.builds import DEFAULT_BUILD, Build, installed_build
+from sampler.byte_size import format_bytes
+from sampler.catalogue import catalogue
+from sampler.db_bench import DbBench
+from sampler.errors import InputError
+from sampler.installed import InstalledDbBench, try_options
+from sampler.option_values import read_values
+from sampler.options_file import OptionsFile, parse_options
+from sampler.parameter import Value
+from sampler.settings import Settings
+from sampler.space import default_values, memory_bytes
+from sampler.space_file import load_space
+from sampler.workload import Workload, least_user_bytes
+
+# column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
+_LEAST_WRITE_BUFFER = 64 * 2**10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is measured in every round.
+
+    Attributes:
+        name: ``A``, ``B``, ``half``, ...
+        benches: How it is measured, by workload.
+        values: Of every known parameter, full scale.
+        warnings: What the reader must know of it.
+    """
+
+    name: str
+    side: Side
+    build: Build
+    benches: Mapping[str, DbBench]
+    values: Mapping[str, Value]
+    warnings: Sequence[str]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memtables and block cache, full scale."""
+        return memory_bytes(self.values)
+
+    def document(self) -> dict[str, Any]:
+        """As result.json holds it."""
+        return {
+            "asked": self.side.asked,
+            "what": self.side.what,
+            "build": self.build.document(),
+            "base": self.side.base,
+            "options": self.side.options,
+            "values": dict(self.side.values),
+            "memory": self.memory,
+            "warnings": list(self.warnings),
+        }
+
+
+def subject_of(
+    name: str, side: Side, workloads: Sequence[Workload], settings: Settings, *, field: str
+) -> Subject:
+    """Tries a side's program with its options; some milliseconds, in Java a second.
+
+    Args:
+        name: Of the subject.
+        side: What the user wants.
+        workloads: The loads, each at its scale.
+        settings: Of this machine.
+        field: What the user calls the side.
+
+    Raises:
+        InputError: There is no such program, it refuses the options, or they cannot be measured
+            at the scale of a load.
+    """
+    installed = installed_build(side.build, settings, field=field)
+    _require_known(side, installed, field)
+    benches = {each.name: DbBench(installed, _plan(side, each, installed)) for each in workloads}
+    first = benches[workloads[0].name].plan
+    values = first.space.complete(side.values)
+    for workload in workloads:
+        _require_scale(workload, values, field)
+    facts = build_facts(installed.program)
+    build = Build(name=side.build or DEFAULT_BUILD, program=str(installed.program), facts=facts)
+    warnings = [
+        *side.notes,
+        *installed.warnings,
+        *_changed(first, side, installed, field),
+        *(w for each in workloads for w in _too_small(each, values)),
+    ]
+    return Subject(
+        name=name, side=side, build=build, benches=benches, values=values,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )  # fmt: skip
+
+
+def _plan(side: Side, workload: Workload, installed: InstalledDbBench) -> BenchPlan:
+    """As a job that has this side as its baseline would measure it."""
+    library = installed.library_defaults()
+    context = dict(library if side.base == "library" else default_values(side.base))
+    file = OptionsFile()
+    if side.options is not None:
+        file = parse_options(side.options)
+        context |= read_values(file, catalogue().values(), scale=1)
+    context |= {"threads": workload.threads, "compression_ratio": workload.compression_ratio}
+    return BenchPlan(workload, load_space("all").at_baseline(context), library, file)
+
+
+def _require_known(side: Side, installed: InstalledDbBench, field: str) -> None:
+    for name in side.values:
+        if not installed.knows(catalogue()[name]):
+            problem = f"RocksDB {installed.version} ({installed.program}) does not know {name}"
+            raise InputError(field, problem)
+
+
+def _require_scale(workload: Workload, values: Mapping[str, Value], field: str) -> None:
+    buffer = int(values["write_buffer_size"])
+    if buffer // workload.scale < _LEAST_WRITE_BUFFER:
+        raise InputError(
+            field,
+            f"at the scale {workload.scale} of {workload.name} a write buffer of "
+            f"{format_bytes(buffer)} falls below RocksDB's least, "
+            f"{format_bytes(_LEAST_WRITE_BUFFER)}; choose a smaller --scale",
+        )
+
+
+def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:
+    """Lets the program open a database so; the values that it changes without saying so."""
+    with tempfile.TemporaryDirectory(prefix="rocktune-compare-") as folder:
+        tried = try_options(
+            installed.program, plan.options(side.values), Path(folder), plan.flags(side.values)
+        )
+    if tried.options is None:
+        raise InputError(field, f"RocksDB {installed.version} refuses it: {tried.complaint}")
+    asked = {n: v for n, v in side.values.items() if plan.space.is_active(n, plan.space.context)}
+    _, changed = effective_values(tried.options, asked, plan.space, scale=plan.workload.scale)
+    return [f"RocksDB changes {line}" for line in changed]
+
+
+def _too_small(workload: Workload, values: Mapping[str, Value]) -> list[str]:
+    memtables = memory_bytes(values) - int(values["cache_size"])
+    needed = least_user_bytes(memtables, workload.scale)
+    given = workload.user_bytes() * workload.threads
+    if given >= needed:
+        return []
+    return [
+        f"{workload.name} writes {format_bytes(given)}, less than 16 times the write buffers of "
+        f"{format_bytes(memtables)} at scale {workload.scale}, {format_bytes(needed)}: much of it "
+        "stays in memory"
+    ]

@@ -1,0 +1,63 @@
+"""What a comparison says in words, and no more than its runs carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jobs.comparison.subject import Subject
+from jobs.comparison.table import Table
+from jobs.upgrade.comparison import MetricChange
+from jobs.upgrade.verdict import change_in_words
+
+
+def cautions(subjects: Sequence[Subject]) -> list[str]:
+    """What must be known before the figures are read: unequal builds, memory, odd options."""
+    told = [f"{each.name}: {warning}" for each in subjects for warning in each.warnings]
+    facts = [each.build.facts for each in subjects]
+    for what, states in (
+        ("assertions", {each.assertions for each in facts if each}),
+        ("an optimising compiler", {each.optimised for each in facts if each}),
+    ):
+        if len(states) > 1:
+            told.append(
+                f"One build was made with {what}, another without: TIME and RATE differ for that "
+                "alone"
+            )
+    if len({each.memory for each in subjects}) > 1:
+        told.append(
+            "They do not hold the same memory: more memtable and cache buys most metrics something"
+        )
+    if len({(each.build.program, each.side.options, each.side.base, str(each.values))
+            for each in subjects}) == 1:  # fmt: skip
+        told.append("All sides are the same: what differs is noise")
+    return told
+
+
+def sentences(found: Sequence[Table]) -> list[str]:
+    """A line for each workload and pair; never empty."""
+    return [line for table in found for line in _lines(table)]
+
+
+def _lines(table: Table) -> list[str]:
+    where = f"{table.workload}, {table.after} against {table.before}"
+    lines = [
+        f"{where}: {name} failed in {count} of {table.rounds} runs: "
+        f"{' '.join(table.failure[name].split())}"
+        for name, count in table.failed.items()
+        if count
+    ]
+    if not table.rows:
+        return [*lines, f"{where}: too few rounds ended well to compare anything"]
+    parts = []
+    for how, name in (("better", table.after), ("worse", table.before)):
+        told = [_told(row) for row in table.rows.values() if table.better(row.metric) == name]
+        if told:
+            parts.append(f"{how} in {', '.join(told)}")
+    unknown = [name for name in table.rows if table.better(name) is None]
+    if unknown:
+        parts.append(f"no difference shown in {', '.join(unknown)}")
+    return [*lines, f"{where}: {'; '.join(parts)}"]
+
+
+def _told(row: MetricChange) -> str:
+    return f"{row.metric} {change_in_words(row)}"
