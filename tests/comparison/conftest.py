@@ -1,0 +1,49 @@
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# What other rooms' tests use too is in their folders.
+for room in ("cli", "jobs", "upgrade"):
+    sys.path.append(str(Path(__file__).parents[1] / room))
+
+from terminal import Desk
+
+from cli.main import main
+
+WORKLOAD = """\
+name = "tiny"
+benchmarks = ["fillseq"]
+num = 4000
+settle = "flush"
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    (tmp_path / "tiny.toml").write_text(WORKLOAD)
+    (tmp_path / "other.toml").write_text(WORKLOAD.replace("tiny", "other"))
+    return Desk(tmp_path)
+
+
+@pytest.fixture
+def compare(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command in this process, from the desk: seconds of imports are saved."""
+    for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
+        monkeypatch.delenv(name)
+    for name, value in desk.variables().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("ROCKTUNE_DB", desk.database)
+    monkeypatch.chdir(desk.folder)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments: object) -> int:
+        try:
+            return main(["compare", *map(str, arguments)])
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+
+    return run

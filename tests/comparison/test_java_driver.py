@@ -1,0 +1,128 @@
+"""The Java driver: db_bench's flags and output over RocksJava.
+
+Skipped where it was not made (`make java-driver`: JDK and Maven).
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from sampler.builds import JAVA, installed_build
+from sampler.db_bench_output import parse_output
+from sampler.errors import InputError
+from sampler.installed import InstalledDbBench
+from sampler.settings import Settings
+
+DRIVER = Path(__file__).parents[2] / "drivers" / "java"
+SOURCES = sorted((DRIVER / "src" / "rocktune").glob("*.java"))
+made = pytest.mark.skipif(
+    not (DRIVER / "build" / "classes").is_dir() or shutil.which("java") is None,
+    reason="the Java driver is not made here: make java-driver",
+)
+
+
+@pytest.fixture(scope="module")
+def java() -> InstalledDbBench:
+    return installed_build(JAVA, Settings())
+
+
+def run(folder: Path, *flags: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [DRIVER / "rocksjava-bench", f"--db={folder / 'db'}", *flags],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+@made
+def test_it_is_a_build_of_the_same_rocksdb(java: InstalledDbBench, installed: InstalledDbBench):
+    assert java.version == installed.version
+    # The files differ in the order of fields, and in what db_bench's assertions add.
+    assert java.library_defaults() == installed.library_defaults()
+    assert {"num", "reads", "cache_size", "disable_wal"} <= java.flags <= installed.flags
+
+
+@made
+def test_what_it_prints_is_read_as_db_bench_output(tmp_path: Path):
+    benchmarks = "fillseq,readrandom,readseq,readwhilewriting,readrandomwriterandom,overwrite"
+    ran = run(tmp_path, f"--benchmarks={benchmarks},flush,waitforcompaction,stats,sstables",
+              "--num=2000", "--reads=500", "--threads=3", "--value_size=800", "--statistics=true",
+              "--histogram=true", "--cache_size=1048576")  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    output = parse_output(ran.stdout)
+    assert [line.name for line in output.lines] == benchmarks.split(",")
+    assert [line.operations for line in output.lines] == [6000, 1500, 1500, 1500, 1500, 6000]
+    assert all(line.seconds > 0 for line in output.lines)
+    assert "readrandom" in ran.stdout and "(1500 of 1500 found)" in ran.stdout
+    assert {"read_p50", "read_p99", "write_p50", "write_p999"} <= output.latencies.keys()
+    assert output.latencies["read_p50"] <= output.latencies["read_p99"]
+    writes = output.tickers["bytes.written"]
+    assert 12_000 * 816 <= writes < 16_000 * 900  # the batches' heads are in it
+    assert output.tickers["flush.write.bytes"] > 0
+    assert output.live_bytes is not None
+    # Half of each value is repeated, and Snappy finds it; 2,000 keys are left.
+    assert 0.3 < output.live_bytes / (2000 * 816) < 0.8
+    assert "capacity: 1.00 MB" in ran.stdout
+
+
+@made
+def test_an_existing_database_stays(tmp_path: Path):
+    assert run(tmp_path, "--num=1000").returncode == 0
+    flags = ("--num=1000", "--reads=300", "--benchmarks=readrandom")
+    assert "(300 of 300 found)" in run(tmp_path, *flags, "--use_existing_db=true").stdout
+    assert "(0 of 300 found)" in run(tmp_path, *flags).stdout
+
+
+@made
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--nix=1"], "ERROR: unknown command line flag 'nix'"),
+        (["--num=many"], "ERROR: illegal value 'many' specified for flag 'num'"),
+        (["--benchmarks=nix"], "ERROR: unknown benchmark 'nix'"),
+        (["--options_file=/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_it_does_not_know_it_refuses(tmp_path: Path, flags: list[str], said: str):
+    ran = run(tmp_path, *flags)
+    assert ran.returncode == 1
+    assert said in ran.stderr
+
+
+@made
+@pytest.mark.db_bench
+def test_java_against_cpp_on_a_tiny_load(compare, desk, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """What RocksDB itself counts must be the same, whoever calls it."""
+    assert compare("rocksjava", "java:rocksjava", "--workload", "tiny.toml", "--rounds", 3,
+                   "--metrics", "waf,sa,rate") == 0  # fmt: skip
+    printed = capsys.readouterr()
+    assert "B: the starting point rocksjava; RocksDB 7.8.3," in printed.out
+    rows = (desk.folder / "rocktune-compare" / "comparison.csv").read_text().splitlines()
+    waf, sa = (row.split(",") for row in rows[1:3])
+    for row in (waf, sa):
+        assert float(row[6]) == pytest.approx(float(row[5]), rel=0.05)
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="there is no JDK here")
+@pytest.mark.skipif(
+    not (DRIVER / "build" / "rocksdbjni.jar").is_file(), reason="there is no rocksdbjni jar here"
+)
+def test_it_compiles_without_a_warning(tmp_path: Path):
+    argv = ["javac", "--release", "17", "-Xlint:all", "-Werror", "-d", str(tmp_path),
+            "-cp", str(DRIVER / "build" / "rocksdbjni.jar"), *map(str, SOURCES)]  # fmt: skip
+    ran = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_where_it_is_not_made_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    import sampler.builds
+
+    monkeypatch.setattr(sampler.builds, "__file__", str(tmp_path / "sampler" / "builds.py"))
+    with pytest.raises(InputError, match=r"--db-bench: the Java driver is not made here"):
+        installed_build(JAVA, Settings())
+    named = Settings(builds="java=/nowhere/rocksjava-bench")
+    with pytest.raises(InputError, match=r"ROCKTUNE_BUILDS \(java\): '/nowhere"):
+        installed_build(JAVA, named)
+    assert main(["starts", "rocksjava"]) == 0
