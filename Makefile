@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -84,6 +84,12 @@ prove-null: $(DEV) ## 400 simulated jobs on options that do nothing: how often i
 
 prove-guide: setup db_bench ## half, calculated and double of KIOXIA's tuning guide: 15 minutes, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.guide_check $(ARGS)
+
+java-driver: db_bench ## makes the driver of RocksJava, to compare Java with C++ (needs a JDK 17 and Maven)
+	@drivers/java/make.sh
+
+prove-rocksjava: setup db_bench ## RocksJava against C++: ten minutes, resumable, alone, after java-driver (ARGS)
+	.venv/bin/python -m benchmarks.rocksjava $(ARGS)
 
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper

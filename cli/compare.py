@@ -94,7 +94,7 @@ def compare(
     if (b is None) == (around is None):
         raise InputError("B", "name what A is compared with, or give --around PARAMETER")
     if around is not None and db_bench_b is not None:
-        raise InputError("--db-bench-b", "means nothing with --around; --db-bench-a runs all three")
+        raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
     sides = [_read(a, settings, db, "A", db_bench_a)]
@@ -118,9 +118,7 @@ def compare(
     return Exit.TOOL_FAILED if compared.nothing else Exit.DONE
 
 
-def _read(
-    text: str, settings: Settings, db: str | None, field: str, build: str | None
-) -> Side:
+def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
     from dataclasses import replace
 
     from jobs.comparison.side import read_side

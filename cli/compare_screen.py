@@ -67,8 +67,8 @@ def show_compared(console: Console, compared: Compared) -> None:
             console.print(_table(compared, before, after))
     console.print(
         "Medians; differences of runs next to each other with 95% intervals; p corrected over "
-        "everything compared (Holm). Could show: what these rounds show 8 times in 10, each metric "
-        "by itself.",
+        "everything compared (Holm). Could show: what these rounds show 8 times in 10, each "
+        "metric by itself.",
         soft_wrap=True,
     )
     for sentence in compared.verdict:

@@ -1,6 +1,6 @@
 """What stands on one side of a comparison, from what the user wrote.
 
-Everything is read when the command begins: a file that changes while runs are made changes nothing.
+Everything is read when the command begins: a file that changes while it runs changes nothing.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
     for name, value in given.items():
         parameter = catalogue().get(name)
         if parameter is None:
-            raise InputError(field, f"there is no parameter {name!r:.60}; see `rocktune space all`")
+            mend = "see `rocktune space all`"
+            raise InputError(field, f"there is no parameter {name!r:.60}; {mend}")
         if parameter.section == "workload":
             raise InputError(field, f"{name} is a fact of the load; put it into a workload file")
         found = parse_value(parameter, value, field=f"{field} ({name})")

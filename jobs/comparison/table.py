@@ -84,7 +84,8 @@ def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tupl
     known = dict.fromkeys(name for each in workloads for name in db_bench_metrics(each))
     for name in given:
         if name not in known:
-            raise InputError("--metrics", f"there is no {name!r:.60}; known are {', '.join(known)}")
+            problem = f"there is no {name!r:.60}; known are {', '.join(known)}"
+            raise InputError("--metrics", problem)
     return tuple(dict.fromkeys(given)) or METRICS
 
 

@@ -27,8 +27,11 @@ def cautions(subjects: Sequence[Subject]) -> list[str]:
         told.append(
             "They do not hold the same memory: more memtable and cache buys most metrics something"
         )
-    if len({(each.build.program, each.side.options, each.side.base, str(each.values))
-            for each in subjects}) == 1:  # fmt: skip
+    same = {
+        (each.build.program, each.side.options, each.side.base, str(each.values))
+        for each in subjects
+    }
+    if len(same) == 1:
         told.append("All sides are the same: what differs is noise")
     return told
 

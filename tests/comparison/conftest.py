@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 # What other rooms' tests use too is in their folders.
-for room in ("cli", "jobs", "upgrade"):
-    sys.path.append(str(Path(__file__).parents[1] / room))
+sys.path.append(str(Path(__file__).parents[1] / "cli"))
+sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "upgrade"))
 
 from terminal import Desk
 
