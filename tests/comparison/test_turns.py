@@ -58,3 +58,10 @@ def test_gone_on_with_after_any_interruption_every_set_is_of_neighbours(
         assert set(runs) == set(SUBJECTS)
         places = sorted(int(run.started_at) for run in runs.values())
         assert places == list(range(places[0], places[0] + 3))
+
+
+def test_what_is_left_of_two_rounds_is_no_set():
+    left = [(1, "w", "as-is"), (1, "w", "half"), (2, "w", "double")]
+    assert whole_sets(runs_in(left), SUBJECTS) == {}
+    whole = whole_sets(runs_in(asked(1)), SUBJECTS)
+    assert [*whole_sets(runs_in([*left, *asked(1)]), SUBJECTS)] == [*whole]
