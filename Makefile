@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -69,6 +69,9 @@ prove-greedy: setup db_bench ## repeats Samsung's greedy tuning beside its figur
 
 prove-strategies: $(COMPARE) db_bench ## compares strategies on the real db_bench: two hours, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.real_search $(ARGS)
+
+prove-methods: setup db_bench ## compares tuning methods with equal seconds: many hours, resumable, alone (ARGS)
+	.venv/bin/python -m benchmarks.methods $(ARGS)
 
 prove-effects: $(DEV) ## compares what jobs learn about the parameters with the truth (ARGS=--seeds 3)
 	.venv/bin/python -m benchmarks.search.effects $(ARGS)

@@ -39,10 +39,16 @@ class Asked:
 
 
 def next_asked(
-    problem: Problem, strategy: Strategy, history: History, evaluations: int
+    problem: Problem,
+    strategy: Strategy,
+    history: History,
+    evaluations: int,
+    seconds: float | None = None,
 ) -> Asked | None:
-    """What is measured next; None: so many configurations are, or nothing more is proposed."""
+    """What is measured next; None: the budget is used up, or nothing more is proposed."""
     if len(history.numbers(Purpose.CANDIDATE)) >= evaluations:
+        return None
+    if seconds is not None and sum(trial.bench_seconds for trial in history) >= seconds:
         return None
     if baseline_due(plan_for(evaluations), history):
         return Asked(baseline_trial(problem, history))
@@ -70,7 +76,7 @@ def run_seed(study: Study, book: Book, strategies: Mapping[str, Strategy], seed:
         turn = [name for name, history in courses.items() if len(history) == least]
         for name in random.Random(f"{seed}/{least}").sample(turn, len(turn)):
             history, strategy = courses[name], strategies[name]
-            asked = next_asked(problem, strategy, history, study.evaluations)
+            asked = next_asked(problem, strategy, history, study.evaluations, study.seconds)
             if asked is None:
                 _choose(book, problem, name, strategy, history)
                 del courses[name]

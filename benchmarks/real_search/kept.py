@@ -16,7 +16,7 @@ from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import Outcome, TrialState
 from sampler.space import digest
 
-_ALSO = ("wall_seconds", "memory", "write_p99")
+_ALSO = ("wall_seconds", "memory", "write_p99", "read_p99")
 
 
 def ended(

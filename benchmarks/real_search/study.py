@@ -12,7 +12,7 @@ from typing import Any
 from jobs.assembly import assemble
 from jobs.local_host import LocalHost
 from jobs.run_environment import environment_of
-from jobs.specification import specify
+from jobs.specification import Specification, specify
 from optimizer.ports import Bench
 from optimizer.problem import Problem
 from sampler.settings import Settings
@@ -25,9 +25,11 @@ class Study:
     Attributes:
         digest: Of the settings, the RocksDB and the processor: runs of another count no more.
         problem: With the seed 0; a run has its own.
-        evaluations: How many new configurations each strategy measures.
+        evaluations: How many new configurations each strategy measures, at most.
         environment: The machine and the RocksDB.
         bench: What measures.
+        seconds: Of the bench that each strategy may use, runs of the baseline included; None: as
+            many as its evaluations take.
     """
 
     digest: str
@@ -35,6 +37,7 @@ class Study:
     evaluations: int
     environment: Mapping[str, Any]
     bench: Bench
+    seconds: float | None = None
 
     def seeded(self, seed: int) -> Problem:
         """The problem as a job with a seed has it."""
@@ -52,6 +55,7 @@ class Study:
             "memory": self.problem.memory,
             "cutoff": self.problem.search.cutoff,
             "evaluations": self.evaluations,
+            **({} if self.seconds is None else {"seconds": self.seconds}),
             "environment": dict(self.environment),
         }
 
@@ -63,14 +67,33 @@ def open_study(workload: str, space: str, evaluations: int, settings: Settings) 
         InputError: It cannot be measured here.
     """
     specification = specify(workload=workload, space=space, strategy="random", seed=0)
+    return study_of(specification, settings, evaluations=evaluations)
+
+
+def study_of(
+    specification: Specification,
+    settings: Settings,
+    *,
+    evaluations: int,
+    seconds: float | None = None,
+) -> Study:
+    """A study on this machine of what a job would be asked for.
+
+    With a budget of seconds the evaluations are no part of its digest: they follow from it.
+
+    Raises:
+        InputError: It cannot be measured here.
+    """
     assembly = assemble(specification, settings)
     environment = environment_of(assembly, settings)
     machine = [environment[name] for name in ("rocksdb", "cpu", "cores")]
-    rests_on = [specification.digest(), evaluations, machine]
+    budget = evaluations if seconds is None else seconds
+    rests_on = [specification.digest(), budget, machine]
     return Study(
         digest=hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()[:12],
         problem=replace(assembly.problem, strategy=""),
         evaluations=evaluations,
         environment=environment,
         bench=LocalHost(assembly.benchmark, settings, waiting=print, pause=time.sleep),
+        seconds=seconds,
     )

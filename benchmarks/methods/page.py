@@ -1,0 +1,94 @@
+"""The page of the bake-off, made from its raw results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.methods.cases import Case
+from benchmarks.real_search.book import Book
+from benchmarks.real_search.study import Study
+from benchmarks.real_search.summary import Winner, by_strategy, compared, winners_of
+from benchmarks.real_search.tables import ahead_table, winners_table
+
+_P99 = ("write_p99", "read_p99")
+_OURS = "forest"
+_HOW = (
+    "Each method has {seconds:,.0f} seconds of the bench for each seed, runs of the baseline "
+    "included; `guide` and `benchmark.sh` know what is good and use hardly any of them. `paper` "
+    "is the genetic strategy of Jin et al., `forest` begins where a job of it begins: at "
+    "starting points, `benchmark.sh` among them. The methods of a seed take turns, a run each, "
+    "in an order drawn anew. What a method recommends at the end is its winner; all winners of a "
+    "seed are measured again side by side with the baseline, {rounds} rounds in an order drawn "
+    "anew, and nothing of the search counts any more. Changes are against the baseline of the "
+    "same rounds, by medians; the mean over seeds (of changes the geometric one) and its 95% "
+    "interval by Student's t. The default is the baseline: 0 everywhere. A known configuration "
+    "is the same for every seed, so its interval is of the measurement alone."
+)
+Opened = tuple[Case, Study, Book]
+
+
+def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -> str:
+    """Writes the page beside the folder of the raw results; returns it.
+
+    Args:
+        out: The folder.
+        command: What repeats it.
+        opened: Every case with its study and its raw results.
+        rounds: How many a seed has; seeds with fewer are not in the tables.
+    """
+    parts = ["# Tuning methods on the real db_bench", _head(command, opened, out)]
+    seconds = next(study.seconds for _, study, _ in opened)
+    parts.append(_HOW.format(seconds=seconds, rounds=rounds))
+    for case, study, book in opened:
+        groups = by_strategy(_winners(study, book, rounds))
+        if not groups:
+            continue
+        parts += [f"## {case.name}", winners_table(groups, _metrics(study, groups))]
+        if _OURS in groups and len(groups) > 1:
+            parts += [f"How far `{_OURS}` is ahead within a seed:", ahead_table(groups, _OURS)]
+        parts.append(_counts(book))
+    text = "\n\n".join([*parts, ""])
+    out.with_suffix(".md").write_text(text, encoding="utf-8")
+    return text
+
+
+def _winners(study: Study, book: Book, rounds: int) -> list[Winner]:
+    seeds = sorted({row["seed"] for row in book.rows("trial")})
+    return [w for seed in seeds for w in winners_of(book, study.seeded(seed), rounds)]
+
+
+def _metrics(study: Study, groups: Mapping[str, Sequence[Winner]]) -> list[str]:
+    """Those of the fitness, and the latencies that every winner has."""
+    winners = [winner for group in groups.values() for winner in group]
+    latencies = [name for name in _P99 if all(name in winner.ratios for winner in winners)]
+    return [*compared(study.problem.objective), *latencies]
+
+
+def _counts(book: Book) -> str:
+    """How many configurations each method measured, mean over seeds."""
+    rows = [row for row in book.rows("trial") if row["purpose"] == "candidate"]
+    names = dict.fromkeys(row["strategy"] for row in rows)
+    said = []
+    for name in names:
+        mine = [row for row in rows if row["strategy"] == name]
+        seeds = len({row["seed"] for row in mine})
+        said.append(f"{name} {len(mine) / seeds:.0f}")
+    return f"Configurations measured for each seed: {', '.join(said)}."
+
+
+def _head(command: str, opened: Sequence[Opened], out: Path) -> str:
+    runs: list[Mapping[str, Any]] = []
+    for _, _, book in opened:
+        runs += [*book.rows("trial"), *book.rows("again"), *book.rows("pace")]
+    days = sorted({str(row["started_at"])[:10] for row in runs})
+    _, study, book = opened[0]
+    machine = next(book.rows("study"), study.document())["environment"]
+    minutes = sum(row["bench_seconds"] for row in runs) / 60
+    return (
+        f"`{command}`, {' to '.join(dict.fromkeys([days[0], days[-1]])) if days else 'no day'}, "
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, RocksDB "
+        f"{machine['rocksdb']}, space {study.problem.space.name}. {len(runs):,} runs of "
+        f"`db_bench`, {minutes:,.0f} minutes; all are in [{out.name}/]({out.name})."
+    )

@@ -1,0 +1,103 @@
+"""The bake-off: equal seconds for every method, known settings beside searches."""
+
+from dataclasses import replace
+
+import pytest
+from toy_study import ToyBench, toy_study
+
+from benchmarks.methods.cases import Case, cases_of, paced
+from benchmarks.methods.methods import KNOW, METHODS, Begun, methods_of
+from benchmarks.methods.page import write_page
+from benchmarks.real_search.book import Book
+from benchmarks.real_search.course import run_seed
+from benchmarks.real_search.side_by_side import run_again
+from benchmarks.real_search.summary import winners_of
+from jobs.frame import frame
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.strategies import find_strategy
+from optimizer.trial import Purpose
+from sampler.errors import InputError
+from sampler.workload_file import load_workload
+
+SECONDS = 24.0  # a run of the toy takes one
+ROUNDS = 2
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    """The load of the bake-off at four times the memory."""
+    found = frame(Case("benchmarks/methods/load.toml", 4).specification, None).problem
+    return replace(found, strategy="")
+
+
+def test_every_load_holds_four_times_the_memory():
+    for case in cases_of(("load", "mixed", "overwrite"), (1, 4)):
+        own = replace(case, workload=f"benchmarks/methods/{case.workload}.toml")
+        memory = frame(own.specification, None).problem.memory
+        assert memory == own.multiple * 136 * 2**20
+        assert load_workload(own.workload).scale == 128
+
+
+def test_known_settings_are_proposed_once_and_keep_the_memory(problem: Problem):
+    methods = methods_of(problem, METHODS)
+    assert tuple(methods) == METHODS
+    seen = set()
+    for name in KNOW:
+        history = History()
+        proposal = methods[name].propose(problem, history, number=4, explore=30)
+        assert proposal is not None and problem.affords(proposal.configuration)
+        seen.add(str(sorted(proposal.configuration.items())))
+    assert len(seen) == len(KNOW)
+
+
+def test_the_search_with_models_begins_where_a_job_of_it_begins(problem: Problem):
+    forest = methods_of(problem, ["forest"])["forest"]
+    assert isinstance(forest, Begun)
+    proposal = forest.propose(problem, History(), number=4, explore=30)
+    assert proposal is not None and proposal.why.startswith("starting point benchmark.sh")
+
+
+def test_an_unknown_method_is_named(problem: Problem):
+    with pytest.raises(InputError, match="'magic' is none of paper, greedy, forest"):
+        methods_of(problem, ["magic"])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("methods")
+    study = replace(toy_study(ToyBench(), evaluations=0), seconds=SECONDS)
+    book = Book(out / "toy-1x.jsonl", study.digest)
+    study = paced(study, book)
+    strategies = {"paper": find_strategy("genetic"), "forest": find_strategy("forest")}
+    for seed in (1, 2):
+        run_seed(study, book, strategies, seed)
+        run_again(study, book, seed, ROUNDS)
+    return out, study, book
+
+
+def test_the_budget_is_of_seconds_and_the_pace_is_measured_once(finished):
+    out, study, book = finished
+    assert study.evaluations == SECONDS
+    assert paced(study, book).evaluations == SECONDS and len(list(book.rows("pace"))) == 3
+    for seed in (1, 2):
+        for name in ("paper", "forest"):
+            rows = list(book.rows("trial", seed=seed, strategy=name))
+            assert sum(row["bench_seconds"] for row in rows) == SECONDS
+            new = [row for row in rows if row["purpose"] == Purpose.CANDIDATE]
+            assert len(new) < SECONDS  # the baseline has its share
+    assert (out / "toy-1x.jsonl").exists()
+
+
+def test_the_page_tells_of_winners_against_the_baseline(finished):
+    out, study, book = finished
+    page = write_page(out, "make prove-methods", [(Case("toy", 1), study, book)], ROUNDS)
+    assert out.with_suffix(".md").read_text() == page
+    winners = winners_of(book, study.seeded(1), ROUNDS)
+    assert {winner.strategy for winner in winners} == {"paper", "forest"}
+    (line,) = [each for each in page.splitlines() if each.startswith("| forest | 2 |")]
+    (ahead,) = [
+        each for each in page.splitlines() if each.startswith("| paper | ") and " of 2" in each
+    ]
+    assert "%" in line and "[" in ahead
+    assert f"{SECONDS:.0f} seconds of the bench" in page
