@@ -12,7 +12,7 @@ from sampler.catalogue import catalogue
 TOP = 6
 CAUTION = (
     "By the runs that chose the values, mostly single ones and the best of several: the gains are "
-    "flattered. What the whole is worth is proven above, or it is not."
+    "flattered. What the whole is worth, only the proof says."
 )
 
 

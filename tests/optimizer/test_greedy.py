@@ -311,10 +311,11 @@ class TestValues:
     @given(data=st.data())
     @settings(max_examples=40, deadline=None)
     def test_of_any_parameter_change_it_alone_unless_a_rule_binds_others(self, data):
-        problem = self.problem(data.draw(st.sampled_from(["default", "all", "samsung"])))
+        names = ["default", "all", "samsung", "paper", "universal", "blob"]
+        problem = self.problem(data.draw(st.sampled_from(names)))
         space, rng = problem.space, random.Random(data.draw(st.integers(0, 999)))
         around = problem.configuration({name: rng.random() for name in space.names})
-        name = data.draw(st.sampled_from([n for n in around if n in space.names]))
+        name = data.draw(st.sampled_from([n for n in around if n in problem.searched]))
         found = probes_of(problem, around, name)
         assert len({probe.digest for probe in found}) == len(found)
         assert len(found) <= max(5, len(space.by_name[name].values))
@@ -322,6 +323,8 @@ class TestValues:
             assert problem.configuration(probe.point) == probe.configuration
             assert probe.configuration != around
             assert problem.affords(probe.configuration)
+            stay = [n for n in space.unsearched if n in probe.configuration]
+            assert all(probe.configuration[n] == space.context[n] for n in stay)
 
     def test_what_another_parameter_has_done_to_the_rest_is_not_undone(self):
         problem = self.problem("default")
