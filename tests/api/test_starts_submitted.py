@@ -29,12 +29,17 @@ def test_they_are_kept_with_the_job_and_its_clone(client: TestClient) -> None:
     assert specification(clone)["start_from"] == kept["start_from"]
     again = client.post(f"/v1/jobs/{number}/clone", json={"start_from": None})
     assert specification(again)["start_from"] is None
+    guided = client.post("/v1/jobs", json={**BODY, "start_from": ["guide", "guide:48"]})
+    first_guide, second = specification(guided)["start_from"]
+    assert first_guide["name"].startswith("guide:") and second == {"name": "guide:48"}
 
 
 @pytest.mark.parametrize(
     ("given", "field", "mend"),
     [
         ({"start_from": ["fastest"]}, "start_from", "is neither one of library"),
+        ({"start_from": ["guide:x"]}, "start_from", "write for example guide:48"),
+        ({"start_from": ["guide"], "workload": "external"}, "start_from", "needs keys and sizes"),
         ({"start_from": ["none", "library"]}, "start_from", "give none alone"),
         ({"start_from": [{**FILE, "options": "x"}]}, "start_from", "is not key=value"),
         ({"warm_start": 4711}, "warm_start", "there is no job 4711"),
