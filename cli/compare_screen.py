@@ -8,6 +8,7 @@ from rich.table import Table
 from cli.screen import plain
 from jobs.comparison.compared import Asked, Compared
 from jobs.comparison.turns import Watcher
+from jobs.comparison.words import percent
 from jobs.report import amount
 from jobs.upgrade.runs_file import Run
 from jobs.upgrade.verdict import change_in_words
@@ -96,7 +97,7 @@ def _table(compared: Compared, before: str, after: str) -> Table:
                 change_in_words(row),
                 f"{row.p_holm:.2g}",
                 each.better(name) or "",
-                f"{100 * row.smallest_change:.2g}%",
+                percent(row.smallest_change),
             )
             workload = ""
     return table

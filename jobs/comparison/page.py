@@ -15,6 +15,7 @@ from jobs.charts.chart import Chart, axis
 from jobs.charts.turns import turns
 from jobs.comparison.compared import Compared
 from jobs.comparison.table import Table
+from jobs.comparison.words import percent
 from jobs.report import amount, data, p_value
 from jobs.report_engine import PLACE
 from jobs.upgrade.runs_file import Run
@@ -51,7 +52,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "bytes": format_bytes, "data": data, "amount": amount, "p": p_value,
+        "bytes": format_bytes, "percent": percent, "data": data, "amount": amount, "p": p_value,
         "difference": change_in_words,
     }  # fmt: skip
     return environment
@@ -79,9 +80,11 @@ def _differences(place: int, table: Table) -> Chart | None:
     if chart is None:
         return None
     layout = dict(chart.layout)
-    title = f"{table.after} against {table.before}, %"
-    layout["xaxis"] = {**layout["xaxis"], **axis(title)}
-    return replace(chart, name=f"differences-{place}", layout=layout)
+    against = f"{table.after} against {table.before}"
+    layout["xaxis"] = {**layout["xaxis"], **axis(f"{against}, %")}
+    # The chart's own title goes by each interval alone, the table by what is corrected together.
+    title = f"{against}, each metric by itself"
+    return replace(chart, name=f"differences-{place}", title=title, layout=layout)
 
 
 def _points(

@@ -12,7 +12,9 @@ from jobs.upgrade.verdict import change_in_words
 
 def cautions(subjects: Sequence[Subject]) -> list[str]:
     """What must be known before the figures are read: unequal builds, memory, odd options."""
-    told = [f"{each.name}: {warning}" for each in subjects for warning in each.warnings]
+    every = [w for w in subjects[0].warnings if all(w in each.warnings for each in subjects)]
+    told = [f"All: {warning}" for warning in every]
+    told += [f"{each.name}: {w}" for each in subjects for w in each.warnings if w not in every]
     facts = [each.build.facts for each in subjects]
     for what, states in (
         ("assertions", {each.assertions for each in facts if each}),
@@ -34,6 +36,11 @@ def cautions(subjects: Sequence[Subject]) -> list[str]:
     if len(same) == 1:
         told.append("All sides are the same: what differs is noise")
     return told
+
+
+def percent(share: float) -> str:
+    """A share as a percentage of two digits, without an exponent: 0.0123 is ``1.2%``."""
+    return f"{float(f'{100 * share:.2g}'):.12g}%"
 
 
 def sentences(found: Sequence[Table]) -> list[str]:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from jobs.comparison.table import METRICS, require_metrics, tables
 from jobs.comparison.turns import Sets, order_of_runs, whole_sets
-from jobs.comparison.words import sentences
+from jobs.comparison.words import percent, sentences
 from jobs.upgrade.runs_file import Run
 from sampler.errors import InputError
 from sampler.workload import Workload
@@ -110,3 +110,8 @@ def test_metrics_are_those_that_the_loads_have():
     assert require_metrics(["write_p50", "waf", "waf"], loads) == ("write_p50", "waf")
     with pytest.raises(InputError, match=r"--metrics: there is no 'nix'"):
         require_metrics(["nix"], loads)
+
+
+def test_percentages_have_two_digits_and_no_exponent():
+    shares = (0.0, 0.00004123, 0.0123, 1.84, 123.4)
+    assert [percent(share) for share in shares] == ["0%", "0.0041%", "1.2%", "180%", "12000%"]
