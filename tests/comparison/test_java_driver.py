@@ -68,6 +68,17 @@ def test_what_it_prints_is_read_as_db_bench_output(tmp_path: Path):
 
 
 @made
+def test_a_writer_beside_readers_is_held_back(tmp_path: Path):
+    limit = "--benchmark_write_rate_limit=81600"
+    ran = run(tmp_path, "--benchmarks=fillseq,readwhilewriting", "--num=2000", "--reads=20000",
+              limit, "--value_size=800", "--statistics=true")  # fmt: skip
+    output = parse_output(ran.stdout)
+    written = output.tickers["number.keys.written"] - 2000
+    # 100 a second; without a limit it would be some hundred thousand.
+    assert 0 < written <= 100 * (output.lines[1].seconds + 1)
+
+
+@made
 def test_an_existing_database_stays(tmp_path: Path):
     assert run(tmp_path, "--num=1000").returncode == 0
     flags = ("--num=1000", "--reads=300", "--benchmarks=readrandom")
