@@ -43,7 +43,9 @@ class JobChange(BaseModel):
         default="default", description="A shipped name, or a space as its TOML file would hold it."
     )
     objective: str | dict[str, Any] = Field(
-        default="paper", description="A shipped name, or an objective as its file would hold it."
+        default="paper",
+        description="A shipped name, or an objective as its file would hold it. Left out: paper, "
+        "or reading where the workload only reads.",
     )
     limits: list[LimitText] | None = Field(
         default=None,

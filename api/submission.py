@@ -17,6 +17,7 @@ from api.known_builds import KnownBuilds
 from api.problems import FieldProblem, field_problems, shown
 from db.types import safe_text
 from jobs.frame import frame
+from jobs.measured_metrics import usual_objective
 from jobs.specification import Specification, specification_of
 from jobs.warm_start_text import parse_warm_start
 from optimizer.detect_text import parse_detect
@@ -36,6 +37,7 @@ from sampler.errors import InputError, noting, refuse_noted
 from sampler.installed import InstalledDbBench
 from sampler.space_file import SHIPPED as SPACES
 from sampler.space_file import space_text
+from sampler.workload_file import workload_from_document
 
 _MOST_DEPTH = 8
 _MOST_ROWS = 500
@@ -72,6 +74,9 @@ def specification_from(
     if "workload" in given:
         with noting(found):
             parts["workload"] = _workload(given["workload"], workloads)
+            if start is None:
+                serves = usual_objective(workload_from_document(parts["workload"]))
+                parts["objective"] = objective_document(load_objective(serves))
     if given.get("space") is not None:
         with noting(found):
             parts["space"], parts["shipped_space"] = _space(given["space"])

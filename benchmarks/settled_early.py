@@ -15,10 +15,11 @@ from pathlib import Path
 
 from jobs.assembly import assemble
 from jobs.specification import specify
-from sampler.db_bench import DbBench, at_rest
+from sampler.db_bench import DbBench
 from sampler.db_bench_output import parse_output
 from sampler.process import BenchProcess, Ending, Limits
 from sampler.rocksdb_log import parse_log
+from sampler.run_ending import at_rest
 from sampler.settings import Settings
 from sampler.space import Configuration
 

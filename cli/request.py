@@ -16,14 +16,14 @@ from sampler.space_file import space_text
 
 
 def request_body(
-    *, workload: str, space: str, objective: str, baseline: str | None, **more: Any
+    *, workload: str, space: str, objective: str | None, baseline: str | None, **more: Any
 ) -> dict[str, Any]:
     """What ``POST /v1/jobs`` takes; what is not asked for is left out.
 
     Args:
         workload: The name of one that the service knows.
         space: A shipped name, or a TOML file.
-        objective: The same.
+        objective: The same; None for what is usual with the workload.
         baseline: ``library``, ``db_bench`` or an OPTIONS file.
         more: The rest, as the interface names it.
 
@@ -38,7 +38,8 @@ def request_body(
     with noting(found):
         asked["space"] = _named("--space", space, SPACES, space_text)
     with noting(found):
-        asked["objective"] = _named("--objective", objective, OBJECTIVES, objective_text)
+        if objective is not None:
+            asked["objective"] = _named("--objective", objective, OBJECTIVES, objective_text)
     with noting(found):
         asked |= _baseline(baseline)
     asked |= {name: value for name, value in more.items() if value is not None}

@@ -40,7 +40,10 @@ def submit(
         str, typer.Option(help="A name: a shipped workload's, or one of the service's own.")
     ] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
-    objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
+    objective: Annotated[
+        str | None,
+        typer.Option(help="An objective's name or TOML file. [default: paper; for reads reading]"),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),

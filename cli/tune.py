@@ -55,7 +55,10 @@ Examples:
 def tune(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
-    objective: Annotated[str, typer.Option(help="An objective's name or TOML file.")] = "paper",
+    objective: Annotated[
+        str | None,
+        typer.Option(help="An objective's name or TOML file. [default: paper; for reads reading]"),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),

@@ -169,7 +169,7 @@ def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[
     cache = int(space.context["cache_size"])
     memtables = (memory_bytes(space.context) if memory is None else memory) - cache
     needed = least_user_bytes(memtables, workload.scale)
-    given = workload.user_bytes() * workload.threads
+    given = workload.loaded_bytes()
     if given >= needed:
         return []
     text = (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optimizer.trial import Phase, Trial
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.benchmark import Benchmark
 from sampler.machine import host_name
 from sampler.outcome import Outcome
-from sampler.runner import Benchmark, LocalRunner
+from sampler.runner import LocalRunner
 from sampler.settings import Settings
 
 
@@ -47,10 +48,11 @@ class LocalHost:
         return self._name
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
-        """Begins to measure, when the host is free."""
+        """Begins to measure, when the host is free; a proof shares no prepared database."""
         confirms = trial.phase is Phase.CONFIRM
         self._runner = self._confirming if confirms else self._searching
-        self._runner.start(trial.configuration, cutoff_seconds=cutoff_seconds)
+        share = trial.purpose is not Purpose.PROVE
+        self._runner.start(trial.configuration, cutoff_seconds=cutoff_seconds, share=share)
 
     def wait(self, timeout: float) -> Outcome | None:
         """The outcome, or None when the trial is not over after ``timeout`` s."""

@@ -52,6 +52,8 @@ _UNITS = {
     "rate": "operations/s",
     "memory": "memtables and block cache at full scale",
     "waf_with_wal": "the same with the log",
+    "whole_waf": "preparing and measured process together",
+    "prepare_seconds": "s of the process that fills the database, in no other figure but this",
     "peak_rss": "the most memory of the process",
     "write_p99": "us",
     "read_p99": "us",
@@ -61,8 +63,9 @@ _UNITS = {
     "device_bytes": "written to the device",
 }
 _SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
-_ALSO = ("waf_with_wal", "memory", "peak_rss", "write_p99", "read_p99", "stall_percent",
-         "cpu_seconds", "cpu_percent", "device_bytes")  # fmt: skip
+_ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p99",
+         "stall_percent", "cpu_seconds", "cpu_percent", "device_bytes",
+         "prepare_seconds")  # fmt: skip
 _FRONT_ROWS = 12
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from jobs.confirm_scale import require_larger
 from jobs.limits_asked import limited
+from jobs.measured_metrics import require_terms, usual_objective
 from jobs.start_from import require_sizes, require_starts
 from jobs.warm_start_text import WarmStart
 from optimizer.budget import LEAST_TRIALS, divide
@@ -103,7 +104,7 @@ def specify(
     *,
     workload: str = "load-quick",
     space: str = "default",
-    objective: str = "paper",
+    objective: str | None = None,
     limits: Sequence[Limit] = (),
     strategy: str = DEFAULT_STRATEGY,
     baseline: str | None = None,
@@ -124,7 +125,7 @@ def specify(
     Args:
         workload: A catalogue name or a TOML file.
         space: The same.
-        objective: The same.
+        objective: The same; None for ``paper``, or ``reading`` for a load that only reads.
         limits: Added to those of the objective.
         strategy: A strategy's name.
         baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
@@ -146,13 +147,15 @@ def specify(
     """
     found: list[InputError] = []
     documents: dict[str, Mapping[str, Any]] = {"workload": {}, "space": {}, "objective": {}}
+    usual = "paper"
     with noting(found):
         read = findable(load_workload(workload), Path(workload).parent)
         documents["workload"] = workload_document(read)
+        usual = usual_objective(read)
     with noting(found):
         documents["space"] = read_document(space_text(space), field=f"--space {space}")
     with noting(found):
-        documents["objective"] = objective_document(load_objective(objective))
+        documents["objective"] = objective_document(load_objective(objective or usual))
     name: str | None = None
     options: str | None = None
     with noting(found):
@@ -277,6 +280,7 @@ def specification_of(
             require_sizes(start_from, load)
     if load is not None and goal is not None:
         with noting(found):
+            require_terms(goal, load)
             whole = limited(goal, limits, load)
             if limits:
                 rows = [limit_document(limit) for limit in whole.limits]

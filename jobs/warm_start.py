@@ -166,7 +166,8 @@ def _kind(workload: Workload) -> tuple[object, ...]:
         return ("command", workload.command.argv)
     if workload.external:
         return ("external", workload.name)
-    return ("db_bench", workload.benchmarks)
+    prepared = workload.prepare.benchmarks if workload.prepare else ()
+    return ("db_bench", prepared, workload.benchmarks)
 
 
 def _same(earlier: _Earlier, problem: Problem) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.baseline import Baseline, summarise
+from optimizer.full_seconds import full_seconds
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
@@ -47,7 +48,7 @@ def confirming_seconds(problem: Problem, history: History) -> float | None:
     confirming = [*history.of(Purpose.SELECT), *history.of(Purpose.PROVE)]
     made = [trial for trial in confirming if trial.has_outcome]
     if made:
-        return sum(trial.bench_seconds for trial in made) / len(made)
+        return sum(map(full_seconds, made)) / len(made)
     runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
     if not runs:
         return None
@@ -56,7 +57,9 @@ def confirming_seconds(problem: Problem, history: History) -> float | None:
 
 
 def _grown(trial: Trial, more: float) -> float:
-    return trial.bench_seconds + more * trial.metrics.get("time", trial.bench_seconds)
+    grows = trial.metrics.get("time", trial.bench_seconds)
+    grows += trial.metrics.get("prepare_seconds", 0.0)
+    return full_seconds(trial) + more * grows
 
 
 def where_words(confirm: Workload) -> str:

@@ -10,7 +10,7 @@ from optimizer.objective import MOST_RATIO, Limit, Objective, Term
 from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 
-SHIPPED = ("paper", "waf", "sa", "rate", "pareto")
+SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
 MOST_WEIGHT = 1e6
 _BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
 _FIELDS = ("name", "help", "pareto", "metric", "limit")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
 from optimizer.confirm_load import confirming_seconds, where_words
 from optimizer.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
+from optimizer.full_seconds import full_seconds
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategy import LearnsEffects, Strategy, Sweeps
@@ -76,7 +77,7 @@ def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> b
     if budget.minutes is None or candidates < divide(LEAST_TRIALS).explore:
         return False
     spent = sum(trial.bench_seconds for trial in history)
-    each = spent / max(history.finished, 1)
+    each = sum(map(full_seconds, history)) / max(history.finished, 1)
     if problem.confirm is not None:
         each = confirming_seconds(problem, history) or each
     return spent + plan.confirm_runs * each >= _bench_minutes(budget.minutes, history) * 60
@@ -88,7 +89,7 @@ def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
     first = [t for t in history.of(Purpose.BASELINE, Phase.BASELINE) if t.done][:2]
     if not first or budget.minutes is None:
         return divide(1000)  # only its first baselines are looked at before they are there
-    seconds = sum(trial.bench_seconds for trial in first) / len(first)
+    seconds = sum(map(full_seconds, first)) / len(first)
     least = LEAST_TRIALS if problem.search.detect is None else LEAST_TRIALS_TO_DETECT
     minutes = _bench_minutes(budget.minutes, history)
     if problem.confirm is None:

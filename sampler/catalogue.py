@@ -13,6 +13,11 @@ from typing import cast
 
 from sampler.parameter import Bound, Condition, Kind, Parameter, Section, Value
 
+# Known to leave nothing on disk. Not among them, though they are for reading above all, is what a
+# compaction heeds, too (mmap_read, compaction_readahead_size, cache_index_and_filter_blocks) and
+# so may change which files it has merged when the load ends.
+_RUN_TIME = frozenset({"cache_size", "threads"})
+
 
 @cache
 def catalogue() -> Mapping[str, Parameter]:
@@ -45,6 +50,7 @@ def _parameter(row: dict[str, str]) -> Parameter:
         active_if=tuple(_condition(text) for text in row["active_if"].split(";") if text),
         scaled=row["scaled"] == "1",
         varies=row["varies"] == "1",
+        run_time=row["name"] in _RUN_TIME,
         help=row["help"],
     )
 

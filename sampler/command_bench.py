@@ -12,11 +12,11 @@ from pathlib import Path
 
 from sampler.bench_plan import BenchPlan
 from sampler.catalogue import catalogue
-from sampler.db_bench import ending_problem
 from sampler.errors import InputError
 from sampler.options_file import format_options
 from sampler.outcome import Outcome, TrialState
 from sampler.process import Ended, Ending
+from sampler.run_ending import ending_problem
 from sampler.space import Configuration
 from sampler.workload import Command
 
@@ -60,6 +60,10 @@ class CommandBench:
         argv = [_filled(argument, places) for argument in self.command.argv]
         require_program(argv[0])
         return argv
+
+    def preparing(self, configuration: Configuration, folder: Path) -> None:
+        """Nothing: it fills what it needs itself."""
+        del configuration, folder
 
     def environment(self) -> Mapping[str, str]:
         """The user's own."""

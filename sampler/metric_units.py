@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from sampler.errors import InputError
-from sampler.workload import MIXED, SEQUENTIAL_FILLS, Workload
+from sampler.filled_keys import SEQUENTIAL_FILLS
+from sampler.workload import MIXED, Workload
 
 BYTES = "B"
 # What one of each unit is in the smallest of its kind; units of one kind can be converted.
@@ -40,12 +41,16 @@ _LATENCY = re.compile(rf"({'|'.join(_OPERATIONS)})_p\d{{2,3}}", re.ASCII)
 _PRINTED = {
     **dict.fromkeys((*SEQUENTIAL_FILLS, "fillrandom", "overwrite"), ("write",)),
     "updaterandom": ("update",),
+    # Of the writer beside the reads db_bench prints nothing (SetExcludeFromMerge).
+    **dict.fromkeys(("readrandom", "readwhilewriting"), ("read",)),
     MIXED: ("read", "write"),
 }
 _ALWAYS = (
     "waf", "waf_with_wal", "sa", "lsm_bytes", "time", "load_time", "rate", "memory",
     "stall_percent", "peak_rss", "cpu_seconds", "cpu_percent", "device_bytes", "wall_seconds",
 )  # fmt: skip
+OF_WRITES = ("waf", "waf_with_wal")
+_OF_BOTH = ("whole_waf", "prepare_seconds")
 
 
 def unit_of(metric: str) -> str | None:
@@ -74,7 +79,9 @@ def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
         known = ", ".join(unit for each in _KINDS for unit in each)
         raise InputError(field, f"{unit!r:.40} is no unit; write one of {known}, or x baseline")
     if own is None:
-        what = "is a ratio" if metric in _ALWAYS else "has no unit that is known here"
+        what = (
+            "is a ratio" if metric in (*_ALWAYS, *_OF_BOTH) else "has no unit that is known here"
+        )
         mend = f"write the figure as it is measured, without {unit}, or as 0.95 baseline"
         raise InputError(field, f"{metric!r:.80} {what}; {mend}")
     if own not in kind:
@@ -98,7 +105,13 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
     """The metrics that a run may give, for a workload that db_bench runs."""
     known = [_PRINTED.get(benchmark, _OPERATIONS) for benchmark in workload.benchmarks]
     kinds = dict.fromkeys(kind for printed in known for kind in printed)
-    return (*_ALWAYS, *(f"{kind}_{percentile}" for kind in kinds for percentile in _PERCENTILES))
+    always = [name for name in _ALWAYS if not (workload.only_reads and name in OF_WRITES)]
+    of_both = _OF_BOTH if workload.prepare else ()
+    return (
+        *always,
+        *of_both,
+        *(f"{kind}_{percentile}" for kind in kinds for percentile in _PERCENTILES),
+    )
 
 
 def _found(unit: str, kind: dict[str, int]) -> str:

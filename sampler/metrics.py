@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from sampler.db_bench_output import DbBenchOutput
 from sampler.parameter import Value
+from sampler.prepared_note import PreparedNote
 from sampler.process import Ended
 from sampler.rocksdb_log import RocksdbLog
 from sampler.space import memory_bytes
@@ -26,6 +27,8 @@ def metrics_of(
     ended: Ended,
     workload: Workload,
     values: Mapping[str, Value],
+    *,
+    prepared: PreparedNote | None = None,
 ) -> dict[str, float]:
     """All metrics of a finished run.
 
@@ -35,19 +38,26 @@ def metrics_of(
     ``memory``: bytes at full scale. ``cpu_percent``: CPU seconds of the process over ``time``, of
     all processors that it could run on.
 
+    Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
+    that only reads has no ``waf``. ``whole_waf`` is that of both processes together,
+    ``prepare_seconds`` how long the preparing one lived.
+
     Args:
         output: What db_bench printed.
         log: The database's LOG.
         ended: How its process ended.
         workload: The load.
         values: Every known parameter's value in effect, full scale.
+        prepared: What preparing its database came to.
 
     Raises:
         MissingMeasurement: A counter or a benchmark's line is missing.
     """
     tickers = output.tickers
+    if workload.prepare and prepared is None:
+        raise MissingMeasurement("nothing tells how the database was prepared")
     user = tickers.get("bytes.written", 0)
-    if user <= 0:
+    if user <= 0 and not workload.only_reads:
         raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
     if output.live_bytes is None:
         raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
@@ -55,10 +65,12 @@ def metrics_of(
     load_time = load_seconds(output, workload)
     time = load_time + settling_seconds(log, workload)
     threads = workload.threads_of(values)
+    with_wal = stored + tickers.get("wal.bytes", 0)
+    written = tickers.get("number.keys.written")
     return {
-        "waf": stored / user,
-        "waf_with_wal": (stored + tickers.get("wal.bytes", 0)) / user,
-        "sa": output.live_bytes / workload.distinct_user_bytes(threads),
+        **({"waf": stored / user, "waf_with_wal": with_wal / user} if user > 0 else {}),
+        **_of_both(prepared, user, stored),
+        "sa": output.live_bytes / workload.distinct_user_bytes(threads, written),
         "lsm_bytes": float(output.live_bytes),
         "time": time,
         "load_time": load_time,
@@ -72,7 +84,13 @@ def metrics_of(
 
 
 def censored_metrics(
-    log: RocksdbLog, ended: Ended, began: float, workload: Workload, values: Mapping[str, Value]
+    log: RocksdbLog,
+    ended: Ended,
+    began: float,
+    workload: Workload,
+    values: Mapping[str, Value],
+    *,
+    prepared: PreparedNote | None = None,
 ) -> dict[str, float]:
     """What a run that was cut off still teaches.
 
@@ -86,13 +104,17 @@ def censored_metrics(
         began: When the process began, seconds since the epoch.
         workload: The load.
         values: Every known parameter's value in effect, full scale.
+        prepared: What preparing its database came to.
     """
     start = log.opened if log.opened is not None else began
     alive = max(ended.wall_seconds - max(start - began, 0.0), 1e-9)
     found = {"time": alive, "memory": float(memory_bytes(values)), **process_metrics(ended)}
-    if len(workload.benchmarks) == 1:
+    if prepared:
+        found["prepare_seconds"] = prepared.seconds
+    operations = workload.operations(workload.threads_of(values))
+    if operations is not None:
         load = alive if log.load_ended is None else max(log.load_ended - start, 1e-9)
-        found["rate"] = workload.num * workload.threads_of(values) / load
+        found["rate"] = operations / load
     user = log.tickers.get("bytes.written", 0)
     if user > 0:
         stored = sum(log.tickers.get(f"{job}.write.bytes", 0) for job in ("flush", "compact"))
@@ -117,6 +139,14 @@ def _cpu_percent(ended: Ended, time: float) -> dict[str, float]:
     return {"cpu_percent": 100 * ended.cpu_seconds / (time * ended.processors)}
 
 
+def _of_both(prepared: PreparedNote | None, user: int, stored: int) -> dict[str, float]:
+    """Figures of the preparing and the measured process together."""
+    if prepared is None or prepared.user_bytes <= 0:
+        return {}
+    whole = (prepared.stored_bytes + stored) / (prepared.user_bytes + user)
+    return {"whole_waf": whole, "prepare_seconds": prepared.seconds}
+
+
 def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
     """Seconds of the benchmarks, as db_bench reports them.
 
@@ -136,11 +166,11 @@ def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
     Raises:
         MissingMeasurement: The LOG does not tell.
     """
-    if workload.settle == "none":
+    if workload.owes == "none":
         return 0.0
     if log.load_ended is None or log.flushed is None:
         raise MissingMeasurement("RocksDB's LOG tells of no manual flush")
-    if workload.settle == "flush":
+    if workload.owes == "flush":
         return max(0.0, log.flushed - log.load_ended)
     return max(0.0, log.flushed - log.load_ended, (log.work_ended or 0.0) - log.load_ended)
 

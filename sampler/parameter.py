@@ -54,6 +54,8 @@ class Parameter:
         varies: Whether the library's default differs between versions.
         sweep: The values that a sweep over this parameter alone tries, in this order; empty: those
             that it chooses itself. With ``multiple_of``, in multiples of it.
+        run_time: Whether it is known to leave nothing on disk: a database that was filled with
+            another value of it is the same. Whatever is not known to be so is taken to shape it.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Parameter:
     scaled: bool = False
     varies: bool = False
     sweep: tuple[Value, ...] = ()
+    run_time: bool = False
     help: str = ""
 
     @property

@@ -23,6 +23,7 @@ class Settings(BaseSettings):
         bench_dir: Databases under test are made here and removed after each trial.
         lock: The lock that keeps trials on this host apart.
         free_bytes: A trial is ended when its disk has less than this left.
+        prepared_bytes: What copies of prepared databases may hold in the bench folder; 0: none.
     """
 
     model_config = SettingsConfigDict(env_prefix="ROCKTUNE_")
@@ -32,6 +33,7 @@ class Settings(BaseSettings):
     bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
     lock: Path = Field(default_factory=default_path)
     free_bytes: int = 256 * 2**20
+    prepared_bytes: int = Field(default=2 * 2**30, ge=0)
 
 
 def load_settings() -> Settings:

@@ -13,7 +13,9 @@ from sampler.parameter_file import parameter_from_row
 from sampler.space import Space
 from sampler.starting_points import baseline_values
 
-SHIPPED = ("default", "paper", "universal", "blob", "all", "samsung", "samsung-uncompressed")
+SHIPPED = (
+    "default", "paper", "universal", "blob", "all", "samsung", "samsung-uncompressed", "reading",
+)  # fmt: skip
 _SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
 
 

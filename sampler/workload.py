@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill, distinct_keys
 from sampler.parameter import Value
+from sampler.prepare import Prepare
 
 Settle = Literal["wait", "flush", "none"]
 
-# What db_bench's benchmarks do with `num` operations per thread (db_bench_tool.cc, 7.8.3):
-# the distinct keys that they leave behind, of a key space of `num`.
-SEQUENTIAL_FILLS = frozenset({"fillseq", "filluniquerandom"})
-RANDOM_WRITES = frozenset({"fillrandom", "overwrite", "updaterandom"})
+# Benchmarks that write nothing (db_bench_tool.cc, 7.8.3).
+READS = frozenset({
+    "readrandom", "readseq", "readreverse", "readmissing", "readhot", "readrandomfast",
+    "readtocache", "readtorowcache", "multireadrandom", "newiterator", "seekrandom",
+    "approximatesizerandom",
+})  # fmt: skip
 # readrandomwriterandom writes (100 - readwritepercent) of its operations.
 MIXED = "readrandomwriterandom"
 MOST_SECONDS = 1e7  # of a time limit
@@ -43,6 +47,8 @@ class Workload:
         timeout_seconds: After it a trial is ``timed_out``.
         command: The user's own benchmark; then the other fields are unused.
         external: The user's own runner measures, anywhere, and tells the service.
+        prepare: What fills the database before, in a process of its own; None: nothing, the
+            benchmarks begin with an empty one.
     """
 
     name: str
@@ -61,11 +67,22 @@ class Workload:
     timeout_seconds: float = 600.0
     command: Command | None = None
     external: bool = False
+    prepare: Prepare | None = None
 
     @property
     def by_db_bench(self) -> bool:
         """Whether db_bench runs it, and not something of the user's own."""
         return self.command is None and not self.external
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether nothing is written while it is measured: then there is no ``waf`` either."""
+        return self.prepare is not None and READS.issuperset(self.benchmarks)
+
+    @property
+    def owes(self) -> Settle:
+        """How the measured process settles: one that wrote nothing owes nothing."""
+        return "none" if self.only_reads else self.settle
 
     def threads_of(self, configuration: Mapping[str, Value]) -> int:
         """Client threads; the ``paper`` space draws them."""
@@ -79,20 +96,48 @@ class Workload:
         times = self.scale / scale
         seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)
         num = max(1, round(self.num * times))
-        return replace(self, num=num, scale=scale, timeout_seconds=seconds)
+        prepare = self.prepare.at_size(times) if self.prepare else None
+        return replace(self, num=num, scale=scale, timeout_seconds=seconds, prepare=prepare)
 
     def user_bytes(self) -> int:
         """Bytes of keys and values that one thread writes."""
         writes = sum(self._writes(benchmark) for benchmark in self.benchmarks)
         return int(writes * (self.key_size + self.value_size))
 
-    def distinct_keys(self, threads: int) -> float:
+    def loaded_bytes(self) -> int:
+        """Bytes of keys and values that all threads write, those that prepare among them."""
+        prepared = self.prepare.writes * (self.key_size + self.value_size) if self.prepare else 0
+        return self.user_bytes() * self.threads + int(prepared)
+
+    def operations(self, threads: int) -> float | None:
+        """Operations of its benchmark, where there is one and their number is set; or None."""
+        if len(self.benchmarks) != 1:
+            return None
+        flags = dict(self.flags)
+        if self.prepare is None:
+            return float(self.num * threads)
+        if flags.get("duration"):
+            return None
+        reads = int(flags.get("reads", -1))
+        return float((reads if reads >= 0 else self.num) * threads)
+
+    def distinct_keys(self, threads: int, written: float | None = None) -> float:
         """Expected number of distinct keys that the load leaves.
 
         Random writes draw keys uniformly with replacement, so after w writes of n keys an
         expected n (1 - (1 - 1/n)^w) are there; a sequential fill leaves those that it writes,
         all n unless the flag ``writes`` says less.
+
+        Args:
+            threads: Client threads of the measured benchmarks.
+            written: Keys that they wrote, where that was counted; how many a benchmark like
+                ``readwhilewriting`` writes is not known before. Of a load that is not prepared
+                it is not asked.
         """
+        if self.prepare is not None:
+            counted = threads * sum(map(self._writes, self.benchmarks))
+            mine = Fill(self.num, counted if written is None else written)
+            return distinct_keys([*self.prepare.fills, mine])
         filled = [self._writes(each) for each in self.benchmarks if each in SEQUENTIAL_FILLS]
         there = min(max(filled, default=0.0), float(self.num))
         scattered = [b for b in self.benchmarks if b not in SEQUENTIAL_FILLS]
@@ -102,9 +147,9 @@ class Workload:
         share = -math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
         return there + (self.num - there) * share
 
-    def distinct_user_bytes(self, threads: int) -> float:
+    def distinct_user_bytes(self, threads: int, written: float | None = None) -> float:
         """Bytes of distinct live keys and values that the load leaves (expected)."""
-        return self.distinct_keys(threads) * (self.key_size + self.value_size)
+        return self.distinct_keys(threads, written) * (self.key_size + self.value_size)
 
     def _writes(self, benchmark: str) -> float:
         flags = dict(self.flags)

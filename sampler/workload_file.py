@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sampler.catalogue import catalogue
 from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
+from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS
 from sampler.parameter import Value
+from sampler.prepare import FRESH, Prepare
 from sampler.workload import MOST_SECONDS, Command, Settle, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
     "kioxia-t2", "kioxia-t5", "samsung-80-20", "samsung-50-50", "rocksjava-fillseq",
     "rocksjava-readrandom", "rocksjava-readwhilewriting", "rocksjava-readseq", "external",
+    "read-quick", "readwhilewriting-quick",
 )  # fmt: skip
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _FIELDS = {
     "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
-    "flags", "timeout_seconds", "command", "external",
+    "flags", "timeout_seconds", "command", "external", "prepare",
 }  # fmt: skip
 # Set by Rocktune itself for every trial.
 _OWN_FLAGS = {
@@ -84,7 +88,7 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
     for benchmark in measured:
         if benchmark not in benchmarks:
             raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
-    return Workload(
+    workload = Workload(
         name=name,
         help=help_text,
         benchmarks=benchmarks,
@@ -95,6 +99,9 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
         timeout_seconds=_seconds(document.get("timeout_seconds", 600), "workload"),
         **fields,
     )
+    if "prepare" not in document:
+        return workload
+    return replace(workload, prepare=_prepare(document["prepare"], workload))
 
 
 def workload_document(workload: Workload) -> dict[str, Any]:
@@ -109,6 +116,8 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     if workload.external:
         return {**document, "external": True}
     document |= {key: getattr(workload, key) for key in _INTEGERS}
+    if workload.prepare:  # what has none keeps the document, and the digest, that it always had
+        document["prepare"] = _prepare_document(workload.prepare)
     return document | {
         "benchmarks": list(workload.benchmarks),
         "measured": list(workload.measured),
@@ -116,6 +125,52 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "settle": workload.settle,
         "flags": dict(workload.flags),
         "timeout_seconds": workload.timeout_seconds,
+    }
+
+
+def _prepare(given: object, workload: Workload) -> Prepare:
+    if not isinstance(given, dict):
+        raise InputError("workload.prepare", "write a table [prepare] with benchmarks")
+    refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "prepare")
+    if "benchmarks" not in given:
+        raise InputError("prepare.benchmarks", 'name what fills the database: ["fillrandom"]')
+    share = given.get("share", True)
+    if not isinstance(share, bool):
+        raise InputError("prepare.share", "write true or false")
+    emptying = [benchmark for benchmark in workload.benchmarks if benchmark in FRESH]
+    if emptying:
+        problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
+        raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
+    _require_whole(workload.flags, ("reads", "duration", "writes"), "flags")
+    flags = _flags(given.get("flags", {}), "prepare.flags")
+    _require_whole(flags, ("writes",), "prepare.flags")
+    prepare = Prepare(
+        benchmarks=_texts(given["benchmarks"], "prepare.benchmarks"),
+        num=_integer(given.get("num", workload.num), "prepare.num"),
+        threads=_integer(given.get("threads", 1), "prepare.threads"),
+        flags=flags,
+        share=share,
+    )
+    if not prepare.writes:
+        known = ", ".join(sorted(RANDOM_WRITES | SEQUENTIAL_FILLS))
+        raise InputError("prepare.benchmarks", f"none of them is known to write; use {known}")
+    return prepare
+
+
+def _require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
+    """Refuses what says how many operations there are, and is no number."""
+    for name, value in flags:
+        if name in names and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
+
+
+def _prepare_document(prepare: Prepare) -> dict[str, Any]:
+    return {
+        "benchmarks": list(prepare.benchmarks),
+        "num": prepare.num,
+        "threads": prepare.threads,
+        "flags": dict(prepare.flags),
+        "share": prepare.share,
     }
 
 
@@ -165,25 +220,28 @@ def _settle(given: object) -> Settle:
     return given
 
 
-def _flags(given: object) -> tuple[tuple[str, Value], ...]:
+def _flags(given: object, where: str = "flags") -> tuple[tuple[str, Value], ...]:
     if not isinstance(given, dict):
-        raise InputError("workload.flags", "write a table [flags] of flag = value")
+        field = "workload.flags" if where == "flags" else where
+        raise InputError(field, f"write a table [{where}] of flag = value")
     for name, value in given.items():
         if not name.isidentifier():
-            raise InputError(f"flags.{name}", "is not the name of a flag; leave out the dashes")
+            raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
         if name in _OWN_FLAGS:
-            raise InputError(f"flags.{name}", "is set by Rocktune; use the workload's own fields")
+            raise InputError(
+                f"{where}.{name}", "is set by Rocktune; use the workload's own fields"
+            )
         if not isinstance(value, bool | int | float | str):
-            raise InputError(f"flags.{name}", "write a text, a number, true or false")
+            raise InputError(f"{where}.{name}", "write a text, a number, true or false")
         if name in _option_flags():
             raise InputError(
-                f"flags.{name}",
+                f"{where}.{name}",
                 "is an option of RocksDB, which db_bench ignores beside an OPTIONS file; "
                 "put it into an OPTIONS file for --baseline",
             )
     percent = given.get("readwritepercent", 90)
     if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
-        raise InputError("flags.readwritepercent", f"{percent!r} is not from 0 to 100")
+        raise InputError(f"{where}.readwritepercent", f"{percent!r} is not from 0 to 100")
     return tuple(sorted(given.items()))
 
 

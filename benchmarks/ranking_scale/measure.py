@@ -11,6 +11,7 @@ from benchmarks.ranking_scale.scales import Scale, specification_at
 from jobs.assembly import Assembly, assemble
 from sampler.db_bench import DbBench
 from sampler.outcome import Outcome
+from sampler.preparing import Preparing
 from sampler.process import Ended
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
@@ -37,6 +38,10 @@ class WithLevels:
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
         """As db_bench's."""
         return self.bench.prepare(configuration, folder)
+
+    def preparing(self, configuration: Configuration, folder: Path) -> Preparing | None:
+        """As db_bench's."""
+        return self.bench.preparing(configuration, folder)
 
     def environment(self) -> Mapping[str, str]:
         """As db_bench's."""

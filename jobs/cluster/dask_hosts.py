@@ -24,7 +24,7 @@ from jobs.cluster.measuring import measure
 from jobs.cluster.request import HostUnfit, MeasureRequest
 from jobs.specification import Specification
 from optimizer.ports import Ended
-from optimizer.trial import Phase, Trial
+from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import Outcome, TrialState
 
 _REST_SECONDS = 30.0  # a host that cannot measure is asked again after so long
@@ -88,6 +88,7 @@ class DaskHosts:
             configuration=trial.configuration,
             cutoff_seconds=cutoff_seconds,
             confirms=trial.phase is Phase.CONFIRM,
+            shares=trial.purpose is not Purpose.PROVE,
         )
         future = client.submit(
             measure,

@@ -39,7 +39,11 @@ def measure(request: MeasureRequest) -> Outcome:
         assembly = _assembled(_text(request.specification))
         confirming = assembly.confirming if request.confirms else None
         runner = LocalRunner(confirming or assembly.benchmark, settings, pause=_pause)
-        runner.start(request.configuration, cutoff_seconds=request.cutoff_seconds)
+        runner.start(
+            request.configuration,
+            cutoff_seconds=request.cutoff_seconds,
+            share=request.shares,
+        )
     except (InputError, OSError) as error:
         raise HostUnfit(str(error)) from None
     try:

@@ -18,12 +18,14 @@ class MeasureRequest:
         configuration: What is measured, full scale.
         cutoff_seconds: After it the trial is cut off; None: never.
         confirms: Whether it belongs to the confirmation, which may be at a larger scale.
+        shares: Whether a database that must be prepared may be a copy of the host's own.
     """
 
     specification: Specification
     configuration: Mapping[str, Value]
     cutoff_seconds: float | None
     confirms: bool = False
+    shares: bool = False
 
 
 class HostUnfit(RuntimeError):

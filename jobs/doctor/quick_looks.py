@@ -34,7 +34,7 @@ def look(subject: Subject, settings: Settings) -> Iterator[list[Finding]]:
     yield judge_load(use, pressure, seconds=WATCH_SECONDS)
     yield look_for_benchmarks(settings)
     space, workload = subject.plan.space, subject.plan.workload
-    load_bytes = workload.user_bytes() * workload.threads if workload.by_db_bench else 0
+    load_bytes = workload.loaded_bytes() if workload.by_db_bench else 0
     stalled = pressure.stalled.get("memory")
     yield judge_memory(memory, later, load_bytes=load_bytes, stalled=stalled)
     jobs = space.by_name.get("max_background_jobs")

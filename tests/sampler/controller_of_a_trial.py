@@ -1,6 +1,6 @@
 """A controller for the tests: starts a long db_bench trial, tells so, and waits to be killed.
 
-Usage: python controller_of_a_trial.py BENCH_DIR LOCK
+Usage: python controller_of_a_trial.py BENCH_DIR LOCK [prepares]
 """
 
 import signal
@@ -11,12 +11,18 @@ from real_runs import tiny_plan
 
 from sampler.db_bench import DbBench
 from sampler.installed import find_db_bench, probe
+from sampler.prepare import Prepare
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
 
-bench_dir, lock = map(Path, sys.argv[1:])
+bench_dir, lock = map(Path, sys.argv[1:3])
 installed = probe(find_db_bench("db_bench"))
-plan = tiny_plan(installed, num=200_000, flags=(("benchmark_write_rate_limit", 100_000),))
+SLOW = {"num": 200_000, "flags": (("benchmark_write_rate_limit", 100_000),)}
+if sys.argv[3:] == ["prepares"]:
+    fill = Prepare(benchmarks=("fillrandom",), **SLOW)  # type: ignore[arg-type]
+    plan = tiny_plan(installed, benchmarks=("readrandom",), prepare=fill)
+else:
+    plan = tiny_plan(installed, **SLOW)
 runner = LocalRunner(
     DbBench(installed, plan), Settings(bench_dir=bench_dir, lock=lock, free_bytes=0)
 )

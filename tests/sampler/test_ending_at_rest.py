@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from real_runs import Keeping, Kept, tiny_plan
 
-from sampler.db_bench import at_rest
 from sampler.db_bench_output import DbBenchOutput, parse_output
 from sampler.installed import InstalledDbBench
 from sampler.outcome import TrialState
 from sampler.process import Ending
 from sampler.rocksdb_log import parse_log
+from sampler.run_ending import at_rest
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
 from sampler.space import Configuration

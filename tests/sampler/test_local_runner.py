@@ -231,8 +231,9 @@ def test_what_a_start_that_failed_held_is_free_again(shell: Shell, settings: Set
 
 
 @pytest.mark.db_bench
+@pytest.mark.parametrize("doing", ["measures", "prepares"])
 def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_up(
-    installed: InstalledDbBench, settings: Settings
+    doing: str, installed: InstalledDbBench, settings: Settings
 ):
     controller = subprocess.Popen(
         [
@@ -240,6 +241,7 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
             str(Path(__file__).with_name("controller_of_a_trial.py")),
             str(settings.bench_dir),
             str(settings.lock),
+            doing,
         ],
         stdout=subprocess.PIPE,
     )

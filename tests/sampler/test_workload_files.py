@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from sampler.errors import InputError
+from sampler.prepare import Prepare
 from sampler.workload import Workload, least_user_bytes
 from sampler.workload_file import (
     SHIPPED,
@@ -94,6 +95,38 @@ def test_an_option_of_rocksdb_among_the_flags_is_refused_because_db_bench_would_
     document = {"name": "w", "flags": {"write_buffer_size": 8388608}}
     with pytest.raises(InputError, match=r"flags\.write_buffer_size"):
         workload_from_document(document)
+
+
+def test_what_a_preparation_does_not_say_is_the_workload_s():
+    workload = load_workload(str(DATA / "good_workloads" / "prepared_simply.toml"))
+    assert workload.prepare == Prepare(benchmarks=("fillrandom",), num=100_000)
+    assert workload.only_reads and workload.owes == "none"
+    assert (workload.user_bytes(), workload.loaded_bytes()) == (0, 100_000 * 1040)
+
+
+def test_a_workload_without_a_preparation_has_the_document_that_it_always_had():
+    assert "prepare" not in workload_document(load_workload("mixed-quick"))
+    assert load_workload("mixed-quick").prepare is None
+
+
+def test_a_prepared_load_at_another_scale_is_prepared_as_many_times_larger():
+    larger = load_workload("read-quick").at_scale(16)
+    assert larger.prepare is not None
+    assert (larger.num, larger.prepare.num) == (240_000, 240_000)
+
+
+@pytest.mark.parametrize("name", ["read-quick", "readwhilewriting-quick"])
+def test_a_shipped_reading_load_fills_more_than_the_write_buffers(name: str):
+    workload = load_workload(name)
+    assert workload.loaded_bytes() >= least_user_bytes(128 * 2**20, 64)
+
+
+def test_a_bound_of_operations_counts_those_that_are_asked_for():
+    reads = load_workload("read-quick")
+    assert reads.operations(2) == 200_000
+    timed = replace(reads, flags=(("duration", 3), ("reads", 5)))
+    assert timed.operations(1) is None
+    assert replace(reads, flags=()).operations(1) == 60_000
 
 
 def test_a_share_of_reads_that_is_no_number_is_refused():

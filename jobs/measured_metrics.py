@@ -1,0 +1,31 @@
+"""Which objectives a workload can serve, as far as that is known before it runs."""
+
+from __future__ import annotations
+
+from optimizer.objective import Objective
+from sampler.errors import InputError
+from sampler.metric_units import OF_WRITES
+from sampler.workload import Workload
+
+
+def usual_objective(workload: Workload) -> str:
+    """The name of the objective where none is asked for."""
+    return "reading" if workload.only_reads else "paper"
+
+
+def require_terms(objective: Objective, workload: Workload) -> None:
+    """Refuses write amplification of a load that writes nothing while it is measured.
+
+    Raises:
+        InputError: It is asked for; the message names what there is instead.
+    """
+    if not workload.only_reads:
+        return
+    for term in objective.terms:
+        if term.metric in OF_WRITES:
+            raise InputError(
+                "--objective",
+                f"{objective.name} needs {term.metric}, and the workload {workload.name} writes "
+                "nothing while it is measured; choose --objective reading, or whole_waf, which "
+                "holds its preparation",
+            )

@@ -1,0 +1,48 @@
+"""How many distinct keys several fills of one key space leave behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# What db_bench's benchmarks do with `num` operations per thread (db_bench_tool.cc, 7.8.3):
+# the distinct keys that they leave behind, of a key space of `num`.
+SEQUENTIAL_FILLS = frozenset({"fillseq", "filluniquerandom"})
+RANDOM_WRITES = frozenset({"fillrandom", "overwrite", "updaterandom"})
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Writes to the keys 0 to ``keys`` - 1.
+
+    Attributes:
+        keys: Size of the key space, at least 1.
+        writes: Drawn uniformly, with replacement.
+        whole: Whether every key was written once besides.
+    """
+
+    keys: int
+    writes: float
+    whole: bool = False
+
+    @property
+    def log_absent(self) -> float:
+        """Logarithm of the chance that one of its keys was not written."""
+        if self.whole or (self.keys == 1 and self.writes >= 1):
+            return -math.inf
+        return self.writes * math.log1p(-1 / self.keys) if self.keys > 1 else 0.0
+
+
+def distinct_keys(fills: Sequence[Fill]) -> float:
+    """Expected number of distinct keys, where fills of different sizes begin at the same key.
+
+    A key is absent when no fill that reaches it wrote it: of w uniform writes to n keys none hits
+    a key with probability (1 - 1/n)^w.
+    """
+    found, lower = 0.0, 0
+    for upper in sorted({fill.keys for fill in fills}):
+        absent = sum(fill.log_absent for fill in fills if fill.keys >= upper)
+        found -= (upper - lower) * math.expm1(absent)
+        lower = upper
+    return found

@@ -1,0 +1,104 @@
+"""How a run of db_bench ends: at rest, well, or with a reason."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Collection
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from sampler.db_bench_output import DbBenchOutput, complaint, parse_output
+from sampler.outcome import TrialState
+from sampler.process import Ended, Ending
+from sampler.rocksdb_log import RocksdbLog, parse_log
+
+# Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
+_READ_BYTES = 32 * 2**20
+_REST_SECONDS = 1.0
+
+
+def is_at_rest(printed: Path, log_file: Path, benchmarks: Collection[str]) -> bool:
+    """Whether the load is over, the tree at rest and its counters written to the LOG.
+
+    db_bench 7.8 sleeps 5 s before it looks at the compactions and 10 s between looks, and with
+    universal compaction it may never end (RocksDB issue 9275). RocksDB itself begins the next
+    compaction within milliseconds of the last one's end, so a second without any is enough.
+
+    Args:
+        printed: db_bench's standard output so far.
+        log_file: The database's LOG.
+        benchmarks: Those that must have ended.
+    """
+    lines = {line.name for line in parse_output(read_text(printed)).lines}
+    if not lines.issuperset(benchmarks):
+        return False  # still loading: leave the LOG alone
+    log = _log_as_of(log_file, *_seen(log_file))
+    if log.load_ended is None or log.flushed is None or log.dumped is None or log.working > 0:
+        return False
+    at_rest = max(log.flushed, log.work_ended or 0.0)
+    return log.dumped > at_rest and time.time() - at_rest >= _REST_SECONDS
+
+
+def at_rest(output: DbBenchOutput, log: RocksdbLog, database: Path) -> DbBenchOutput:
+    """The output of a run that was ended at rest, completed from what RocksDB left behind.
+
+    With no compaction under way every table and blob file in the folder is a live one, and the
+    LOG's last counters are the last.
+    """
+    files = [path for kind in ("*.sst", "*.blob") for path in database.glob(kind)]
+    live = sum(path.stat().st_size for path in files)
+    return replace(output, tickers=log.tickers, live_bytes=live, stall_percent=log.stall_percent)
+
+
+def ending_problem(
+    ended: Ended, said: str, log: RocksdbLog | None = None
+) -> tuple[TrialState, str] | None:
+    """The state and the reason of a run that did not end well; None for one that did."""
+    match ended.ending:
+        case Ending.TIMEOUT:
+            settling = " while it settled" if log and log.load_ended else ""
+            return TrialState.TIMED_OUT, f"timed out after {ended.wall_seconds:.0f} s{settling}"
+        case Ending.DISK_FULL:
+            return TrialState.FAILED, "ended because the disk of the bench folder was nearly full"
+        case Ending.FLOOD:
+            return TrialState.FAILED, "ended because it printed without end"
+        case Ending.CANCELLED:
+            return TrialState.LOST, "cancelled"
+    if ended.status == 0 or ended.ending is Ending.SETTLED:
+        return None
+    words = complaint(said)
+    if ended.status < 0:
+        try:
+            name = signal.Signals(-ended.status).name
+        except ValueError:
+            name = f"signal {-ended.status}"
+        return TrialState.FAILED, f"killed by {name}: {words}".rstrip(": ")
+    return TrialState.FAILED, words or f"exit status {ended.status} without a word"
+
+
+@lru_cache(maxsize=2)
+def _log_as_of(path: Path, size: int, changed: int) -> RocksdbLog:
+    """The LOG, read again only when it has grown: beside compactions every look costs them."""
+    del size, changed
+    return parse_log(read_text(path))
+
+
+def _seen(path: Path) -> tuple[int, int]:
+    """Size and time of change; a trial may leave two LOGs at one path, one after the other."""
+    try:
+        stat = path.stat()
+        return stat.st_size, stat.st_mtime_ns
+    except OSError:
+        return 0, 0
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, its end if it is too long; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _READ_BYTES))
+            return file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,91 @@
+"""Reading workloads as jobs: what is asked for, and that older jobs stay what they were."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.batch_file import specified
+from jobs.frame import frame
+from jobs.specification import Specification, specification_from_document, specify
+from optimizer.limit_text import parse_limit
+from sampler.errors import InputError
+from sampler.metric_units import db_bench_metrics
+from sampler.space import memory_bytes
+from sampler.workload_file import load_workload
+
+READS, BESIDE = "read-quick", "readwhilewriting-quick"
+
+
+def reading(**asked: Any) -> Specification:
+    return specify(**{"workload": READS, "space": "reading", "objective": "reading", **asked})
+
+
+@pytest.mark.parametrize("workload", [READS, BESIDE])
+def test_a_reading_job_can_be_asked_for_and_comes_back_from_its_document(workload: str):
+    specification = reading(workload=workload)
+    again = specification_from_document(specification.document())
+    assert again == specification
+    assert again.digest() == specification.digest()
+    problem = frame(again, None).problem
+    assert problem.workload == load_workload(workload)
+    assert "cache_size" in problem.searched
+
+
+# As the version before preparations made them.
+@pytest.mark.parametrize(
+    ("asked", "digest"),
+    [
+        ({}, "a1283de7defa20990e06a36e"),
+        (
+            {"workload": "mixed-50-50", "space": "all", "objective": "rate"},
+            "b6cdcbd4e8e015869c8c50c1",
+        ),
+    ],
+)
+def test_what_was_asked_for_before_keeps_its_digest(asked: dict[str, Any], digest: str):
+    assert specify(**asked).digest()[:24] == digest
+
+
+def test_the_cache_is_counted_within_the_memory_budget():
+    problem = frame(reading(), None).problem
+    space = problem.space
+    assert problem.memory == memory_bytes(space.context) == 136 * 2**20
+    largest = problem.configuration(dict.fromkeys(space.names, 0.999))
+    assert largest["cache_size"] > 8 * 2**20
+    assert problem.affords(largest)
+    assert not problem.affords({**largest, "cache_size": 2**30})
+
+
+def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
+    for objective in ("paper", "waf", "pareto"):
+        with pytest.raises(InputError, match=rf"--objective: {objective} needs waf, .* reading"):
+            reading(objective=objective)
+    assert reading(objective="rate").objective["name"] == "rate"
+    assert reading(objective="paper", workload=BESIDE).objective["name"] == "paper"
+
+
+def test_where_no_objective_is_named_it_is_one_that_the_load_serves(tmp_path: Path):
+    assert specify(workload=READS).objective["name"] == "reading"
+    assert specified({"workload": READS}, tmp_path).objective["name"] == "reading"
+    assert specify(workload=BESIDE).objective["name"] == "paper"
+    assert specify().objective["name"] == "paper"
+
+
+def test_the_metrics_of_a_reading_load_are_known_before():
+    reads, beside = (db_bench_metrics(load_workload(name)) for name in (READS, BESIDE))
+    assert {"read_p99", "whole_waf", "prepare_seconds"} <= set(reads) & set(beside)
+    assert "waf" in beside and "waf" not in reads
+    assert "write_p99" not in (*reads, *beside)
+    assert "whole_waf" not in db_bench_metrics(load_workload("load-quick"))
+
+
+def test_a_limit_of_what_is_not_measured_is_refused():
+    with pytest.raises(InputError, match="nothing measures 'waf'"):
+        reading(limits=[parse_limit("waf <= 3", field="--limit")])
+
+
+def test_the_confirmation_prepares_a_load_as_many_times_larger():
+    confirm = frame(reading(confirm_scale=16), None).problem.confirm
+    assert confirm is not None and confirm.prepare is not None
+    assert (confirm.num, confirm.prepare.num) == (240_000, 240_000)

@@ -1,0 +1,59 @@
+"""Which trials of a job may take a copy of a prepared database, here and on a cluster."""
+
+from typing import Any
+
+import pytest
+
+from jobs.cluster.request import MeasureRequest
+from jobs.local_host import LocalHost
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import Outcome, TrialState
+from sampler.runner import LocalRunner
+from sampler.settings import Settings
+
+
+def trial(purpose: Purpose) -> Trial:
+    confirms = purpose in (Purpose.SELECT, Purpose.PROVE)
+    phase = Phase.CONFIRM if confirms else Phase.SEARCH
+    return Trial(number=1, phase=phase, purpose=purpose, seed=1, configuration={}, digest="d",
+                 subject=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("purpose", list(Purpose))
+def test_every_trial_may_but_those_of_the_proof(
+    purpose: Purpose, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(LocalRunner, "start", lambda _, __, **given: asked.update(given))
+    host = LocalHost(object(), settings, waiting=print, pause=print)  # type: ignore[arg-type]
+    host.start(trial(purpose), cutoff_seconds=None)
+    assert asked["share"] is (purpose is not Purpose.PROVE)
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_a_host_of_a_cluster_is_told(
+    shares: bool, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    from jobs.cluster import measuring
+
+    asked: dict[str, Any] = {}
+    done = Outcome(state=TrialState.DONE)
+    monkeypatch.setattr(LocalRunner, "start", lambda _, __, **given: asked.update(given))
+    monkeypatch.setattr(LocalRunner, "wait", lambda *_: done)
+    monkeypatch.setattr(measuring, "load_settings", lambda: settings)
+    request = MeasureRequest(
+        specification=_command(), configuration={}, cutoff_seconds=None, shares=shares
+    )
+    assert measuring.measure(request) == done
+    assert asked["share"] is shares
+
+
+def _command() -> Any:
+    from jobs.specification import specification_of
+
+    return specification_of(
+        workload={"name": "w", "command": {"argv": ["true"]}},
+        space={"name": "s", "parameter": [{"name": "x", "type": "int", "low": 1, "high": 9}]},
+        objective={"name": "o", "metric": [{"name": "y", "direction": "min"}]},
+        shipped_space=False,
+    )
