@@ -12,7 +12,7 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -81,6 +81,9 @@ prove-warm: $(DEV) ## what a warm start and starting points save, on learned fun
 
 prove-ranking-scale: $(DEV) db_bench ## the same configurations at three scales: some hours, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.ranking_scale $(ARGS)
+
+prove-reading: setup db_bench ## reads of prepared databases and of copies: 15 minutes, resumable, alone (ARGS)
+	.venv/bin/python -m benchmarks.reading_copies $(ARGS)
 
 prove-null: $(DEV) ## 400 simulated jobs on options that do nothing: how often is something found (ARGS=--jobs 10)
 	.venv/bin/python -m benchmarks.null_search $(ARGS)
