@@ -33,6 +33,7 @@ from cli import (
     schedule,
     service,
     show,
+    stats,
     submit,
     tune,
     upgrade_check,
@@ -75,6 +76,7 @@ app.command("serve", epilog=service.SERVE_EXAMPLES)(service.serve)
 app.command("worker", epilog=service.WORKER_EXAMPLES)(service.worker)
 app.command("batch", epilog=batch.EXAMPLES)(batch.batch)
 app.command("nights", epilog=nights.EXAMPLES)(nights.nights)
+app.command("stats", epilog=stats.EXAMPLES)(stats.stats)
 app.command("upgrade-check", epilog=upgrade_check.EXAMPLES)(upgrade_check.upgrade_check)
 schedule_app = typer.Typer(no_args_is_help=True, help="Batches that start by themselves.")
 schedule_app.command("add", epilog=schedule.ADD_EXAMPLES)(schedule.add)

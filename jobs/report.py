@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from jobs.charts.chart import Chart
+from jobs.charts.figure_json import figure_json
 from jobs.finished import Finished
 from jobs.report_content import content
 from jobs.report_engine import PLACE
@@ -60,9 +60,7 @@ def _readable(value: object) -> object:
 
 def data(chart: Chart) -> Markup:
     """A plot's data as JSON that nothing in it can end, with null for what is no number."""
-    text = orjson.dumps(chart.figure, option=orjson.OPT_SERIALIZE_NUMPY).decode()
-    escaped = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return Markup(escaped)
+    return Markup(figure_json(chart))
 
 
 def figure(value: float | None) -> str:

@@ -91,13 +91,23 @@ class Workload:
     def at_scale(self, scale: int) -> Workload:
         """The same load at another scale: as many times more keys as options are larger.
 
-        So the tree keeps its shape. A trial is given as many times more time; ``flags`` stay.
+        So the tree keeps its shape. A trial is given as many times more time; of ``flags`` those
+        that count operations grow alike, and a sine wave is stretched with the load, at the same
+        rates.
         """
         times = self.scale / scale
+        flags = tuple((name, _stretched(name, value, times)) for name, value in self.flags)
         seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)
         num = max(1, round(self.num * times))
         prepare = self.prepare.at_size(times) if self.prepare else None
-        return replace(self, num=num, scale=scale, timeout_seconds=seconds, prepare=prepare)
+        return replace(
+            self,
+            num=num,
+            scale=scale,
+            timeout_seconds=seconds,
+            flags=flags,
+            prepare=prepare,
+        )
 
     def user_bytes(self) -> int:
         """Bytes of keys and values that one thread writes."""
@@ -162,6 +172,21 @@ class Workload:
             read_percent = int(flags.get("readwritepercent", 90))
             return operations * (100 - read_percent) / 100
         return 0.0
+
+
+# They count operations, or say how long one step of the sine lasts.
+_GROW = ("reads", "writes", "deletes", "sine_write_rate_interval_milliseconds")
+
+
+def _stretched(name: str, value: Value, times: float) -> Value:
+    """A flag of db_bench in a load so many times longer; its sine is a sin(b x + c) + d."""
+    if isinstance(value, str | bool):
+        return value
+    if name == "sine_b":
+        return value / times
+    if name in _GROW:
+        return max(1, round(value * times))
+    return value
 
 
 def least_user_bytes(memtable_bytes: int, scale: int) -> int:

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from sampler.workload_file import (
 )
 
 DATA = Path(__file__).parents[1] / "data"
+SINE = ("sine",)
 BAD = sorted((DATA / "bad_workloads").glob("*.toml"))
 GOOD = sorted((DATA / "good_workloads").glob("*.toml"))
 
 
-@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "external"])
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name not in ("external", *SINE)])
 def test_a_shipped_workload_settles_fully_at_its_scale_and_says_what_it_is(name: str):
     workload = load_workload(name)
     scale = 128 if name.startswith("samsung-") else 64
@@ -30,6 +32,20 @@ def test_load_quick_is_100_000_random_writes_of_1040_bytes():
     workload = load_workload("load-quick")
     assert workload.benchmarks == ("fillrandom",)
     assert workload.user_bytes() == 100_000 * 1040
+
+
+def test_sine_is_the_wave_of_the_thesis_with_time_and_sizes_divided_by_its_scale():
+    sine = load_workload("sine")
+    full = sine.at_scale(1)
+    for load, period in ((sine, 17.5), (full, 350.0)):
+        flags = dict(load.flags)
+        assert flags["sine_write_rate"] is True
+        assert flags["sine_b"] * period == pytest.approx(2 * math.pi, rel=1e-6)
+        written = load.num * (load.key_size + load.value_size)
+        assert written / flags["sine_d"] == pytest.approx(period, rel=1e-3)  # one wave exactly
+    assert dict(full.flags)["sine_write_rate_interval_milliseconds"] == 10_000
+    lowest = flags["sine_d"] + flags["sine_a"] * math.sin(flags["sine_c"])
+    assert (lowest, flags["sine_a"] + flags["sine_d"]) == pytest.approx((50e6, 200e6))
 
 
 def test_mixed_measures_the_mixture_alone():
