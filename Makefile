@@ -11,8 +11,9 @@ GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
+TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading
+.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -21,6 +22,8 @@ help: ## this list
 setup: .venv/.setup ## makes .venv, with rocktune and all that it needs
 
 compare: $(COMPARE) ## adds to .venv what the strategies tpe and smac need
+
+tuner: $(TUNER) ## adds to .venv what `rocktune autotune` needs
 
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
@@ -97,6 +100,9 @@ java-driver: db_bench ## makes the driver of RocksJava, to compare Java with C++
 prove-rocksjava: setup db_bench ## RocksJava against C++: ten minutes, resumable, alone, after java-driver (ARGS)
 	.venv/bin/python -m benchmarks.rocksjava $(ARGS)
 
+prove-autotune: $(TUNER) ## compaction on, off, tuned and by duty cycle on a sine load: resumable, alone (ARGS)
+	.venv/bin/python -m benchmarks.autotune $(ARGS)
+
 reproduction: setup db_bench ## repeats the reference paper: some hours, resumable, alone on the machine
 	scripts/reproduction.sh paper
 	scripts/reproduction.sh default
@@ -134,6 +140,10 @@ $(DEV): $(MADE_FROM) requirements-dev.txt
 
 $(COMPARE): $(MADE_FROM) requirements-compare.txt
 	@scripts/setup.sh requirements-compare.txt
+	@touch .venv/.setup $@
+
+$(TUNER): $(MADE_FROM) requirements-tuner.txt
+	@scripts/setup.sh requirements-tuner.txt
 	@touch .venv/.setup $@
 
 db_bench:

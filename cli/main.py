@@ -12,6 +12,7 @@ from typer.exceptions import Abort, TyperException
 
 from cli import (
     archive,
+    autotune,
     batch,
     bench,
     catalogue,
@@ -77,6 +78,7 @@ app.command("worker", epilog=service.WORKER_EXAMPLES)(service.worker)
 app.command("batch", epilog=batch.EXAMPLES)(batch.batch)
 app.command("nights", epilog=nights.EXAMPLES)(nights.nights)
 app.command("stats", epilog=stats.EXAMPLES)(stats.stats)
+app.command("autotune", epilog=autotune.EXAMPLES)(autotune.autotune)
 app.command("upgrade-check", epilog=upgrade_check.EXAMPLES)(upgrade_check.upgrade_check)
 schedule_app = typer.Typer(no_args_is_help=True, help="Batches that start by themselves.")
 schedule_app.command("add", epilog=schedule.ADD_EXAMPLES)(schedule.add)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from sampler.space import Configuration
 from sampler.workload import Command
 
 _TAIL_BYTES = 2**20
+_PYTHON = "python"  # the Python that runs Rocktune, which is always there
 _ROCKSDB_VERSION = "7.8.3"  # the catalogue's; an OPTIONS file names the version that it is for
 
 
@@ -51,6 +53,7 @@ class CommandBench:
             "configuration": folder / "configuration.json",
             "options": folder / "OPTIONS.ini",
             "directory": folder / "directory",
+            _PYTHON: Path(sys.executable),
         }
         places["configuration"].write_text(json.dumps(dict(configuration)), encoding="utf-8")
         options = self.plan.options({n: v for n, v in configuration.items() if n in catalogue()})
@@ -108,7 +111,7 @@ def require_program(name: str) -> None:
     Raises:
         InputError: It is not there, or is no program.
     """
-    if shutil.which(name) is None:
+    if name != "{" + _PYTHON + "}" and shutil.which(name) is None:
         raise InputError("command.argv", f"{name!r} is not a program that may be run")
 
 

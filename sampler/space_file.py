@@ -15,6 +15,7 @@ from sampler.starting_points import baseline_values
 
 SHIPPED = (
     "default", "paper", "universal", "blob", "all", "samsung", "samsung-uncompressed", "reading",
+    "warlo",
 )  # fmt: skip
 _SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
 

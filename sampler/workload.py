@@ -184,7 +184,7 @@ def _stretched(name: str, value: Value, times: float) -> Value:
         return value
     if name == "sine_b":
         return value / times
-    if name in _GROW:
+    if name in _GROW and value > 0:  # below it is all that there is
         return max(1, round(value * times))
     return value
 

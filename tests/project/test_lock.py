@@ -16,8 +16,11 @@ ASKED = {
     "requirements.txt": RUNTIME,
     "requirements-dev.txt": RUNTIME + GROUPS["dev"],
     "requirements-compare.txt": RUNTIME + EXTRAS["compare"],
+    "requirements-tuner.txt": RUNTIME + EXTRAS["tuner"],
     "requirements-setup.txt": GROUPS["setup"] + PYPROJECT["build-system"]["requires"],
 }
+
+EXTRA_LOCKS = ["requirements-compare.txt", "requirements-tuner.txt"]
 
 
 def blocks(file: str) -> list[str]:
@@ -53,15 +56,16 @@ def test_the_lock_holds_what_pyproject_asks_for(file: str, asked: list[str]) -> 
         assert all(v in requirement.specifier for v in held), f"{text}: run `make lock`"
 
 
-@pytest.mark.parametrize("file", ["requirements-dev.txt", "requirements-compare.txt"])
+@pytest.mark.parametrize("file", ["requirements-dev.txt", *EXTRA_LOCKS])
 def test_the_larger_locks_hold_the_same_versions_and_more(file: str) -> None:
     larger = locked(file)
     assert all(larger[name] == held for name, held in locked("requirements.txt").items())
 
 
-def test_the_lock_for_comparisons_fits_beside_the_one_for_development() -> None:
-    development, compare = locked("requirements-dev.txt"), locked("requirements-compare.txt")
-    assert all(compare[name] == development[name] for name in compare.keys() & development)
+@pytest.mark.parametrize("file", EXTRA_LOCKS)
+def test_the_lock_of_an_extra_fits_beside_the_one_for_development(file: str) -> None:
+    development, extra = locked("requirements-dev.txt"), locked(file)
+    assert all(extra[name] == development[name] for name in extra.keys() & development)
 
 
 def test_no_lock_holds_what_weighs_gigabytes() -> None:

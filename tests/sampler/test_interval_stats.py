@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampler.interval_stats import Interval, parse_intervals
@@ -81,6 +81,7 @@ def test_an_output_without_dumps_has_no_interval() -> None:
     assert parse_intervals((DATA / "fails_unknown_flag.txt").read_text()) == ()
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, len(SINE)), st.integers(0, len(SINE)))
 def test_a_log_cut_off_anywhere_is_read_without_inventing_anything(a: int, b: int) -> None:
     (whole,) = parse_intervals(SINE)

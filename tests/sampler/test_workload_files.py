@@ -15,7 +15,7 @@ from sampler.workload_file import (
 )
 
 DATA = Path(__file__).parents[1] / "data"
-SINE = ("sine",)
+SINE = ("sine", "warlo-command")
 BAD = sorted((DATA / "bad_workloads").glob("*.toml"))
 GOOD = sorted((DATA / "good_workloads").glob("*.toml"))
 
