@@ -29,6 +29,7 @@ class Asked:
         direct_reads: Whether reads go past the page cache.
         recovery_seconds: How long recovery is waited for.
         seed: Of keys and values.
+        tree: The factor of all sizes of the tree; None: the shape's.
     """
 
     policy: str
@@ -40,6 +41,7 @@ class Asked:
     direct_reads: bool = True
     recovery_seconds: float = 600.0
     seed: int = 1
+    tree: float | None = None
 
     def __post_init__(self) -> None:
         """Refuses what cannot be run.
@@ -64,6 +66,11 @@ class Asked:
     def pair_bytes(self) -> int:
         """Of a key and its value."""
         return 16 + self.value_size
+
+    @property
+    def factor(self) -> float:
+        """Of all sizes of the tree, against RocksDB's defaults."""
+        return self.shape.factor if self.tree is None else self.tree
 
     @property
     def keys(self) -> int:

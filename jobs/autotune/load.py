@@ -60,7 +60,7 @@ class Loaded:
 def layout_of(asked: Asked, *, compacting: bool, lifted: bool) -> Layout:
     """How the database is opened for a part of the run."""
     return Layout(
-        factor=asked.shape.factor,
+        factor=asked.factor,
         compacting=compacting,
         lifted=lifted,
         rate_limit=asked.rate_limit,
@@ -99,7 +99,7 @@ class _Load:
         self._block = self._draws.randbytes(_BLOCK + asked.value_size)
         self._written, self._writes = bytearray(asked.keys), 0
         began = clock()
-        self._now = lambda: clock() - began
+        self._now: Callable[[], float] = lambda: clock() - began
 
     def run(self) -> Loaded:
         asked, shape, store = self._asked, self._asked.shape, self._store

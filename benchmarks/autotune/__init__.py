@@ -1,0 +1,1 @@
+"""Compaction on, lifted, off, tuned and by duty cycle, repeated and interleaved."""
