@@ -204,3 +204,12 @@ def test_a_runner_of_ones_own_takes_the_place_of_db_bench_and_of_a_command():
     assert workload.external and not workload.by_db_bench and workload.command is None
     assert (workload.scale, workload.settle) == (1, "none")
     assert load_workload("external").external
+
+
+def test_counts_of_operations_grow_with_the_load():
+    mixed = load_workload("mixed-quick")
+    larger = mixed.at_scale(8)
+    assert (larger.num, dict(larger.flags)["reads"]) == (8 * mixed.num, 8 * 25_000)
+    assert dict(larger.flags)["readwritepercent"] == 50
+    whole = replace(mixed, flags=(("reads", -1),))
+    assert whole.at_scale(8).flags == (("reads", -1),)
