@@ -149,7 +149,7 @@ def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: st
 def _too_small(workload: Workload, values: Mapping[str, Value]) -> list[str]:
     memtables = memory_bytes(values) - int(values["cache_size"])
     needed = least_user_bytes(memtables, workload.scale)
-    given = workload.user_bytes() * workload.threads
+    given = workload.loaded_bytes()
     if given >= needed:
         return []
     return [

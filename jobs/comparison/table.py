@@ -15,7 +15,7 @@ from sampler.outcome import TrialState
 from sampler.workload import Workload
 
 # What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
-METRICS = ("rate", "waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")
+METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")
 _HIGHER = ("rate",)
 
 

@@ -3,6 +3,7 @@
 Skipped where it was not made (`make java-driver`: JDK and Maven).
 """
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -18,6 +19,17 @@ from sampler.settings import Settings
 
 DRIVER = Path(__file__).parents[2] / "drivers" / "java"
 SOURCES = sorted((DRIVER / "src" / "rocktune").glob("*.java"))
+READERS = """\
+name = "readers"
+benchmarks = ["readrandom"]
+num = 4000
+value_size = 800
+threads = 4
+[flags]
+reads = 500
+[prepare]
+benchmarks = ["fillseq"]
+"""
 made = pytest.mark.skipif(
     not (DRIVER / "build" / "classes").is_dir() or shutil.which("java") is None,
     reason="the Java driver is not made here: make java-driver",
@@ -114,6 +126,18 @@ def test_java_against_cpp_on_a_tiny_load(compare, desk, capsys: pytest.CaptureFi
     waf, sa = (row.split(",") for row in rows[1:3])
     for row in (waf, sa):
         assert float(row[6]) == pytest.approx(float(row[5]), rel=0.05)
+
+
+@made
+@pytest.mark.db_bench
+def test_readers_on_a_database_that_each_language_prepared(compare, desk, capsys):  # type: ignore[no-untyped-def]
+    (desk.folder / "readers.toml").write_text(READERS)
+    asked = ("rocksjava", "java:rocksjava", "--workload", "readers.toml", "--rounds", 3)
+    assert compare(*asked, "--json") == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert table["failed"] == {"A": 0, "B": 0}
+    assert {"rate", "read_p99", "sa", "whole_waf"} <= table["metrics"].keys()
+    assert abs(table["metrics"]["whole_waf"]["percent"]) < 5
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="there is no JDK here")
