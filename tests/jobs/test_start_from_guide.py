@@ -68,7 +68,7 @@ def test_an_options_file_of_that_name_is_a_file():
         ("guide:many", "load-quick", "names no CPU threads"),
         ("guide:5000", "load-quick", "names no CPU threads"),
         ("guide", "external", "which the workload external does not tell"),
-        ("guides", "load-quick", "tuning-guide, guide, none nor an OPTIONS file"),
+        ("guides", "load-quick", ", guide, none nor an OPTIONS file"),
     ],
 )
 def test_what_cannot_be_worked_out_is_refused(given: str, workload: str, said: str):
