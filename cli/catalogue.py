@@ -52,7 +52,9 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
 
     for parameter in chosen.parameters:
         default = str(chosen.context[parameter.name]).lower()
-        typer.echo(f"{parameter.name}: {span(parameter)} (default {default})")
+        swept = ", ".join(str(value).lower() for value in parameter.sweep)
+        swept = f"; swept: {swept}" if swept else ""
+        typer.echo(f"{parameter.name}: {span(parameter)} (default {default}){swept}")
         typer.echo(f"    {parameter.help}")
     for fixed, value in chosen.fixed.items():
         typer.echo(f"{fixed}: always {str(value).lower()}")
