@@ -13,13 +13,14 @@ from jobs.autotune.compare import ROWS, cell
 from jobs.autotune.policy import POLICIES
 
 _Row = Mapping[str, Any]
-# What a policy is judged by: name, words.
+_MOST = math.log(10)  # a larger change is not known to a percent
+# What a policy is judged by: name, words. Times to recover are next to nothing under some policies,
+# so ratios of them would say nothing; the other table has them.
 JUDGED = (
     ("insertion_rate", "insertion rate"),
     ("settled_write_amplification", "write amplification, recovered"),
     ("read_rate", "random reads, filters"),
     ("read_rate_without_filters", "random reads, no filters"),
-    ("recovery_seconds", "time to recover"),
 )
 PAIRS = (("tuned", "on"), ("tuned", "lifted"), ("duty", "on"), ("duty", "tuned"))
 
@@ -61,12 +62,12 @@ def ratio_words(rows: Sequence[_Row], a: str, b: str, name: str) -> str:
     if not logs:
         return "n/a"
     mean = sum(logs) / len(logs)
-    shown = f"{_percent(mean):+.1f}%"
+    shown = f"{_percent(mean)}%"
     if len(logs) < 2:
         return f"{shown} (one round)"
     spread = math.sqrt(sum((each - mean) ** 2 for each in logs) / (len(logs) - 1) / len(logs))
     half = float(stats.t.ppf(0.975, len(logs) - 1)) * spread
-    return f"{shown} ({_percent(mean - half):+.1f} to {_percent(mean + half):+.1f})"
+    return f"{shown} ({_percent(mean - half)} to {_percent(mean + half)})"
 
 
 def of(rows: Sequence[_Row], policy: str) -> list[_Row]:
@@ -74,8 +75,10 @@ def of(rows: Sequence[_Row], policy: str) -> list[_Row]:
     return [row for row in rows if row["policy"] == policy]
 
 
-def _percent(logarithm: float) -> float:
-    return 100 * math.expm1(logarithm)
+def _percent(logarithm: float) -> str:
+    if logarithm > _MOST:
+        return f"over +{100 * math.expm1(_MOST):.0f}"
+    return f"{100 * math.expm1(logarithm):+.1f}"
 
 
 def _spread(values: Sequence[float | None], unit: str) -> str:
