@@ -14,8 +14,8 @@ from jobs.autotune.policy import POLICIES
 
 _Row = Mapping[str, Any]
 _MOST = math.log(10)  # a larger change is not known to a percent
-# What a policy is judged by: name, words. Times to recover are next to nothing under some policies,
-# so ratios of them would say nothing; the other table has them.
+# What a policy is judged by: name, words. Times to recover are next to nothing under some
+# policies, so ratios of them would say nothing; the other table has them.
 JUDGED = (
     ("insertion_rate", "insertion rate"),
     ("settled_write_amplification", "write amplification, recovered"),
