@@ -25,7 +25,7 @@ def require_terms(objective: Objective, workload: Workload) -> None:
         if term.metric in OF_WRITES:
             raise InputError(
                 "--objective",
-                f"{objective.name} needs {term.metric}, and the workload {workload.name} writes "
-                "nothing while it is measured; choose --objective reading, or whole_waf, which "
-                "holds its preparation",
+                f"{objective.name} needs the metric {term.metric}, and the workload "
+                f"{workload.name} writes nothing while it is measured; choose "
+                "--objective reading, or whole_waf, which holds its preparation",
             )

@@ -33,7 +33,7 @@ def test_workloads_are_those_that_a_job_may_name(
     assert found["instant"]["document"]["command"]["argv"] == ["(the operator's own)"]
     assert SECRET not in client.get("/v1/workloads").text
     for name in found:
-        submit(client, {**EXTERNAL, "workload": name, "space": "default"} | {"objective": "waf"})
+        submit(client, {**EXTERNAL, "workload": name, "space": "default"} | {"objective": "sa"})
 
 
 def test_a_wrong_workload_of_the_operator_stops_the_server(

@@ -59,7 +59,9 @@ def test_the_cache_is_counted_within_the_memory_budget():
 
 def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
     for objective in ("paper", "waf", "pareto"):
-        with pytest.raises(InputError, match=rf"--objective: {objective} needs waf, .* reading"):
+        with pytest.raises(
+            InputError, match=rf"--objective: {objective} needs the metric waf, .* reading"
+        ):
             reading(objective=objective)
     assert reading(objective="rate").objective["name"] == "rate"
     assert reading(objective="paper", workload=BESIDE).objective["name"] == "paper"
