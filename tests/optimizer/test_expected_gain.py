@@ -108,6 +108,32 @@ class TestLimits:
         assert found == pytest.approx([0.5, norm.cdf(np.log(1.05) / 0.05), 1.0], abs=0.03)
         assert chance_to_keep(WAF, prediction, names, BASELINE).tolist() == [1.0] * 3
 
+    def test_far_from_all_of_them_it_still_says_which_way_it_grows(self):
+        rates = np.log([20.0, 30.0, 40.0])
+        prediction = {
+            "waf": (np.log(np.full(3, 8.0)), np.zeros(3)),
+            "rate": (rates, np.full(3, 0.2)),
+        }
+        found = gain(self.objective, prediction, None)
+        assert 0 < found[0] < found[1] < found[2] < 0.001
+
+    @given(st.floats(1, 9), st.floats(0.01, 1), st.floats(50, 200), st.floats(0.01, 1))
+    def test_it_is_what_many_draws_would_count(self, waf, spread, rate, other):
+        limits = (Limit("rate", at_least=95.0, at_most=150.0), Limit("waf", at_most_baseline=0.9))
+        objective = Objective("limited", WAF.terms, limits)
+        prediction = {
+            "waf": (np.array([waf]), np.array([spread])),
+            "rate": (np.log([rate]), np.array([other])),
+        }
+        rng = np.random.default_rng(1)
+        drawn = {
+            "waf": waf + spread * rng.standard_normal((20_000, 1)),
+            "rate": rate * np.exp(other * rng.standard_normal((20_000, 1))),
+        }
+        counted = keeps(objective.bounds(BASELINE), drawn, (20_000, 1)).mean()
+        (found,) = chance_to_keep(objective, prediction, frozenset({"rate"}), BASELINE)
+        assert found == pytest.approx(counted, abs=0.02)
+
     def test_what_may_well_break_one_is_worth_nothing(self):
         """Half of what stands just at a limit would break it when it is measured again."""
         prediction = {
