@@ -13,7 +13,7 @@ DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -28,9 +28,12 @@ tuner: $(TUNER) ## adds to .venv what `rocktune autotune` needs
 tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=...)
 	.venv/bin/rocktune tune --workload load-quick --trials $(TRIALS) --out $(OUT) $(ARGS)
 
-test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests with coverage, or those that ARGS names without
+test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests, or those that ARGS names
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pg_virtualenv -t -o fsync=off \
-		.venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--cov --numprocesses 2 --dist loadfile --durations 20)
+		.venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--numprocesses 2 --dist loadfile --durations 20)
+
+coverage: ## runs all tests, and counts the lines that they reach
+	@$(MAKE) --no-print-directory test ARGS="--cov --numprocesses 2 --dist loadfile"
 
 prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
 	PYTHONPATH=.:tests pg_virtualenv -t -o fsync=off .venv/bin/python \

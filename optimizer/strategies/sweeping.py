@@ -75,6 +75,7 @@ class Course:
         return tuple(name for name in searched if name not in swept)
 
 
+_BASELINE = 1  # the number of its first trial
 _known: WeakKeyDictionary[History, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
 
 
@@ -146,7 +147,9 @@ class _Reading:
         runs = {probe.digest: self._runs(probe.digest) for probe in probes}
         if any(not run.has_outcome for each in runs.values() for run in each):
             return at
-        tried = [(probe.value, runs[probe.digest][0].number) for probe in probes]
+        # What leads back to the baseline was measured, but never as a new configuration.
+        first = {name: each[0].number if each else _BASELINE for name, each in runs.items()}
+        tried = [(probe.value, first[probe.digest]) for probe in probes]
         self._last = max([self._last, *(trial for _, trial in tried)])
         kept = self._best([trial for _, trial in tried], course.incumbent)
         sweep = Sweep(name, number, held[name], tuple(tried), kept)
@@ -174,7 +177,7 @@ class _Reading:
     def _fitness(self, number: int, baseline: Baseline) -> float | None:
         """By the mean of the configuration's runs; None where one has not ended well."""
         objective = self._problem.objective
-        if number == 1:
+        if number == _BASELINE:
             return objective.rank_value(baseline.metrics, baseline.metrics)
         runs = self._runs(self._history[number].digest)
         after = self._after()

@@ -136,7 +136,8 @@ class TestALoadThatIsTooSmall:
 
 
 class TestShippedSpaces:
-    @pytest.mark.parametrize("name", SHIPPED)
+    # The space warlo is of a command, not of RocksDB's options.
+    @pytest.mark.parametrize("name", [name for name in SHIPPED if name != "warlo"])
     def test_assemble(self, name: str, settings: Settings):
         assembly = assemble(specify(workload="load", space=name), settings)
         assert isinstance(assembly.benchmark, DbBench)

@@ -57,6 +57,21 @@ def document(done: Job, explore: int = EXPLORE) -> dict:
     return found
 
 
+def test_a_way_back_to_the_baseline_is_known_from_its_own_runs():
+    """One parameter alone helps: the second pass asks for the baseline, which is known."""
+
+    def synced(configuration):
+        return flat(configuration) | {"waf": 2.0 if configuration["sync"] else 3.0}
+
+    done = job(PretendBench(synced))
+    conclusion = done.run()
+    winner = conclusion.history[conclusion.winner].configuration
+    assert winner["sync"] and winner["codec"] == "fast"
+    default = done.problem.space.default_configuration()
+    assert digest(default) not in {trial.digest for trial in candidates(done.log.trials())}
+    assert any("pass 2" in trial.why for trial in candidates(done.log.trials()))
+
+
 def test_each_parameter_is_varied_around_the_best_so_far():
     done = job()
     conclusion = done.run()

@@ -26,7 +26,7 @@ def placed(name: str, *, space: str = "default", memory: int | None = None, **se
     return problem, starting_point(problem, name, known_points()[name].values)
 
 
-@pytest.mark.parametrize("space", SHIPPED)
+@pytest.mark.parametrize("space", [name for name in SHIPPED if name != "warlo"])  # of a command
 @pytest.mark.parametrize("name", list(known_points()))
 def test_every_point_fits_every_space(name: str, space: str):
     problem, start = placed(name, space=space)
