@@ -57,8 +57,9 @@ class Runs:
 def runs(
     installed: InstalledDbBench, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Runs]:
-    def made(load: Mapping[str, object], configurations: list[Configuration]) -> Runs:
-        folder = tmp_path_factory.mktemp("prepared")
+    def made(
+        folder: Path, load: Mapping[str, object], configurations: list[Configuration]
+    ) -> Runs:
         settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
         found = Runs([], [])
         for configuration in configurations:
@@ -75,7 +76,9 @@ def runs(
     }
     with ThreadPoolExecutor() as pool:
         # Each trial ends with the thread that started it, so a host's runs are one task.
-        tasks = {name: pool.submit(made, *each) for name, each in asked.items()}
+        # pytest makes folders in one thread only.
+        folders = {name: tmp_path_factory.mktemp(name) for name in asked}
+        tasks = {name: pool.submit(made, folders[name], *each) for name, each in asked.items()}
         return {name: task.result() for name, task in tasks.items()}
 
 
