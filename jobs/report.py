@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from jobs.charts.chart import Chart
 from jobs.charts.figure_json import figure_json
 from jobs.finished import Finished
+from jobs.page_environment import page_environment
 from jobs.report_content import content
 from jobs.report_engine import PLACE
 from sampler.byte_size import format_bytes
@@ -30,14 +31,8 @@ def report_html(finished: Finished) -> str:
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     """Compiling the page takes longer than filling it in."""
-    environment = Environment(
-        loader=PackageLoader("jobs"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_readable,
-    )
+    environment = page_environment()
+    environment.finalize = _readable
     environment.filters |= {
         "bytes": format_bytes,
         "figure": figure,

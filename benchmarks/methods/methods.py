@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchmarks.search.wrapped import Wrapped
 from jobs.start_from import starting_points
 from optimizer.history import History
 from optimizer.problem import Problem, StartingPoint
@@ -21,28 +22,10 @@ METHODS = (*SEARCH, *KNOW)
 
 
 @dataclass(frozen=True)
-class Begun:
+class Begun(Wrapped):
     """A strategy that begins at starting points, as a job of it does."""
 
-    strategy: Strategy
     starts: tuple[StartingPoint, ...]
-
-    @property
-    def heeds(self) -> frozenset[str]:
-        """What the strategy heeds."""
-        return self.strategy.heeds
-
-    def samples(self, problem: Problem, explore: int) -> int:
-        """As many as the strategy draws; see ``Strategy``."""
-        return self.strategy.samples(problem, explore)
-
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
-        """As the strategy does; see ``Strategy``."""
-        return self.strategy.learns(problem, history, explore)
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """As the strategy does; see ``Strategy``."""
-        return self.strategy.searches(problem, history, explore)
 
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int

@@ -25,6 +25,7 @@ from benchmarks.search.function import TestFunction
 from benchmarks.search.functions import Functions
 from benchmarks.search.recorded import Recorded, read_recorded
 from benchmarks.search.run import run
+from benchmarks.search.wrapped import Wrapped
 from models.agreement import top_overlap
 from models.design import FeatureMatrix
 from models.quick_importance import combined_importance, quick_forests
@@ -57,28 +58,10 @@ WAYS = {
 
 
 @dataclass(frozen=True)
-class Watched:
+class Watched(Wrapped):
     """A strategy whose history is kept."""
 
-    strategy: Strategy
     seen: list[tuple[Problem, History]] = field(default_factory=list)
-
-    @property
-    def heeds(self) -> frozenset[str]:
-        """As the strategy's."""
-        return self.strategy.heeds
-
-    def samples(self, problem: Problem, explore: int) -> int:
-        """As the strategy's."""
-        return self.strategy.samples(problem, explore)
-
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
-        """As the strategy's."""
-        return self.strategy.learns(problem, history, explore)
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """As the strategy's."""
-        return self.strategy.searches(problem, history, explore)
 
     def propose(
         self, problem: Problem, history: History, *, number: int, explore: int

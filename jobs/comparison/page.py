@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from jobs.charts.changes import changes
@@ -16,6 +16,7 @@ from jobs.charts.turns import turns
 from jobs.comparison.compared import Compared
 from jobs.comparison.table import Table
 from jobs.comparison.words import percent
+from jobs.page_environment import page_environment
 from jobs.report import amount, data, p_value
 from jobs.report_engine import PLACE
 from jobs.upgrade.runs_file import Run
@@ -44,13 +45,7 @@ def comparison_html(compared: Compared) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("jobs"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment()
     environment.filters |= {
         "bytes": format_bytes, "percent": percent, "data": data, "amount": amount, "p": p_value,
         "difference": change_in_words,
