@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def best(job: JobProgress) -> str:
     """The best so far."""
     if job.best is None:
-        return "nothing measured yet"
+        return "no best yet"
     return f"best {job.best.fitness:+.0f} (trial {job.best.trial})"
 
 

@@ -101,7 +101,7 @@ class TuningProgress:
 
 def _best(standing: Standing) -> str:
     if standing.best is None:
-        return "nothing measured yet"
+        return "no best yet"
     number, fitness = standing.best
     return f"best {fitness:+.0f} (trial {number})"
 

@@ -22,7 +22,8 @@ from optimizer.problem import Problem
 from optimizer.prospect import Prospect
 from optimizer.strategies.doubt import SURE, SURE_AT_THE_END, Doubt, doubt_of
 from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
-from optimizer.strategies.outlook import Outlook, outlook_of, worth_of
+from optimizer.strategies.held import held_for
+from optimizer.strategies.outlook import Outlook, outlook_of
 from optimizer.strategy import Proposal, first_new
 from optimizer.surrogate import surrogate_of
 from optimizer.trial import Phase, Purpose
@@ -95,8 +96,8 @@ class Guided(DrawsFirst):
                 return []
             numbers = surrogate.lessons.numbers
             points = surrogate.lessons.points[1 : len(numbers) + 1]
-            worth = worth_of(problem, surrogate, points, baseline_of(history, problem).metrics)
-        order = [numbers[place] for place in np.argsort(-worth, kind="stable").tolist()]
+            held = held_for(problem, surrogate, points, baseline_of(history, problem).metrics)
+        order = [numbers[place] for place in held.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]
         return list(

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from optimizer.coordinates import Floats
-from optimizer.expected_gain import chance_to_keep, expected_gain, fitness_of, likely_metrics
+from optimizer.expected_gain import expected_gain
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.problem import Problem
 from optimizer.prospect import Prospect, fitness_noise
 from optimizer.strategies.evolution import evolve
+from optimizer.strategies.held import Held, held_for
 from optimizer.surrogate import Surrogate, surrogate_of
 from optimizer.trial import Phase, Purpose
 
 _STARTS, _FRESH = 8, 40
-# Of what is measured again half would break a limit that it keeps with a chance of one half.
-_SURELY_KEPT = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +56,11 @@ def outlook_of(
     surrogate = surrogate_of(problem, history, names)
     if surrogate is None:
         return Outlook(None, np.empty(0), np.empty((0, len(names))), 0.0, None)
-    worth = worth_of(
+    held = held_for(
         problem, surrogate, surrogate.lessons.points, baseline_of(history, problem).metrics
     )
-    points, gain = _best_points(problem, history, surrogate, worth, problem.seed_of(number))
+    worth = held.worth
+    points, gain = _best_points(problem, history, surrogate, held, problem.seed_of(number))
     prospect = None
     if np.isfinite(worth).any():
         lately = _lately(history, surrogate, worth, window)
@@ -83,36 +82,22 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
 
 
 def _best_points(
-    problem: Problem, history: History, surrogate: Surrogate, worth: Floats, seed: int
+    problem: Problem, history: History, surrogate: Surrogate, held: Held, seed: int
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
     baseline = baseline_of(history, problem).metrics
-    best = float(worth.max()) if np.isfinite(worth).any() else None
+    surest = float(held.worth.max())
+    best = surest if np.isfinite(surest) else None
 
     def gain(points: Floats) -> Floats:
         predicted, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
         return expected_gain(problem.objective, predicted, logarithmic, baseline, best)
 
-    leaders = surrogate.lessons.points[np.argsort(-worth, kind="stable")[:_STARTS]]
+    leaders = surrogate.lessons.points[held.best_first()[:_STARTS]]
     if len(surrogate.prior.points):  # where earlier jobs were is known, but not measured
         before = surrogate.prior.points
-        promise = worth_of(problem, surrogate, before, baseline)
-        order = np.argsort(-promise, kind="stable")[:_STARTS]
-        leaders = np.vstack([leaders, before[order]])
+        promise = held_for(problem, surrogate, before, baseline)
+        leaders = np.vstack([leaders, before[promise.best_first()[:_STARTS]]])
     fresh = np.random.default_rng(seed).random((_FRESH, leaders.shape[1]))
     found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)
     return found, float(gain(found[:1])[0])
-
-
-def worth_of(
-    problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
-) -> Floats:
-    """The likely fitness of points, shape ``(n,)``.
-
-    Minus infinity where the models are less than 80% sure that all limits are kept.
-    """
-    prediction, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
-    likely = likely_metrics(prediction, logarithmic)
-    fitness = fitness_of(problem.objective, likely, baseline)[0]
-    chance = chance_to_keep(problem.objective, prediction, logarithmic, baseline)
-    return np.where(chance >= _SURELY_KEPT, fitness, -np.inf)

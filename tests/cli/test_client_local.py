@@ -82,7 +82,7 @@ def test_interrupted_while_it_follows(service: Scene, number: int):
     job_id = service.submitted("gated", trials=12)
     service.until(job_id, "running")
     with on_terminal({}, "show", job_id, "--db", service.database) as run:
-        run.sees("nothing measured yet")
+        run.sees("no best yet")
         run.process.send_signal(number)
         assert run.ends() == 130
         run.sees(f"rocktune: job {job_id} goes on by itself")

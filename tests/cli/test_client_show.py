@@ -203,7 +203,7 @@ def test_a_running_job_is_one_picture(client: Client, service: Scene, gated: int
     name, why, standing = capsys.readouterr().out.splitlines()
     assert name.startswith(f"job {gated}: gated, ")
     assert why.startswith("baseline: measure")
-    assert standing == "0/12 trials, 0 failed, nothing measured yet"
+    assert standing == "0/12 trials, 0 failed, no best yet"
     assert client("options", gated, url=service.url) == 2
     assert client("parameters", gated, url=service.url) == 2
     said = capsys.readouterr().err
@@ -236,7 +236,7 @@ def test_followed_without_a_terminal(client: Client, service: Scene, gated: int,
 
 def test_ctrl_c_leaves_the_job_alone(service: Scene, gated: int):
     with on_terminal({"ROCKTUNE_URL": service.url}, "show", gated) as run:
-        run.sees("nothing measured yet")
+        run.sees("no best yet")
         run.interrupt()
         assert run.ends() == 130
         run.sees(f"rocktune: job {gated} goes on by itself")
@@ -250,7 +250,7 @@ def test_a_live_view_outlives_a_restart_of_the_service(tmp_path: Path):
         job_id = service.submitted("gated", trials=12)
         service.until(job_id, "running")
         with on_terminal({"ROCKTUNE_URL": service.url}, "show", job_id) as run:
-            run.sees("nothing measured yet")
+            run.sees("no best yet")
             assert service.process.stop() == 0
             run.sees("cannot be reached: Connection refused; trying again")
             port = service.url.rpartition(":")[2]

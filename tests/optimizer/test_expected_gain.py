@@ -21,7 +21,7 @@ from optimizer.expected_gain import (
     likely_metrics,
 )
 from optimizer.objective import Limit, Objective, Term
-from optimizer.strategies.outlook import worth_of
+from optimizer.strategies.held import Held, held_for
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))
@@ -145,8 +145,13 @@ class TestLimits:
             lessons=SimpleNamespace(logarithmic=frozenset(prediction)),
         )
         problem = replace(problem_of("forest"), objective=self.objective)
-        worth = worth_of(problem, surrogate, np.zeros((3, 1)), BASELINE)
-        assert worth == pytest.approx([-math.inf, -math.inf, 400.0])
+        held = held_for(problem, surrogate, np.zeros((3, 1)), BASELINE)
+        assert held.worth == pytest.approx([-math.inf, -math.inf, 400.0])
+        assert held.best_first().tolist() == [2, 1, 0]
+
+    def test_while_nothing_keeps_them_the_nearest_is_the_best(self):
+        held = Held(fitness=np.array([9.0, 1.0, 5.0]), chance=np.array([0.0, 0.3, 0.1]))
+        assert held.best_first().tolist() == [1, 2, 0]
 
     def test_are_judged_row_by_row(self):
         metrics = {"rate": np.array([[94.0, 96.0]])}
