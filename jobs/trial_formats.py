@@ -16,7 +16,6 @@ from db.tables import MAIN_METRICS
 from db.trial_export import MOMENTS, SCALARS, Page, exporting
 from jobs.trial_columns import TrialColumns
 from jobs.trial_csv import csv_line, csv_lines
-from jobs.trial_parquet import parquet_file
 
 
 def csv_chunks(
@@ -65,6 +64,8 @@ def parquet_chunks(
     Metrics are doubles and moments are in UTC. A parameter is int64, double or bool where all of
     the whole job's values are, else text. Arguments and errors as of ``csv_chunks``.
     """
+    from jobs.trial_parquet import parquet_file  # its library takes a while to load
+
     with exporting(engine, job_id) as export:
         yield from parquet_file(export, after=after, limit=limit)
 

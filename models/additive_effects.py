@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from models.additive_kernel import Floats, Settings, Shares, likeness
 from models.additive_process import AdditiveProcess
@@ -82,6 +81,8 @@ def drawn_effects(
         draws: How many.
         seed: Of the draws.
     """
+    from scipy.linalg import cho_solve
+
     rng = np.random.default_rng(seed)
     parts = _Parts(process.shares, known, grids)
     prior = parts.drawn(rng, draws)

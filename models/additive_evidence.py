@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
-from scipy.linalg import cho_factor, cho_solve
 
 from models.additive_kernel import Floats, Shares, Singles, covariance, covariances
 from models.additive_process import fit_process, standardised
@@ -25,6 +23,8 @@ def log_likelihood(alike: Singles, values: Floats, shares: Shares) -> float:
         values: Shape ``(n,)``, of mean 0 and variance 1.
         shares: Of the variance.
     """
+    from scipy.linalg import cho_factor, cho_solve
+
     known = covariance(alike, shares)
     known[np.diag_indices(len(values))] += shares.noise
     factor, _ = lower = cho_factor(known, lower=True, check_finite=False)
@@ -48,6 +48,8 @@ def matter_p(alike: Singles, values: Floats, shares: Shares) -> Floats:
     Returns:
         Shape ``(n_parameters,)``; 1 where the parameter has no share.
     """
+    from scipy import stats
+
     found = np.ones(len(shares.parameters))
     # Both sides get as many steps more.
     more = relearned(alike, values, shares, steps=_STEPS_WITHOUT, power=DAMPED)

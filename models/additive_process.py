@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from models.additive_kernel import Floats, Shares, own_variance
 
@@ -37,6 +36,8 @@ class AdditiveProcess:
         Returns:
             Expectation and standard deviation, ``(m,)`` each, in the metric's unit.
         """
+        from scipy.linalg import solve_triangular
+
         reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
         left = own_variance(self.shares) - np.einsum("nm,nm->m", reached, reached)
         expected = self.mean + self.spread * (cross @ self.solved)
@@ -52,6 +53,8 @@ class AdditiveProcess:
         Returns:
             Expectation ``(m,)`` in the metric's unit, and covariance ``(m, m)`` in its square.
         """
+        from scipy.linalg import solve_triangular
+
         reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
         expected = self.mean + self.spread * (cross @ self.solved)
         return expected, self.spread**2 * (among - reached.T @ reached)
@@ -75,6 +78,8 @@ def fit_process(
         shares: Of the variance.
         noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
     """
+    from scipy.linalg import cho_factor, cho_solve
+
     scaled, mean, spread = standardised(values)
     noisy = known + np.diag(shares.noise * (np.ones(len(values)) if noise is None else noise))
     lower = cho_factor(noisy, lower=True, check_finite=False)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from models.additive_kernel import Floats, Shares, Singles, covariance
 from models.task_agreement import Tasks
@@ -110,6 +109,8 @@ def _step(
     power: float,
     among: tuple[Floats, Floats] | None,
 ) -> Shares:
+    from scipy.linalg import cho_factor, cho_solve
+
     n = len(values)
     known = covariance(alike, shares)
     if among is None:

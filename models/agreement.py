@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata
 
 
 def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_k: int) -> float:
@@ -28,6 +27,8 @@ def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_
         >>> top_overlap(np.array([4.0, 3, 2, 1]), np.array([4.0, 1, 3, 2]), top_k=2)
         0.5
     """
+    from scipy.stats import rankdata
+
     if first.shape != second.shape:
         raise ValueError(f"importances must have one shape, not {first.shape} and {second.shape}")
     if not 1 <= top_k <= first.size:
@@ -41,6 +42,8 @@ def rank_correlation(first: NDArray[np.float64], second: NDArray[np.float64]) ->
 
     0 where one of them has no order: all equal, or a single parameter.
     """
+    from scipy.stats import kendalltau
+
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
     return float(kendalltau(first, second).statistic)

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import f_oneway
-from statsmodels.stats.multitest import multipletests
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +90,8 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     Returns:
         Corrected p-values in the same order, None where they were None.
     """
+    from statsmodels.stats.multitest import multipletests
+
     asked = [p for p in p_values if p is not None]
     if not asked:
         return tuple(p_values)
@@ -112,6 +112,8 @@ def _samples(
 
 def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | None:
     """Return F (maybe infinite) and p, or None where there is nothing to compare."""
+    from scipy.stats import f_oneway
+
     if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
         return None
     f, p = f_oneway(*samples)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -141,6 +140,8 @@ def split_p(t_squared: Floats, length: int, likeness: Floats | float = 0.0) -> F
         length: Values of each series.
         likeness: From `pooled_likeness`.
     """
+    from scipy import stats
+
     shrunk = t_squared * (1 - likeness) / (1 + likeness)
     tail: Floats = stats.t.sf(np.sqrt(shrunk), length - 2)
     return 2 * tail

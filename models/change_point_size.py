@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from models.change_point import (
     CLIP,
@@ -55,6 +54,8 @@ def size_of(before: Floats, after: Floats, *, likeness: float = 0.0) -> Size:
     Raises:
         ValueError: One side is empty, or there are fewer than three values.
     """
+    from scipy import stats
+
     if not len(before) or not len(after) or len(before) + len(after) < 3:
         raise ValueError("give values on both sides, three at least")
     free = len(before) + len(after) - 2

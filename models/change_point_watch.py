@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from models.change_point import (
     LEAST_VALUES,
@@ -170,6 +169,8 @@ def outlier_p(values: Floats) -> Floats:
     Returns:
         Shape `(m,)`.
     """
+    from scipy import stats
+
     k = values.shape[1] - 1
     before, _ = clipped(values[:, :-1])
     far = values[:, -1] - np.median(values[:, :-1], axis=1) - before.mean(axis=1)

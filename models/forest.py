@@ -1,15 +1,18 @@
 """One random forest a metric, and how well it predicts trials that it has not seen."""
 
+from __future__ import annotations
+
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, train_test_split
 
 from models.design import FeatureMatrix, measured_rows
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestRegressor
 
 MIN_TRIALS = 10  # below this a held-out R2 says nothing
 FOLDS = 5
@@ -85,6 +88,8 @@ def fit_forest(
     Raises:
         ValueError: If the target does not fit the features, or nothing was measured.
     """
+    from sklearn.model_selection import KFold, train_test_split
+
     measured = np.flatnonzero(measured_rows(features, target))
     if not measured.size:
         raise ValueError("no trial has a target")
@@ -142,6 +147,8 @@ def grow_forest(
         The fitted forest. It predicts on one thread: threads add up the trees in the order in
         which they finish, which would change the last digits from run to run.
     """
+    from sklearn.ensemble import RandomForestRegressor
+
     return RandomForestRegressor(
         trees,
         min_samples_leaf=3,
@@ -156,4 +163,6 @@ def _r2(
     model: RandomForestRegressor, x: NDArray[np.float32], y: NDArray[np.float64]
 ) -> float | None:
     """Score held-out rows; None where they are all alike, since SST is then 0."""
+    from sklearn.metrics import r2_score
+
     return float(r2_score(y, model.predict(x))) if np.ptp(y) > 0 else None

@@ -1,14 +1,19 @@
 """How much a metric depends on each parameter: impurity decrease and permutation."""
 
+from __future__ import annotations
+
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.ensemble import RandomForestRegressor
 
 from models.design import FeatureMatrix
 from models.forest import FittedForest, Fold
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestRegressor
 
 HELD_OUT_ROWS = 300  # asked of a fold at most: 5 x 300 rows settle a drop in R2 well enough
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 
 def one_thread() -> Any:
@@ -20,5 +21,6 @@ def one_thread() -> Any:
 def _libraries() -> ThreadpoolController:
     """Those that NumPy and SciPy have loaded; to look for them takes some milliseconds."""
     import scipy.linalg  # noqa: F401  # so that its library is there to be found
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,14 +1,19 @@
 """Importances by small forests: for questions that need many refits more than a good fit."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestRegressor
 
 from models.design import FeatureMatrix
 from models.forest import MIN_TRIALS, grow_forest
 from models.ranking import mean_share
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestRegressor
 
 ROWS_PER_TREE = 300
 

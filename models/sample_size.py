@@ -1,17 +1,21 @@
 """How the ranking settles as trials are added: many subsamples of each size, ranked apart."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.metrics import r2_score
 
 from models.agreement import rank_correlation, top_overlap
 from models.design import FeatureMatrix, measured_rows
 from models.forest import MIN_TRIALS
 from models.quick_importance import combined_importance, quick_forests
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import RandomForestRegressor
 
 COMBINED = "combined"
 _JUDGED_ROWS = 300  # unseen trials that a forest is scored on, at most
@@ -160,6 +164,8 @@ def _scores(
     forests: Mapping[str, RandomForestRegressor],
 ) -> dict[str, float]:
     """R2 of each metric's forest on trials that it has not seen, where it has a meaning."""
+    from sklearn.metrics import r2_score
+
     scores = {}
     for metric, forest in forests.items():
         judged = unseen[~np.isnan(targets[metric][unseen])][:_JUDGED_ROWS]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kendalltau, rankdata
 
 from models.design import FeatureMatrix, measured_rows
 from models.forest import grow_forest
@@ -116,6 +115,8 @@ def compare_rankings(
     Returns:
         The summary. Importances without any order (all equal) count as a correlation of 0.
     """
+    from scipy.stats import kendalltau, rankdata
+
     ranks = np.asarray(rankdata(-importances, axis=1))  # (resamples, n_parameters)
     low, high = np.percentile(ranks, [2.5, 97.5], axis=0)
     in_top = ranks <= top_k

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from models.additive_kernel import Floats
 
@@ -106,6 +105,8 @@ def log_evidence(known: Floats, noise: float, values: Floats, tasks: Tasks) -> f
         values: Shape ``(n,)``.
         tasks: Which value belongs to which task.
     """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
     covariance = known * tasks.among()
     covariance[np.diag_indices(len(values))] += noise * tasks.noise()
     try:

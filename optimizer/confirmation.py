@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from optimizer.budget import Plan
 from optimizer.kept_limits import KeptLimit, kept_words, limits_kept
@@ -213,6 +212,8 @@ def interval_of_mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
     Args:
         values: Shape ``(n,)``, at least two.
     """
+    from scipy import stats
+
     mean, error = float(values.mean()), float(stats.sem(values))
     if error <= 1e-12 * max(abs(mean), 1e-300):  # counters can be the same to the byte
         return mean, 0.0, 1.0 if mean == 0 else 0.0

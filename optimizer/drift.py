@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from statsmodels.nonparametric.smoothers_lowess import lowess
 
 LEAST_RUNS = 5  # below, a trend cannot be told from noise
 _MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
@@ -40,6 +39,8 @@ def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray
         seconds: When each run began, shape ``(n_runs,)``.
         values: What it measured, the same shape.
     """
+    from statsmodels.nonparametric.smoothers_lowess import lowess
+
     window = max(LEAST_RUNS, min(len(values) / 2, _MOST_SMOOTHED))
     share = window / len(values)
     fitted = lowess(values, seconds, frac=min(share, 1.0), it=2, return_sorted=False)

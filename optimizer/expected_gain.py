@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import norm, qmc
 
 from optimizer.coordinates import Floats
 from optimizer.objective import SCALE, Limit, Objective
@@ -79,6 +78,8 @@ def chance_to_keep(
     modelled one by one, so it is the product over them, and exact: where it is tiny it still says
     which way it grows, which counting draws does not. Arguments as in ``expected_gain``.
     """
+    from scipy.stats import norm
+
     chance = np.ones(len(next(iter(prediction.values()))[0]))
     most, least = _tightest(objective.bounds(baseline))
     for name in most:
@@ -134,5 +135,7 @@ def expected_gain(
 @lru_cache(maxsize=8)
 def _normals(metrics: int) -> Floats:
     """Shape ``(64, metrics)``: evenly spread draws of independent standard normals."""
+    from scipy.stats import norm, qmc
+
     spread = qmc.Sobol(metrics, scramble=True, rng=np.random.default_rng(0)).random(_DRAWS)
     return np.asarray(norm.ppf(np.clip(spread, 1e-6, 1 - 1e-6)))

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from deap.benchmarks.tools import hypervolume as _hypervolume
 from numpy.typing import NDArray
 
 from optimizer.baseline import Baseline
@@ -106,6 +105,8 @@ def hypervolume(gains: NDArray[np.float64]) -> float:
     Args:
         gains: Relative gains on the baseline, shape ``(points, metrics)``.
     """
+    from deap.benchmarks.tools import hypervolume as _hypervolume
+
     inside = gains[(gains > -1).all(axis=1)]
     if not len(inside):
         return 0.0

@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from optimizer.history import History
 from optimizer.problem import Problem
@@ -168,6 +167,8 @@ def _scatter_of(history: History, host: str, metric: str) -> tuple[float, int]:
 
 def _noisier(history: History, host: str, metric: str) -> float | None:
     """How many times the others' scatter, where that is too much to be chance; else None."""
+    from scipy import stats
+
     mine, steps = _scatter(history, host, metric)
     if steps < _LEAST_NOISY:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from models.additive_effects import Grid
 from models.additive_kernel import Settings, covariance, likeness
@@ -45,6 +44,8 @@ def directions(
         history: The trials; a run of the baseline has ended well.
         effects: What they teach.
     """
+    from scipy.stats import qmc
+
     model, baseline = effects.model, baseline_of(history, problem).metrics
     moved = len(model.layout.names)
     others = qmc.Sobol(moved, rng=np.random.default_rng(problem.seed)).random(_OTHERS)

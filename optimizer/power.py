@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from scipy import optimize, stats
-
 from optimizer.confirmation import ALPHA, LEAST_PAIRS
 
 POWER = 0.8
@@ -86,6 +84,8 @@ def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
 @lru_cache(maxsize=1024)  # a plan is made before every trial
 def _effect(pairs: int, power: float) -> float:
     """Mean over standard deviation of the pairs' differences that is seen with this power."""
+    from scipy import optimize, stats
+
     freedom = pairs - 1
     critical = float(stats.t.isf(ALPHA, freedom))
 

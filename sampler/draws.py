@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 Design = Literal["random", "lhs", "sobol"]
 _LARGEST_DOUBLE_BELOW_1 = np.nextafter(1.0, 0.0)
@@ -42,11 +41,15 @@ _BLOCK = 256
 
 @lru_cache(maxsize=2)
 def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
+    from scipy.stats import qmc
+
     return np.asarray(qmc.LatinHypercube(dimensions, rng=_generator(seed)).random(n))
 
 
 @lru_cache(maxsize=2)
 def _sobol(dimensions: int, seed: int, block: int) -> NDArray[np.float64]:
+    from scipy.stats import qmc
+
     sequence = qmc.Sobol(dimensions, scramble=True, rng=_generator(seed))
     if block:
         sequence.fast_forward(block * _BLOCK)  # by 0 it fails (SciPy 1.17)

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy import stats
-
 from optimizer.baseline import MetricNoise, summarise
 from optimizer.budget import divide
 from optimizer.confirmation import CONFIDENCE
@@ -114,6 +112,8 @@ def noise_of(
 
 
 def _scatter(noise: MetricNoise, values: Sequence[float]) -> MetricScatter:
+    from scipy import stats
+
     spread, freedom = noise.spread, len(values) - 1
     low = high = None
     if spread is not None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import qmc
 
 from optimizer.confirm_load import apart
 from optimizer.coordinates import Floats
@@ -139,6 +138,8 @@ def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[s
 
 def _drawn(expected: Floats, covariance: Floats, place: int) -> Floats:
     """Draws of a normal distribution whose covariance may be singular, ``(DRAWS, m)``."""
+    from scipy.stats import qmc
+
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     sobol = qmc.MultivariateNormalQMC(mean=np.zeros(len(expected)), rng=place)

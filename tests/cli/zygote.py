@@ -9,6 +9,8 @@ import json
 import os
 import signal
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import cli.outcome_table
 import cli.progress
@@ -16,7 +18,13 @@ import jobs.artifacts
 import jobs.run_job
 from cli.main import main
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from heavy_libraries import MODULES
+
 assert cli.outcome_table and cli.progress and jobs.artifacts and jobs.run_job
+for module in MODULES:
+    import_module(module)
 
 
 def child(task: dict) -> None:

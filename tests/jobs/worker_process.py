@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from heavy_libraries import MODULES
 from service_desk import wait_until
 from worker_scene import Scene
 
 from sampler.settings import Settings
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["jobs.worker", "jobs.logs", "db.engine"])
+_processes.set_forkserver_preload(["jobs.worker", "jobs.logs", "db.engine", *MODULES])
 
 
 def work(url: str, settings: Settings, log: str) -> None:
