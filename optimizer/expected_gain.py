@@ -78,7 +78,7 @@ def chance_to_keep(
     modelled one by one, so it is the product over them, and exact: where it is tiny it still says
     which way it grows, which counting draws does not. Arguments as in ``expected_gain``.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     chance = np.ones(len(next(iter(prediction.values()))[0]))
     most, least = _tightest(objective.bounds(baseline))
@@ -88,7 +88,7 @@ def chance_to_keep(
         if name in logarithmic:  # the metric is above 0, whatever it is
             high, low = (math.log(each) if each > 0 else -math.inf for each in (high, low))
         spread = np.maximum(deviation, _LEAST_DEVIATION)
-        within = norm.cdf((high - expected) / spread) - norm.cdf((low - expected) / spread)
+        within = ndtr((high - expected) / spread) - ndtr((low - expected) / spread)
         chance = chance * np.maximum(within, 0.0)
     return np.asarray(chance)
 
@@ -135,7 +135,8 @@ def expected_gain(
 @lru_cache(maxsize=8)
 def _normals(metrics: int) -> Floats:
     """Shape ``(64, metrics)``: evenly spread draws of independent standard normals."""
-    from scipy.stats import norm, qmc
+    from scipy.special import ndtri
+    from scipy.stats import qmc
 
     spread = qmc.Sobol(metrics, scramble=True, rng=np.random.default_rng(0)).random(_DRAWS)
-    return np.asarray(norm.ppf(np.clip(spread, 1e-6, 1 - 1e-6)))
+    return np.asarray(ndtri(np.clip(spread, 1e-6, 1 - 1e-6)))

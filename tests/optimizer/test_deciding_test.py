@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from optimizer.budget import divide
-from optimizer.confirmation import ALPHA, LEAST_PAIRS, Pair, change, declared_test, judge
+from optimizer.confirmation import (
+    ALPHA,
+    LEAST_PAIRS,
+    Pair,
+    change,
+    declared_test,
+    interval_of_mean,
+    judge,
+)
 from optimizer.objective_file import load_objective
 
 PAPER = load_objective("paper")
@@ -76,6 +84,16 @@ class TestChange:
     def test_beyond_all_measure_stays_a_number(self):
         found = change([(1.0, 1e150), (1.0, 2.0)])
         assert math.isfinite(found.high)
+
+
+@pytest.mark.parametrize("count", [2, 5, 40])
+def test_an_interval_of_a_mean_is_that_of_a_t_test(count: int):
+    values = np.random.default_rng(count).normal(1, 2, count)
+    expected = stats.ttest_1samp(values, 0)
+    interval = expected.confidence_interval(0.95)
+    mean, half, p = interval_of_mean(values)
+    assert (mean - half, mean + half) == pytest.approx((interval.low, interval.high))
+    assert p == pytest.approx(expected.pvalue)
 
 
 class TestVerdict:
