@@ -1,5 +1,6 @@
 """What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ from databases import _server_url, _sqlite_template  # noqa: F401
 
 from sampler.installed import InstalledDbBench, find_db_bench, probe
 from sampler.settings import Settings
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests were collected from stays: no collection of garbage looks at it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
