@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Study:
 
     Attributes:
         trials: Those that have ended: one that was stopped in the middle has no outcome.
-        result: The document of result.json, made anew from the trials.
+        make_result: Makes ``result``.
         generations: The genetic algorithm's.
         draws: The random draws.
         fitness: Of each finished trial by number.
@@ -48,10 +49,15 @@ class Study:
 
     archive: Archive
     trials: tuple[Trial, ...]
-    result: Mapping[str, Any]
+    make_result: Callable[[], Mapping[str, Any]]
     generations: tuple[Generation, ...]
     draws: tuple[Trial, ...]
     fitness: Mapping[int, float]
+
+    @cached_property
+    def result(self) -> Mapping[str, Any]:
+        """The document of result.json, made anew from the trials: seconds, for what it ranks."""
+        return self.make_result()
 
     @property
     def complete(self) -> bool:
@@ -78,7 +84,8 @@ def read_study(path: Path) -> Study:
     asked = archive.specification
     plan = plan_of(problem, Budget(asked.trials, asked.minutes), history)
     conclusion = conclude(problem, plan, history)
-    result = result_document(
+    make_result = partial(
+        result_document,
         problem,
         conclusion,
         job=asked.document(),
@@ -87,7 +94,7 @@ def read_study(path: Path) -> Study:
     fitness = fitness_by_trial(problem, conclusion)
     searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
     draws = tuple(history.of(Purpose.CANDIDATE, Phase.SAMPLE))
-    return Study(archive, trials, result, generations_of(searched, fitness), draws, fitness)
+    return Study(archive, trials, make_result, generations_of(searched, fitness), draws, fitness)
 
 
 def generations_of(

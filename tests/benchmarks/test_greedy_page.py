@@ -43,7 +43,7 @@ def study() -> Study:
         problem, conclusion, job=specification.document(), environment=ENVIRONMENT
     )
     trials = tuple(job.log.trials())
-    return Study(Archive(specification, ENVIRONMENT, trials), trials, result, (), (), {})
+    return Study(Archive(specification, ENVIRONMENT, trials), trials, lambda: result, (), (), {})
 
 
 def rows(study: Study) -> list[dict]:
