@@ -30,10 +30,10 @@ tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=
 
 test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests, or those that ARGS names
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 pg_virtualenv -t -o fsync=off \
-		.venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--numprocesses 2 --dist loadfile --durations 20)
+		.venv/bin/python -m pytest $(if $(ARGS),$(ARGS),--numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 20)
 
 coverage: ## runs all tests, and counts the lines that they reach
-	@$(MAKE) --no-print-directory test ARGS="--cov --numprocesses 2 --dist loadfile"
+	@$(MAKE) --no-print-directory test ARGS="--cov --numprocesses 3 --dist loadfile --no-loadscope-reorder"
 
 prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
 	PYTHONPATH=.:tests pg_virtualenv -t -o fsync=off .venv/bin/python \

@@ -10,6 +10,23 @@ from databases import _server_url, _sqlite_template  # noqa: F401
 from sampler.installed import InstalledDbBench, find_db_bench, probe
 from sampler.settings import Settings
 
+# Whose tests mostly wait for processes that they have started, the longest first.
+WAITING = ("cluster", "service", "jobs", "cli", "nights", "cluster_security", "upgrade", "doctor",
+           "comparison", "autotune", "deploy", "builds")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that wait and files that compute take turns: while a worker waits others compute."""
+    files = sorted({item.path for item in items})
+    waiting = [path for room in WAITING for path in files if path.parent.name == room]
+    computing = [path for path in files if path.parent.name not in WAITING]
+    place = {
+        path: (index + 0.5) / len(part)
+        for part in (waiting, computing)
+        for index, path in enumerate(part)
+    }
+    items.sort(key=lambda item: (place[item.path], item.path))
+
 
 def pytest_collection_finish() -> None:
     """What thousands of tests were collected from stays: no collection of garbage looks at it."""

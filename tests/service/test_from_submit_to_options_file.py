@@ -13,11 +13,12 @@ from processes import environment, rocktune
 from sampler.installed import InstalledDbBench, try_options
 from sampler.options_file import CF, parse_options
 
-# So small that a trial takes a second; without settling, since RocksDB's LOG is slow to say that
-# a tree is at rest.
+# So small, with memory as small, that a trial takes a fraction of a second; without settling,
+# since RocksDB's LOG is slow to say that a tree is at rest.
 WORKLOAD = """
 name = "small"
-num = 40000
+num = 10000
+scale = 256
 settle = "none"
 timeout_seconds = 60
 """
