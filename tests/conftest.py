@@ -6,9 +6,17 @@ from pathlib import Path
 import pytest
 from databases import *  # noqa: F403
 from databases import _server_url, _sqlite_template  # noqa: F401
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from sampler.installed import InstalledDbBench, find_db_bench, probe
 from sampler.settings import Settings
+
+# How long an example takes is the machine's matter: it may be measuring beside the tests.
+hypothesis_settings.register_profile(
+    "rocktune", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("rocktune")
 
 # Whose tests mostly wait for processes that they have started, the longest first.
 WAITING = ("cluster", "service", "jobs", "cli", "nights", "cluster_security", "upgrade", "doctor",
