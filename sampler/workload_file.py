@@ -99,6 +99,7 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
         timeout_seconds=_seconds(document.get("timeout_seconds", 600), "workload"),
         **fields,
     )
+    _require_whole(workload.flags, ("reads", "duration", "writes", "deletes"), "flags")
     if "prepare" not in document:
         return workload
     return replace(workload, prepare=_prepare(document["prepare"], workload))
@@ -141,7 +142,6 @@ def _prepare(given: object, workload: Workload) -> Prepare:
     if emptying:
         problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
         raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
-    _require_whole(workload.flags, ("reads", "duration", "writes"), "flags")
     flags = _flags(given.get("flags", {}), "prepare.flags")
     _require_whole(flags, ("writes",), "prepare.flags")
     prepare = Prepare(
