@@ -1,11 +1,13 @@
 """What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
 import gc
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from databases import *  # noqa: F403
 from databases import _server_url, _sqlite_template  # noqa: F401
+from heavy_libraries import MODULES
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -37,7 +39,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What thousands of tests were collected from stays: no collection of garbage looks at it."""
+    """What thousands of tests were collected from stays: no collection of garbage looks at it.
+
+    With it what jobs load when they come to it, or the first test that does would pay for all.
+    """
+    for module in MODULES:
+        import_module(module)
     gc.collect()
     gc.freeze()
 
