@@ -23,6 +23,7 @@ from jobs.specification import Specification, specification_from_document
 from jobs.warm_start import frozen_prior
 from optimizer.budget import Plan
 from optimizer.history import History
+from optimizer.libraries import load_libraries
 from optimizer.planning import Budget, plan_of
 from optimizer.standing import Scoreboard
 from sampler.errors import InputError
@@ -77,6 +78,7 @@ class OpenJobs:
         row = self._store.job(job_id)
         if not is_external(row):
             raise NotAsked(f"job {job_id} is measured by the service, not by a runner of your own")
+        load_libraries()  # before, not while others wait for the lease
         lease = self._acquire(job_id)
         try:
             self.require_live(job_id)

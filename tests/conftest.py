@@ -1,16 +1,15 @@
 """What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
 import gc
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from databases import *  # noqa: F403
 from databases import _server_url, _sqlite_template  # noqa: F401
-from heavy_libraries import MODULES
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from optimizer.libraries import load_libraries
 from sampler.installed import InstalledDbBench, find_db_bench, probe
 from sampler.settings import Settings
 
@@ -43,8 +42,7 @@ def pytest_collection_finish() -> None:
 
     With it what jobs load when they come to it, or the first test that does would pay for all.
     """
-    for module in MODULES:
-        import_module(module)
+    load_libraries()
     gc.collect()
     gc.freeze()
 

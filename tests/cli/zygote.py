@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import cli.outcome_table
@@ -20,11 +19,10 @@ from cli.main import main
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from heavy_libraries import MODULES
+from optimizer.libraries import load_libraries
 
 assert cli.outcome_table and cli.progress and jobs.artifacts and jobs.run_job
-for module in MODULES:
-    import_module(module)
+load_libraries()
 
 
 def child(task: dict) -> None:

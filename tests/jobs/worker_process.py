@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from heavy_libraries import MODULES
 from service_desk import wait_until
 from worker_scene import Scene
 
+from optimizer.libraries import MODULES
 from sampler.settings import Settings
 
 _processes = multiprocessing.get_context("forkserver")
