@@ -46,7 +46,7 @@ def _table(rows: tuple[ContributionRow, ...], of: int) -> Table:
             row.after,
             str(row.values) if row.values else "",
             *changes,
-            f"{row.gain:+.0f}",
+            f"{row.gain:+z.0f}",
             share,
         )
     return table

@@ -12,7 +12,7 @@ def best(job: JobProgress) -> str:
     """The best so far."""
     if job.best is None:
         return "no best yet"
-    return f"best {job.best.fitness:+.0f} (trial {job.best.trial})"
+    return f"best {job.best.fitness:+z.0f} (trial {job.best.trial})"
 
 
 def time_left(job: JobProgress) -> str:

@@ -103,7 +103,7 @@ def _best(standing: Standing) -> str:
     if standing.best is None:
         return "no best yet"
     number, fitness = standing.best
-    return f"best {fitness:+.0f} (trial {number})"
+    return f"best {fitness:+z.0f} (trial {number})"
 
 
 def _clock(seconds: float) -> str:

@@ -27,7 +27,7 @@ def step_words(step: Mapping[str, Any]) -> str:
 
 def estimate_words(estimate: Mapping[str, float]) -> str:
     """A figure of fitness with its interval."""
-    return f"{estimate['expected']:+.0f} [{estimate['low']:+.0f}, {estimate['high']:+.0f}]"
+    return f"{estimate['expected']:+z.0f} [{estimate['low']:+z.0f}, {estimate['high']:+z.0f}]"
 
 
 def basis_words(explanation: Mapping[str, Any]) -> str:

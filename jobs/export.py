@@ -101,8 +101,9 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
     lines = [
         f"Tuned by Rocktune for the workload {problem.workload.name}: the fewest changes, "
         f"{len(kept)} of {len(kept) + len(dropped)}, that keep the gain of trial {best['trial']}",
-        f"By models of the job's trials, not by runs of its own: fitness {-loss['expected']:+.0f} "
-        f"[{-loss['high']:+.0f}, {-loss['low']:+.0f}] against that trial's, {best['fitness']:.0f}",
+        "By models of the job's trials, not by runs of its own: fitness "
+        f"{-loss['expected']:+z.0f} [{-loss['high']:+z.0f}, {-loss['low']:+z.0f}] "
+        f"against that trial's, {best['fitness']:.0f}",
         f"Left at the baseline: {', '.join(dropped)}",
         f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
     ]

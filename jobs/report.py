@@ -73,7 +73,7 @@ def amount(value: float | None, metric: str) -> str:
 def signed(change: Mapping[str, Any], name: str) -> str:
     """A percentage with its sign."""
     value = change.get(name)
-    return "n/a" if value is None else f"{value:+.1f}%"
+    return "n/a" if value is None else f"{value:+z.1f}%"
 
 
 def p_value(value: float | None) -> str:

@@ -65,7 +65,7 @@ def out_of_line(problem: Problem, history: History, host: str) -> OutOfLine | No
         jumped = _jumped(values, spread, need=2)
         if jumped:
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
-            why = f"its baseline's {metric} jumped by {change:+.0f}% and stayed there"
+            why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
             return OutOfLine(why, done[-3].number)
         ratio = _noisier(history, host, metric)
         if ratio is not None:

@@ -26,7 +26,7 @@ def fitness_terms(
     total = sum(proven.values())
     most = max(shown, key=lambda name: proven[name])
     title = (
-        f"{most} gives {proven[most]:+.0f} of the fitness of {total:.0f}"
+        f"{most} gives {proven[most]:+z.0f} of the fitness of {total:.0f}"
         if total > 0
         else f"In the proof the terms add up to {total:.0f}: nothing was gained"
     )

@@ -126,7 +126,7 @@ def judge_minimal(
     found = compared.fitness
     above, enough = found.low > -margin, compared.rounds >= LEAST_PAIRS
     why = (
-        f"fitness {found.expected:+.0f} [{found.low:+.0f}, {found.high:+.0f}] against the "
+        f"fitness {found.expected:+z.0f} [{found.low:+z.0f}, {found.high:+z.0f}] against the "
         f"winner's over {compared.rounds} rounds, {'above' if above else 'not above'} "
         f"the declared {-margin:.0f}"
     )

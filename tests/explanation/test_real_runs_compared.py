@@ -51,6 +51,15 @@ def test_as_good_means_that_the_interval_lies_above_the_margin(minimal: float, s
     assert f"{'above' if shown else 'not above'} the declared -100" in judged.why
 
 
+def test_a_few_bytes_less_are_no_gain_below_zero():
+    made = rounds(150.0, count=3)
+    for each in made:
+        each["minimal"] = {**each["winner"], "rate": each["winner"]["rate"] * (1 - 1e-6)}
+    judged = judge_minimal(RATE, made, margin=100.0)
+    assert judged is not None and judged.compared.fitness.expected < 0
+    assert judged.why.startswith("fitness +0 [+0, +0] against")
+
+
 def test_a_limit_that_is_broken_is_not_as_good():
     limited = replace(RATE, limits=(Limit("waf", at_most=1.5),))
     judged = judge_minimal(limited, rounds(150.0), margin=100.0)
