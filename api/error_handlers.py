@@ -1,19 +1,19 @@
-"""Whatever goes wrong becomes a problem document; what is ours to mend goes to the log."""
+"""Whatever goes wrong becomes a problem document, or a page; what is ours to mend is logged."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from api.problems import FieldProblem, ProblemError, answer, field_problems, refused, safe, shown
+from api.pages.errors import shown as as_asked
+from api.problems import FieldProblem, ProblemError, field_problems, refused, safe, shown
 from api.submission import more_findings
 from db.lease import LeaseHeld
 from jobs.lifecycle import WrongState
@@ -29,39 +29,42 @@ def add_handlers(app: FastAPI) -> None:
     """Makes every error of the application a problem document."""
 
     @app.exception_handler(ProblemError)
-    def _problem(_: Request, error: ProblemError) -> JSONResponse:
-        return answer(error)
+    def _problem(request: Request, error: ProblemError) -> Response:
+        return as_asked(request, error)
 
     @app.exception_handler(InputError)
-    def _input(_: Request, error: InputError) -> JSONResponse:
-        return answer(refused(field_problems(error)))
+    def _input(request: Request, error: InputError) -> Response:
+        return as_asked(request, refused(field_problems(error)))
 
     @app.exception_handler(WrongState)
     @app.exception_handler(NotAsked)
     @app.exception_handler(LeaseHeld)
     @app.exception_handler(LeaseLost)
-    def _conflict(_: Request, error: Exception) -> JSONResponse:
-        return answer(ProblemError(409, str(error)))
+    def _conflict(request: Request, error: Exception) -> Response:
+        return as_asked(request, ProblemError(409, str(error)))
 
     @app.exception_handler(RequestValidationError)
-    def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    def _invalid(request: Request, error: RequestValidationError) -> Response:
         findings = [_finding(found) for found in error.errors()]
         findings += more_findings(request, error)
         # Of a value that may be of several types, each type has its own say.
-        return answer(refused(list({each.field: each for each in findings}.values())))
+        return as_asked(request, refused(list({each.field: each for each in findings}.values())))
 
     @app.exception_handler(HTTPException)
-    def _http(request: Request, error: HTTPException) -> JSONResponse:
+    def _http(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == 405:
-            headers["Allow"] = _methods(app, request.url.path)
-        return answer(ProblemError(error.status_code, str(error.detail), headers=headers))
+            # Pages are not in the description: of theirs the framework's word must do.
+            headers["Allow"] = _methods(app, request.url.path) or headers.get("Allow", "")
+        said = ProblemError(error.status_code, str(error.detail), headers=headers)
+        return as_asked(request, said)
 
     @app.exception_handler(SQLAlchemyError)
-    def _database(_: Request, error: SQLAlchemyError) -> JSONResponse:
+    def _database(request: Request, error: SQLAlchemyError) -> Response:
         if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
             _log.error("the database's tables are not of this version; upgrade them")
-            return answer(ProblemError(503, "the database's tables are not of this version"))
+            old = ProblemError(503, "the database's tables are not of this version")
+            return as_asked(request, old)
         if isinstance(error, OperationalError | NoConnection) or (
             isinstance(error, DBAPIError) and error.connection_invalidated
         ):
@@ -69,13 +72,13 @@ def add_handlers(app: FastAPI) -> None:
             late = ProblemError(
                 503, "the database does not answer; try again", headers={"Retry-After": "5"}
             )
-            return answer(late)
-        return _unexpected(_, error)
+            return as_asked(request, late)
+        return _unexpected(request, error)
 
     @app.exception_handler(Exception)
-    def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    def _unexpected(request: Request, error: Exception) -> Response:
         _log.error("a request failed", path=request.url.path, exc_info=error)
-        return answer(ProblemError(500, "Rocktune failed; its log says why"))
+        return as_asked(request, ProblemError(500, "Rocktune failed; its log says why"))
 
 
 def _methods(app: FastAPI, path: str) -> str:

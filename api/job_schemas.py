@@ -224,7 +224,7 @@ class JobPublic(JobProgress):
 
 
 class JobPage(BaseModel):
-    """Jobs, newest first; ``next`` is the ``after`` of the next page, null at the end."""
+    """Jobs in the order asked for; ``next`` is the ``after`` of the next page, null at the end."""
 
     jobs: list[JobProgress]
     next: int | None

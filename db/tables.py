@@ -125,6 +125,14 @@ token = Table(
     Column("revoked_at", UtcDateTime),
 )
 
+browser_session = Table(
+    "browser_session",
+    metadata,
+    Column("secret_hash", SafeText, primary_key=True),  # of what the cookie holds
+    Column("token_id", SafeText, nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+)
+
 turn = Table(
     "turn",
     metadata,

@@ -79,7 +79,8 @@ def make_token(engine: Engine, name: str, role: Role) -> str:
 def list_tokens(engine: Engine) -> list[TokenRow]:
     """All tokens, revoked ones included, the oldest first."""
     with reading(engine) as connection:
-        return [_row(row) for row in connection.execute(select(*_columns).order_by(*_order))]
+        rows = connection.execute(select(*token_columns).order_by(*_order))
+        return [token_from_row(row) for row in rows]
 
 
 def revoke_token(engine: Engine, name: str) -> None:
@@ -102,12 +103,13 @@ def find_token(engine: Engine, given: str) -> TokenRow | None:
     matched = _FORM.fullmatch(given)
     if matched is None:
         return None
-    which = select(*_columns, token.c.secret_hash).where(token.c.id == matched[1])
+    which = select(*token_columns, token.c.secret_hash).where(token.c.id == matched[1])
     with reading(engine) as connection:
         found = connection.execute(which).first()
     if found is None or found.revoked_at is not None:
         return None
-    return _row(found) if compare_digest(found.secret_hash, _hash(matched[2])) else None
+    right = compare_digest(found.secret_hash, _hash(matched[2]))
+    return token_from_row(found) if right else None
 
 
 def any_token(engine: Engine) -> bool:
@@ -123,11 +125,12 @@ def any_valid_token(engine: Engine) -> bool:
         return connection.execute(which).first() is not None
 
 
-_columns = [token.c[name] for name in TokenRow.__dataclass_fields__]
+token_columns = [token.c[name] for name in TokenRow.__dataclass_fields__]
 _order = (token.c.created_at, token.c.id)
 
 
-def _row(row: Any) -> TokenRow:
+def token_from_row(row: Any) -> TokenRow:
+    """From a row of ``token_columns``."""
     return TokenRow(row.id, row.name, Role(row.role), row.created_at, row.revoked_at)
 
 

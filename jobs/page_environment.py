@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 
-def page_environment() -> Environment:
-    """The templates of ``jobs/templates``, without any filters."""
+def page_environment(*packages: str) -> Environment:
+    """The templates of ``jobs/templates``, after those of other packages; without any filters."""
     return Environment(
-        loader=PackageLoader("jobs"),
+        loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "jobs")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

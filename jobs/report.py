@@ -32,7 +32,7 @@ def report_html(finished: Finished) -> str:
 def _environment() -> Environment:
     """Compiling the page takes longer than filling it in."""
     environment = page_environment()
-    environment.finalize = _readable
+    environment.finalize = readable
     environment.filters |= {
         "bytes": format_bytes,
         "figure": figure,
@@ -46,7 +46,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _readable(value: object) -> object:
+def readable(value: object) -> object:
     """What others wrote, without characters that a page must not hold."""
     if isinstance(value, str) and not isinstance(value, Markup) and _CONTROLS.search(value):
         return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", value)

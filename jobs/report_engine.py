@@ -35,7 +35,7 @@ def whole_page(page: str) -> bytes:
 @lru_cache(maxsize=1)
 def policy() -> str:
     """The page's Content-Security-Policy."""
-    scripts = " ".join(f"'sha256-{_digest(script)}'" for script in _scripts())
+    scripts = " ".join(f"'sha256-{_digest(script)}'" for script in plot_scripts())
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -44,13 +44,14 @@ def policy() -> str:
 
 @lru_cache(maxsize=1)
 def _engine() -> bytes:
-    library, ours = _scripts()
+    library, ours = plot_scripts()
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'.encode()
     return b"".join((meta, b"<script>", library, b"</script>\n<script>", ours, b"</script>"))
 
 
 @lru_cache(maxsize=1)
-def _scripts() -> tuple[bytes, bytes]:
+def plot_scripts() -> tuple[bytes, bytes]:
+    """Plotly, and our script that draws the plots of a page with it."""
     # Found through the package's metadata: to import Plotly takes half a second.
     library = Path(str(distribution("plotly").locate_file(_LIBRARY))).read_bytes()
     ours = files("jobs").joinpath("templates", "report.js").read_bytes()

@@ -19,6 +19,7 @@ class ServiceSettings(BaseSettings):
         keep_days: Ended jobs are deleted after so many days; None: never.
         rate_limit: Requests of one client, as ``200/second`` or ``6000/minute``.
         most_body_bytes: A larger request is refused.
+        session_hours: A browser that logged in is logged out after so many hours.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -29,6 +30,7 @@ class ServiceSettings(BaseSettings):
     keep_days: float | None = Field(default=None, gt=0)
     rate_limit: str = "200/second"
     most_body_bytes: int = Field(default=4 * 2**20, ge=2**10)
+    session_hours: float = Field(default=12.0, gt=0, le=24 * 365)
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
 
 

@@ -11,11 +11,12 @@ from sqlalchemy import Engine
 
 from api.caching import CachedJobDep
 from api.dependencies import JobDep, JobId, Service, ServiceDep, no_job
-from api.job_schemas import JobChange, JobCreate, JobPage, JobProgress, JobPublic
+from api.job_schemas import JobChange, JobCreate, JobPage, JobPublic
+from api.listed_jobs import page_of_jobs
 from api.problems import EVERYWHERE, ProblemError, described, field_problems, refused
 from api.security import Caller, requires
 from api.submission import request_digest, specification_from
-from db.job_list import list_jobs as stored_jobs
+from db.job_list import JobOrder
 from db.job_queue import KeyReusedError, QueueFullError, submit
 from db.job_row import JobState
 from db.tokens import Role
@@ -30,6 +31,15 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 After = Annotated[
     int | None, Query(ge=0, le=2**63 - 1, description="The `next` of the page before.")
 ]
+Search = Annotated[
+    str,
+    Query(
+        max_length=100,
+        description="Only jobs with this text in a name or the reason for the phase, or of this "
+        "number.",
+    ),
+]
+Sort = Annotated[JobOrder, Query(description="By what; with a minus the largest first.")]
 Key = Annotated[
     str | None,
     Header(
@@ -81,12 +91,17 @@ def submit_job(
 
 @router.get("", operation_id="list_jobs", dependencies=[requires(Role.READ)])
 def list_jobs(
-    service: ServiceDep, state: JobState | None = None, limit: Limit = 50, after: After = None
+    service: ServiceDep,
+    state: JobState | None = None,
+    limit: Limit = 50,
+    after: After = None,
+    search: Search = "",
+    sort: Sort = JobOrder.NEWEST,
 ) -> JobPage:
-    """Jobs, newest first, a page at a time."""
-    rows = stored_jobs(service.engine, limit=limit, after=after, state=state)
-    following = rows[-1].id if len(rows) == limit else None
-    return JobPage(jobs=[JobProgress.of(row) for row in rows], next=following)
+    """Jobs a page at a time, the newest first unless sorted otherwise."""
+    return page_of_jobs(
+        service.engine, state=state, limit=limit, after=after, search=search, order=sort
+    )
 
 
 @router.get(

@@ -106,6 +106,10 @@ def test_a_list_may_be_of_one_state(client: TestClient, database: Engine) -> Non
         ({"after": "9" * 5000}, "after"),
         ({"state": "asleep"}, "state"),
         ({"state": "\0"}, "state"),
+        ({"search": "x\0"}, "search"),
+        ({"search": "x" * 101}, "search"),
+        ({"sort": "error"}, "sort"),
+        ({"sort": "best", "after": 9}, "after"),
     ],
 )
 def test_a_wrong_question_is_refused(
@@ -118,3 +122,14 @@ def test_a_place_beyond_all_jobs_is_an_empty_page(client: TestClient, database: 
     stored(database, 1)
     assert client.get("/v1/jobs", params={"after": 0}).json() == {"jobs": [], "next": None}
     assert len(client.get("/v1/jobs", params={"after": 2**63 - 1}).json()["jobs"]) == 1
+
+
+def test_a_list_is_searched_and_sorted(client: TestClient, database: Engine) -> None:
+    stored(database, 3)
+    external = submit(client, EXTERNAL)
+    assert [job["id"] for job in client.get("/v1/jobs?search=EXT").json()["jobs"]] == [external]
+    pages_of = client.get("/v1/jobs?sort=workload&limit=2").json()
+    assert [job["id"] for job in pages_of["jobs"]] == [external, 1]
+    assert pages_of["next"] == 1
+    rest = client.get("/v1/jobs?sort=workload&limit=2&after=1").json()
+    assert [job["id"] for job in rest["jobs"]] == [2, 3]

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.job_list import count_by_state, list_jobs, standings
+from db.job_list import JobOrder, count_by_state, list_jobs, standings
 from db.job_queue import submit
 from db.job_row import JobState
 from db.job_store import Store
@@ -90,3 +90,67 @@ def test_how_far_it_is_comes_with_it(database: Engine):
     assert sorted(kept, key=str) == sorted(
         [(JobState.QUEUED, standing.document()), (JobState.QUEUED, None)], key=str
     )
+
+
+def numbers(engine: Engine, **asked: Any) -> list[int]:
+    """All jobs that are asked for, read in pages of two."""
+    found: list[int] = []
+    while True:
+        page = list_jobs(engine, limit=2, after=found[-1] if found else None, **asked)
+        found += [job.id for job in page]
+        if len(page) < 2:
+            return found
+
+
+def standing_of(engine: Engine, job_id: int, fitness: float | None) -> None:
+    best = None if fitness is None else (3, fitness)
+    lease = acquire(engine, job_id, this_process(), seconds=60)
+    log = StoredTrialLog(engine, lease)
+    log.take_in([], Standing(3, 0, 12, best, 1.0, {}, 1.0, None))
+
+
+@pytest.mark.parametrize("order", JobOrder)
+def test_pages_in_any_order_hold_every_job_once(database: Engine, order: JobOrder):
+    names = ["load", "mixed", "load", "overwrite", "mixed", "load", "load"]
+    made = [put(database, workload={"name": name}) for name in names]
+    Store(database).set_state(made[2], JobState.CANCELLED)
+    key = {
+        "id": lambda job: job.id,
+        "state": lambda job: job.state.value,
+        "workload": lambda job: job.workload,
+        "updated_at": lambda job: job.updated_at,
+        "best": lambda _: 0,
+    }[order.removeprefix("-")]
+    found = numbers(database, order=order)
+    by_id = {job.id: job for job in list_jobs(database, limit=100)}
+    falling = order.startswith("-")
+    assert found == sorted(made, key=lambda n: (key(by_id[n]), n), reverse=falling)
+
+
+def test_the_best_job_comes_first_and_one_without_a_best_last(database: Engine):
+    made = [put(database) for _ in range(5)]
+    for job_id, fitness in zip(made, (10.5, None, -4.0, 200.0), strict=False):
+        standing_of(database, job_id, fitness)
+    assert numbers(database, order=JobOrder.BEST) == [made[n] for n in (3, 0, 2, 4, 1)]
+    assert numbers(database, order=JobOrder.WORST) == [made[n] for n in (1, 4, 2, 0, 3)]
+
+
+def test_jobs_are_found_by_what_they_are_called(database: Engine):
+    first = put(database, workload={"name": "Mixed_50-50"})
+    second = put(database, space={"name": "Größe 100%"}, strategy="lhs")
+    third = put(database, objective={"name": "waf"})
+    for text, found in {
+        "mixed": [first], "MIXED_": [first], "_": [first], "%": [second], "größe": [second],
+        "lhs": [second], "waf": [third], "ci": [third, second, first], "nothing": [],
+        f"#{second}": [second], "waits": [third, second, first], "\\": [], "'": [],
+    }.items():  # fmt: skip
+        assert numbers(database, search=text) == found, text
+    assert third in numbers(database, search=str(third))
+    assert numbers(database, search="waf", state=JobState.DONE) == []
+
+
+def test_a_page_behind_a_job_that_is_gone_is_refused_unless_by_number(database: Engine):
+    made = put(database)
+    assert list_jobs(database, limit=5, after=made + 1)
+    with pytest.raises(KeyError):
+        list_jobs(database, limit=5, after=made + 1, order=JobOrder.BEST)

@@ -1,0 +1,1 @@
+"""The dashboard: pages for a person in front of a browser, over what ``/v1`` serves to all."""

@@ -1,0 +1,51 @@
+"""What a form of a page brings along; read only once it is proved to be one of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+
+from api.problems import ProblemError
+from api.security import CallerDep, require_form_token
+
+_MOST_FIELDS = 200
+_MEDIA_TYPE = "application/x-www-form-urlencoded"
+FORM_TOKEN = "form_token"
+
+
+async def form_fields(request: Request) -> Mapping[str, str]:
+    """The fields of a form, as text; of a name that comes twice the last one counts.
+
+    Raises:
+        ProblemError: 415, 400 or 413: it is no form, cannot be read, or has too many fields.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = await request.body()
+    if body and kind != _MEDIA_TYPE:
+        raise ProblemError(415, f"send a form as {_MEDIA_TYPE}")
+    try:
+        # A browser sends line ends as CRLF.
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError:
+        raise ProblemError(400, "the form cannot be read") from None
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+
+FieldsDep = Annotated[Mapping[str, str], Depends(form_fields)]
+
+
+async def _proved(fields: FieldsDep, caller: CallerDep) -> Mapping[str, str]:
+    require_form_token(caller, fields.get(FORM_TOKEN, ""))
+    return {name: value for name, value in fields.items() if name != FORM_TOKEN}
+
+
+FormDep = Annotated[Mapping[str, str], Depends(_proved)]
+"""The fields of a form that brought the right token."""

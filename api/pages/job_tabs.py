@@ -1,0 +1,52 @@
+"""What every page of a job shows: its head, its actions, and the tabs that lead to the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from api.job_schemas import JobPublic
+from api.pages.page import page
+from api.security import Caller
+from db.job_row import ENDED, JobRow, JobState
+
+# The end of the address, and what the tab is called. A tab is listed once its page is there.
+TABS = {"": "Live"}
+
+
+def job_page(
+    request: Request,
+    template: str,
+    *,
+    caller: Caller,
+    job: JobRow,
+    tab: str,
+    status: int = 200,
+    **content: Any,
+) -> HTMLResponse:
+    """A page of a job: a template that extends ``job.html`` and fills its block ``tab``.
+
+    The template knows ``job``, an ``api.job_schemas.JobPublic``, beside its content.
+
+    Args:
+        request: What is answered.
+        template: Its name.
+        caller: Who asks.
+        job: The job.
+        tab: Which of ``TABS`` this is.
+        status: Of the answer.
+        content: What the template asks for.
+    """
+    return page(
+        request,
+        template,
+        caller=caller,
+        status=status,
+        job=JobPublic.of(job),
+        tabs=[(f"/jobs/{job.id}{'/' if end else ''}{end}", TABS[end], end == tab) for end in TABS],
+        live=job.state not in ENDED,
+        resumable=job.state in (JobState.FAILED, JobState.CANCELLED),
+        **content,
+    )

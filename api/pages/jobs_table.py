@@ -1,0 +1,106 @@
+"""All jobs: filtered, searched, sorted and paged on the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BeforeValidator
+
+from api.dependencies import ServiceDep
+from api.listed_jobs import page_of_jobs
+from api.pages.page import page
+from api.routes.jobs import After, Search
+from api.security import Caller, page_requires
+from db.job_list import JobOrder, count_by_state
+from db.job_row import JobState
+from db.tokens import Role
+
+router = APIRouter(include_in_schema=False)
+_ROWS = 50
+_COLUMNS = {
+    "Job": (JobOrder.NEWEST, JobOrder.OLDEST),
+    "State": (JobOrder.STATE, JobOrder.STATE_BACKWARDS),
+    "Workload": (JobOrder.WORKLOAD, JobOrder.WORKLOAD_BACKWARDS),
+    "Progress": None,
+    "Best so far": (JobOrder.BEST, JobOrder.WORST),
+    "Time left": None,
+    "Changed": (JobOrder.CHANGED, JobOrder.UNCHANGED),
+}
+
+
+def _any_state(given: str) -> str | None:
+    """A form sends an empty text for any state."""
+    return given or None
+
+
+State = Annotated[JobState | None, BeforeValidator(_any_state)]
+
+
+@router.get("/")
+def jobs_table(
+    request: Request,
+    service: ServiceDep,
+    caller: Annotated[Caller, page_requires(Role.READ)],
+    state: State = None,
+    search: Search = "",
+    sort: JobOrder = JobOrder.NEWEST,
+    after: After = None,
+) -> Response:
+    """The table, a page at a time; all that is asked for is in the address."""
+    found = page_of_jobs(
+        service.engine, limit=_ROWS, after=after, state=state, search=search, order=sort
+    )
+    counts = count_by_state(service.engine)
+
+    def at(**changed: object) -> str:
+        asked = {"state": state, "search": search, "sort": sort, **changed}
+        given = {name: str(value) for name, value in asked.items() if value not in (None, "")}
+        if given.get("sort") == JobOrder.NEWEST:
+            del given["sort"]
+        return f"/?{urlencode(given)}" if given else "/"
+
+    return page(
+        request,
+        "jobs.html",
+        caller=caller,
+        jobs=found.jobs,
+        columns=[_column(name, sort, at) for name in _COLUMNS],
+        first=at() if after is not None else None,
+        following=at(after=found.next) if found.next is not None else None,
+        state=state,
+        states=[(each.value, counts.get(each, 0)) for each in JobState],
+        total=sum(counts.values()),
+        search=search,
+        sort=sort,
+        live=any(job.state in (JobState.QUEUED, JobState.RUNNING) for job in found.jobs),
+    )
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column.
+
+    Attributes:
+        link: Where the table is sorted by it, the other way round if it is already; None: it
+            cannot be.
+        sorted: As ARIA names it; None where the table is sorted by another.
+    """
+
+    name: str
+    link: str | None
+    sorted: Literal["ascending", "descending"] | None
+
+
+def _column(name: str, sort: JobOrder, at: Callable[..., str]) -> Column:
+    orders = _COLUMNS[name]
+    if orders is None:
+        return Column(name, None, None)
+    first, second = orders
+    link = at(sort=second if sort is first else first)
+    if sort not in orders:
+        return Column(name, link, None)
+    return Column(name, link, "descending" if sort.startswith("-") else "ascending")

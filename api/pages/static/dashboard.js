@@ -1,0 +1,44 @@
+"use strict";
+// Times in the reader's zone; and what asks for it is read again, as it stands on the server.
+(() => {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const tellTimes = (within) => {
+    for (const each of within.querySelectorAll("time[datetime]")) {
+      const at = new Date(each.getAttribute("datetime"));
+      if (!Number.isNaN(at.getTime())) {
+        each.title = each.textContent;
+        each.textContent = format.format(at);
+      }
+    }
+  };
+
+  // Takes over those parts of the page, by id, that another reading of it has otherwise.
+  const known = new Map();
+  const takeOver = (page, ids) => {
+    for (const id of ids) {
+      const [now, then] = [page.getElementById(id), document.getElementById(id)];
+      if (!now || !then || known.get(id) === now.innerHTML) continue;
+      known.set(id, now.innerHTML);
+      const focused = then.contains(document.activeElement) ? document.activeElement : null;
+      const path = focused?.getAttribute("href");
+      then.innerHTML = now.innerHTML;
+      tellTimes(then);
+      if (path) then.querySelector(`[href="${CSS.escape(path)}"]`)?.focus();
+    }
+  };
+  const readAgain = async (ids) => {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.redirected && new URL(answer.url).pathname === "/login") return location.reload();
+    if (!answer.ok) return;
+    takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"), ids);
+  };
+  window.rocktune = { readAgain, tellTimes };
+
+  addEventListener("DOMContentLoaded", () => {
+    tellTimes(document);
+    for (const part of document.querySelectorAll("[data-again]")) {
+      const seconds = Number(part.dataset.again);
+      setInterval(() => { if (!document.hidden) readAgain([part.id]).catch(() => {}); }, 1000 * seconds);
+    }
+  });
+})();

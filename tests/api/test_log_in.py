@@ -1,0 +1,262 @@
+"""Log-in of browsers: what a session is worth, and what others can do with it."""
+
+import hashlib
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from browser import SEES, form_token, log_in, see, send_form
+from callers import EXTERNAL, bearer, require_problem, submit
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine, select, update
+
+from api.pages.log_in import safe_path
+from db.sessions import open_session, token_of_session
+from db.tables import browser_session
+from db.tokens import Role, list_tokens, make_token, revoke_token
+
+Served = Callable[..., TestClient]
+
+
+def cookies_of(answer: object) -> list[str]:
+    return answer.headers.get_list("set-cookie")  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_token_opens_the_dashboard_and_the_interface(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    asked = see(client, "/?state=done&search=a%20b")
+    assert asked.status_code == 303
+    assert asked.headers["location"] == "/login?next=/%3Fstate%3Ddone%26search%3Da%2520b"
+    assert (
+        see(client, asked.headers["location"]).text.count('value="/?state=done&amp;search=') == 1
+    )
+    assert require_problem(client.get("/")), "who did not ask for a page gets none"
+    answer = log_in(client, tokens[Role.READ], next="/?state=done")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?state=done")
+    shown = see(client, "/")
+    assert shown.status_code == 200
+    assert "has-read, role read" in shown.text
+    assert client.get("/v1/jobs").json() == {"jobs": [], "next": None}
+
+
+def test_the_session_s_cookie_is_for_this_server_alone(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    (plain,) = cookies_of(log_in(client, tokens[Role.READ]))
+    assert plain.startswith("rocktune=")
+    parts = {part.strip().lower() for part in plain.split(";")[1:]}
+    assert parts == {"httponly", "path=/", "samesite=lax", f"max-age={12 * 3600}"}
+    client.cookies.clear()
+    (secure,) = cookies_of(
+        log_in_from(client, tokens[Role.READ], "https://rocktune.example", "rocktune.example")
+    )
+    assert secure.startswith("__Host-rocktune=")
+    assert "; Secure" in secure and "; HttpOnly" in secure and "Domain" not in secure
+
+
+def log_in_from(client: TestClient, token: str, origin: str, host: str) -> object:
+    return send_form(client, "/login", {"token": token}, Origin=origin, Host=host)
+
+
+def test_nothing_that_is_kept_or_logged_can_log_anybody_in(
+    client: TestClient, database: Engine, tokens: dict[Role, str],
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    caplog.set_level(logging.DEBUG)
+    log_in(client, tokens[Role.ADMIN])
+    cookie = client.cookies["rocktune"]
+    with database.connect() as connection:
+        (row,) = connection.execute(select(browser_session)).all()
+    assert row.secret_hash == hashlib.sha256(cookie.encode()).hexdigest()
+    said = caplog.text + "".join(capsys.readouterr()) + str(row)
+    for secret in (cookie, tokens[Role.ADMIN], tokens[Role.ADMIN].rpartition("_")[2]):
+        assert secret not in said
+    client.cookies.clear()
+    client.cookies["rocktune"] = row.secret_hash
+    assert client.get("/v1/jobs").status_code == 401
+
+
+@pytest.mark.usefixtures("tokens")
+def test_a_forged_cookie_is_worth_nothing(client: TestClient) -> None:
+    for forged in ("", "x", "A" * 43, "A" * 44, "é" * 43, "A" * 5000, "../" * 14):
+        for name in ("rocktune", "__Host-rocktune"):
+            cookie = {"Cookie": f"{name}={forged}".encode()}
+            assert client.get("/v1/jobs", headers=cookie).status_code == 401
+            page = client.get("/", headers={**SEES, **cookie}, follow_redirects=False)  # type: ignore[dict-item]
+            assert (page.status_code, page.headers["location"]) == (303, "/login?next=/")
+
+
+def test_the_session_ends_with_its_token(
+    client: TestClient, database: Engine, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.SUBMIT])
+    assert client.get("/v1/jobs").status_code == 200
+    revoke_token(database, "has-submit")
+    assert client.get("/v1/jobs").status_code == 401
+    assert see(client, "/").headers["location"] == "/login?next=/"
+
+
+def test_the_session_ends_with_its_time(
+    client: TestClient, database: Engine, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.READ])
+    with database.begin() as connection:
+        late = datetime.now(UTC) - timedelta(seconds=1)
+        connection.execute(update(browser_session).values(expires_at=late))
+    assert client.get("/v1/jobs").status_code == 401
+    log_in(client, tokens[Role.READ])
+    with database.connect() as connection:
+        assert len(connection.execute(select(browser_session)).all()) == 1, "old ones are cleared"
+
+
+def test_log_out_ends_it_wherever_the_cookie_went(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.READ])
+    stolen = client.cookies["rocktune"]
+    refused = send_form(client, "/logout", {})
+    assert refused.status_code == 403, "a page of another site cannot log anybody out"
+    answer = send_form(client, "/logout", {"form_token": form_token(client)})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert "rocktune" not in client.cookies
+    headers = {"Cookie": f"rocktune={stolen}"}
+    assert client.get("/v1/jobs", headers=headers).status_code == 401
+
+
+def test_a_session_that_somebody_else_put_there_is_not_taken_over(
+    client: TestClient, database: Engine, tokens: dict[Role, str]
+) -> None:
+    planted = "B" * 43
+    client.cookies["rocktune"] = planted
+    log_in(client, tokens[Role.ADMIN])
+    given = [cookie.value for cookie in client.cookies.jar if cookie.name == "rocktune"]
+    assert token_of_session(database, planted) is None
+    assert any(value and token_of_session(database, value) for value in given)
+
+
+def test_to_log_in_again_ends_the_session_before(
+    client: TestClient, database: Engine, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.READ])
+    before = client.cookies["rocktune"]
+    log_in(client, tokens[Role.ADMIN])
+    assert client.cookies["rocktune"] != before
+    assert token_of_session(database, before) is None
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "evil",
+     "/\t/evil.example", "/x\r\nX: y", "\\\\evil.example", "", "/ /evil", "/é", "/x\\y"],
+)  # fmt: skip
+def test_only_a_path_of_this_server_is_gone_on_to(elsewhere: str) -> None:
+    assert safe_path(elsewhere) == "/"
+    assert safe_path("/jobs/1?x=%2F#y") == "/jobs/1?x=%2F#y"
+
+
+def test_the_log_in_leads_nowhere_else(client: TestClient, tokens: dict[Role, str]) -> None:
+    for elsewhere in ("//evil.example", "/\\evil.example"):
+        answer = log_in(client, tokens[Role.READ], next=elsewhere)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        page = client.get("/login", params={"next": elsewhere}, headers=SEES)
+        assert '<input type="hidden" name="next" value="/">' in page.text
+
+
+def test_a_wrong_token_is_told_beside_its_field(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    for wrong in ("", "rt_x", tokens[Role.READ][:-1], "é\0"):
+        answer = log_in(client, wrong, next="/jobs/1")
+        assert answer.status_code == 401
+        assert "unknown or revoked" in answer.text and 'aria-invalid="true"' in answer.text
+        assert not cookies_of(answer)
+        assert tokens[Role.READ][:-1] not in answer.text
+        assert 'name="next" value="/jobs/1"' in answer.text
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://localhost:3000"])
+def test_a_page_of_another_site_can_neither_log_in_nor_act(
+    client: TestClient, tokens: dict[Role, str], origin: str
+) -> None:
+    for said in ({"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert send_form(client, "/login", {"token": tokens[Role.READ]}, **said).status_code == 403
+    refused = send_form(client, "/login", {"token": tokens[Role.READ]}, Origin=origin)
+    assert refused.status_code == 403 and not cookies_of(refused)
+    log_in(client, tokens[Role.ADMIN])
+    token = form_token(client)
+    job = submit(client, EXTERNAL, **{"X-Form-Token": token})
+    for headers in ({"Origin": origin, "X-Form-Token": token}, {"Origin": origin}):
+        assert client.post(f"/v1/jobs/{job}/cancel", headers=headers).status_code == 403
+    assert client.get(f"/v1/jobs/{job}").json()["state"] == "running"
+
+
+def test_what_changes_something_wants_the_form_s_token(
+    client: TestClient, tokens: dict[Role, str], database: Engine
+) -> None:
+    log_in(client, tokens[Role.ADMIN])
+    own = {"Origin": "http://localhost"}
+    others = open_session(database, list_tokens(database)[0].id, lives=timedelta(hours=1))
+    for given in ({}, {"X-Form-Token": ""}, {"X-Form-Token": "0" * 64}, {"X-Form-Token": others}):
+        refused = client.post("/v1/jobs", json=EXTERNAL, headers={**own, **given})
+        assert refused.status_code == 403, given
+        require_problem(refused)
+    submit(client, EXTERNAL, **own, **{"X-Form-Token": form_token(client)})
+    bare = client.post("/v1/jobs", json=EXTERNAL, headers=bearer(tokens[Role.SUBMIT]))
+    assert bare.status_code == 201, "no browser bears a token by itself"
+
+
+def test_the_role_of_the_token_is_that_of_the_session(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.READ])
+    answer = client.post("/v1/jobs", json=EXTERNAL, headers={"X-Form-Token": form_token(client)})
+    assert answer.status_code == 403
+    assert "submit" in require_problem(answer)["detail"]
+
+
+def test_a_bearer_s_token_goes_before_the_session(
+    client: TestClient, tokens: dict[Role, str]
+) -> None:
+    log_in(client, tokens[Role.ADMIN])
+    assert client.get("/v1/jobs", headers=bearer("rt_x")).status_code == 401
+
+
+def test_on_this_machine_nobody_logs_in_while_there_is_no_token(
+    client: TestClient, database: Engine
+) -> None:
+    assert see(client, "/").status_code == 200
+    answer = see(client, "/login?next=/jobs/1")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/1")
+    make_token(database, "first", Role.READ)
+    assert see(client, "/").headers["location"] == "/login?next=/"
+    assert see(client, "/login").status_code == 200
+
+
+def test_a_foreign_name_that_leads_here_sees_no_page(client: TestClient) -> None:
+    for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+        answer = see(client, "/", **headers)
+        assert answer.status_code == 401
+        assert "make a token" in answer.text and "location" not in answer.headers
+
+
+def test_beyond_this_machine_the_log_in_is_shown(served: Served, tokens: dict[Role, str]) -> None:
+    client = served(loopback=False)
+    assert see(client, "/").headers["location"] == "/login?next=/"
+    assert log_in(client, tokens[Role.READ]).status_code == 303
+    assert see(client, "/").status_code == 200
+
+
+def test_every_page_may_do_little_and_stand_in_no_frame(anyone: TestClient) -> None:
+    for path in ("/", "/login", "/nowhere", "/jobs/99", "/jobs/x", "/?state=no"):
+        answer = anyone.get(path, headers=SEES)
+        policy = dict(part.strip().split(" ", 1) for part in
+                      answer.headers["content-security-policy"].split(";"))  # fmt: skip
+        assert policy["default-src"] == "'self'" and policy["frame-ancestors"] == "'none'"
+        assert policy["form-action"] == "'self'" and policy["base-uri"] == "'none'"
+        assert "unsafe" not in str(policy) and "script-src" not in policy
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "<script>" not in answer.text and " style=" not in answer.text
+        assert " onclick" not in answer.text and "//" not in answer.text
