@@ -28,6 +28,7 @@ from api.problems import Problem
 from api.routes import (
     batches,
     catalogue,
+    charts,
     events,
     guide,
     health,
@@ -113,6 +114,7 @@ def make_app(
         jobs,
         trials,
         results,
+        charts,
         pareto,
         pick,
         events,

@@ -2,8 +2,8 @@
 
 A session's cookie is ``SameSite=Lax``, not ``Strict``: a link to a job from a chat or a mail
 shall open the job. Nothing is changed by a GET, and every POST brings the form's token, which only
-a page of ours can read. Behind TLS the cookie is ``Secure`` under a ``__Host-`` name, which no page of
-another host or of plain HTTP can set.
+a page of ours can read. Behind TLS the cookie is ``Secure`` under a ``__Host-`` name, which no
+page of another host or of plain HTTP can set.
 """
 
 from __future__ import annotations

@@ -112,6 +112,21 @@ class Explained(BaseModel):
     )
 
 
+class ChartPublic(BaseModel):
+    """One plot."""
+
+    name: str
+    title: str = Field(description="What to read from it.")
+    caption: str = Field(description="What is drawn.")
+    figure: dict[str, Any] = Field(description="Plotly's data and layout.")
+
+
+class JobCharts(BaseModel):
+    """The plots of a job, of which points are thinned and the best never left out."""
+
+    charts: list[ChartPublic]
+
+
 class CatalogueEntry(BaseModel):
     """A workload or a space: its document, as its TOML file would hold it."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, null, select
+from sqlalchemy import Connection, Select, bindparam, func, null, select
 
 from db.tables import MAIN_METRICS, trial
 from db.types import finite, plain
@@ -46,11 +46,10 @@ _page = (
 )
 # What a page shows: counters and coordinates are most of a row, and take most of the time.
 _hidden = (trial.c.point, trial.c.counters)
-_shown = (
-    select(*(null().label(c.name) if c in _hidden else c for c in _columns))
-    .where(trial.c.job_id == bindparam("job_id"), trial.c.number > bindparam("after"))
-    .order_by(trial.c.number)
-)
+_visible = select(*(null().label(c.name) if c in _hidden else c for c in _columns))
+_shown = _visible.where(
+    trial.c.job_id == bindparam("job_id"), trial.c.number > bindparam("after")
+).order_by(trial.c.number)
 _counts = (
     select(trial.c.state, func.count())
     .where(trial.c.job_id == bindparam("job_id"))
@@ -78,12 +77,13 @@ def read_points(
         .order_by(trial.c.number)
     )
     return [
-        (number, configuration, _metrics(values, others))
+        (number, configuration, metrics_of(values, others))
         for number, configuration, others, *values in connection.execute(which)
     ]
 
 
-def _metrics(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
+def metrics_of(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
+    """All metrics of a trial: those with a column of their own, then the others."""
     known = zip(MAIN_METRICS, main, strict=True)
     return {**{name: value for name, value in known if value is not None}, **others}
 
@@ -92,6 +92,11 @@ def read_shown(connection: Connection, job_id: int, *, after: int, limit: int) -
     """A page of a job's trials by number, without their points and counters."""
     rows = connection.execute(_shown.limit(limit), {"job_id": job_id, "after": after})
     return [_trial(row) for row in rows]
+
+
+def read_rows(connection: Connection, which: Callable[[Select[Any]], Select[Any]]) -> list[Trial]:
+    """Trials without their points and counters: those that ``which`` leaves, in its order."""
+    return [_trial(row) for row in connection.execute(which(_visible))]
 
 
 def read_trials_ended(
@@ -189,7 +194,7 @@ def _trial(row: Sequence[Any]) -> Trial:
     (number, phase, purpose, seed, configuration, digest, point, subject, why, based_on) = row[:10]
     (attempt, state, waf, sa, time, rate, memory, other_metrics, counters, effective) = row[10:20]
     (failure, warnings, bench_seconds, host, started_at, finished_at, given, in_round) = row[20:]
-    metrics = _metrics((waf, sa, time, rate, memory), other_metrics)
+    metrics = metrics_of((waf, sa, time, rate, memory), other_metrics)
     return Trial(
         number=number,
         phase=Phase(phase),

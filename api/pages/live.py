@@ -2,21 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 
-from api.dependencies import JobDep
+from api.dependencies import JobDep, Service, ServiceDep
 from api.pages.job_tabs import job_page
 from api.security import Caller, page_requires
+from db.job_row import JobRow, JobState
 from db.tokens import Role
+from jobs.finished import options_of
+from jobs.live_job import live_job
 
 router = APIRouter(include_in_schema=False)
+_APART = ("warnings", "hosts", "build", "builds")
 
 
 @router.get("/jobs/{job_id}")
 def live_page(
-    request: Request, caller: Annotated[Caller, page_requires(Role.READ)], job: JobDep
+    request: Request,
+    service: ServiceDep,
+    caller: Annotated[Caller, page_requires(Role.READ)],
+    job: JobDep,
 ) -> Response:
     """The page as the job stands now; its script keeps it so."""
-    return job_page(request, "live.html", caller=caller, job=job, tab="")
+    return job_page(
+        request,
+        "live.html",
+        caller=caller,
+        job=job,
+        tab="",
+        found=live_job(service.engine, job),
+        outcome=_outcome(service, job),
+        environment=_environment(job.environment or {}),
+    )
+
+
+def _outcome(service: Service, job: JobRow) -> Mapping[str, Any] | None:
+    """What was proven, of a job that is done."""
+    if job.state is not JobState.DONE:
+        return None
+    result = service.store.result(job.id) or {}
+    return {
+        "best": result.get("best"),
+        "verdict": result.get("verdict"),
+        "metrics": [term["name"] for term in job.specification["objective"]["metric"]],
+        "options": options_of(service.engine, job.id) is not None,
+    }
+
+
+def _environment(environment: Mapping[str, Any]) -> dict[str, Any]:
+    build = environment.get("build")
+    rows = {name: value for name, value in environment.items() if name not in _APART}
+    if build:
+        rows["build"] = (
+            f"SHA-256 {build['digest'][:16]}, assertions {'on' if build['assertions'] else 'off'}, "
+            f"{', '.join(build['codecs'])}"
+        )
+    hosts = environment.get("hosts") or {}
+    return {
+        "warnings": environment.get("warnings", []),
+        "rows": rows,
+        "hosts": sorted(hosts),
+    }

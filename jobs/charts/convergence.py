@@ -66,7 +66,7 @@ def convergence(
         name="convergence",
         title=_title(best, noise, points),
         caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
-        "so far. The best of many single runs is partly luck: the proof above decides."
+        "so far. The best of many single runs is partly luck: the proof decides."
         + again_words(again)
         + _noise_words(noise)
         + (f" Triangles: {len(below)} far below." if below else "")

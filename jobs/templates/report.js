@@ -56,12 +56,18 @@
     draw();
   };
 
-  addEventListener("DOMContentLoaded", () => {
+  // Every plot of the page as it is now; a page that gets others by and by says so with "plots".
+  const gather = () => {
     plots = [...document.querySelectorAll("figure")].map((frame) => ({
       place: frame.querySelector(".plot"),
       figure: JSON.parse(frame.querySelector("script").textContent),
     }));
-    draw().then(() => { root.dataset.drawn = plots.length; });
+    return draw().then(() => { root.dataset.drawn = plots.length; });
+  };
+
+  addEventListener("DOMContentLoaded", () => {
+    gather();
+    document.addEventListener("plots", gather);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
     addEventListener("beforeprint", printed);
     addEventListener("afterprint", shown);

@@ -39,6 +39,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/jobs/{job_id}/pick"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/explanation"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/report"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/charts"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/options"): Role.READ,
     ("POST", "/v1/jobs"): Role.SUBMIT,
     ("POST", "/v1/jobs/{job_id}/cancel"): Role.SUBMIT,

@@ -1,0 +1,41 @@
+"""The plots of a job as data: what the dashboard draws."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from api.caching import CachedJobDep
+from api.dependencies import ServiceDep
+from api.problems import EVERYWHERE, described
+from api.rendered import rendered
+from api.result_schemas import ChartPublic, JobCharts
+from api.security import requires
+from db.tokens import Role
+from jobs.live_charts import live_charts
+
+router = APIRouter(
+    prefix="/v1/jobs/{job_id}",
+    tags=["results"],
+    dependencies=[requires(Role.READ)],
+    responses={
+        **EVERYWHERE,
+        **described(404),
+        304: {"description": "As the ETag says, nothing has changed"},
+    },
+)
+
+
+@router.get("/charts", operation_id="show_charts", response_model=JobCharts)
+def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """The plots of what a job has measured so far, for Plotly; empty before its baseline was.
+
+    A value such as `@accent` in a field whose name ends with color is a role, not a colour.
+    """
+    charts = [
+        ChartPublic.model_construct(
+            name=chart.name, title=chart.title, caption=chart.caption, figure=chart.figure
+        )
+        for chart in live_charts(service.engine, job)
+    ]
+    return rendered(JobCharts.model_construct(charts=charts), response)

@@ -1,0 +1,128 @@
+"""A job's trials as they are watched: little of each, so that a hundred thousand are quick to read.
+
+Configurations, coordinates and counters are most of a row, and no plot over time shows them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, null, select
+
+from db.tables import MAIN_METRICS, trial
+from db.trial_rows import metrics_of, read_rows
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import TrialState
+
+_MOST_REASONS = 500
+_SLIM = (
+    trial.c.number, trial.c.phase, trial.c.purpose, trial.c.subject, trial.c.digest,
+    trial.c.state, trial.c.host, trial.c.started_at, trial.c.given,
+    *(trial.c[name] for name in MAIN_METRICS),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TrialFacts:
+    """What a job's trials are in all.
+
+    Attributes:
+        failures: (state, first line of the reason) with the number of trials, most often first.
+        began_at, ended_at: Of the first trial that began and the last that ended.
+        out: The trials that are being measured now.
+    """
+
+    failures: Sequence[tuple[tuple[str, str], int]]
+    began_at: datetime | None
+    ended_at: datetime | None
+    out: Sequence[Trial]
+
+
+def read_course(
+    connection: Connection, job_id: int, *, others: bool, purpose: Purpose | None = None
+) -> list[Trial]:
+    """Whole measurements by number: their metrics, where and when, and what they were for.
+
+    Args:
+        connection: The database.
+        job_id: The job.
+        others: Whether metrics beyond the main ones are wanted; to read them takes longer.
+        purpose: Only those for it.
+    """
+    extra = trial.c.other_metrics if others else null().label("other_metrics")
+    which = (
+        select(*_SLIM, extra)
+        .where(trial.c.job_id == job_id, trial.c.state == TrialState.DONE)
+        .order_by(trial.c.number)
+    )
+    if purpose is not None:
+        which = which.where(trial.c.purpose == purpose)
+    return [_slim(row) for row in connection.execute(which)]
+
+
+def count_baseline(connection: Connection, job_id: int) -> int:
+    """How many runs of the baseline ended well, those of the confirmation left out."""
+    own = trial.c.purpose == Purpose.BASELINE
+    which = select(func.count()).where(
+        trial.c.job_id == job_id, trial.c.state == TrialState.DONE, own
+    )
+    return int(connection.execute(which).scalar_one())
+
+
+def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Trial]:
+    """The trials that ended last, the newest first, without points and counters."""
+
+    def latest(columns: Select[Any]) -> Select[Any]:
+        return (
+            columns.where(trial.c.job_id == job_id, trial.c.finished_at.is_not(None))
+            .order_by(trial.c.finished_at.desc(), trial.c.number.desc())
+            .limit(limit)
+        )
+
+    return read_rows(connection, latest)
+
+
+def read_facts(connection: Connection, job_id: int) -> TrialFacts:
+    """What a job's trials are in all."""
+    mine = trial.c.job_id == job_id
+    reasons = (
+        select(trial.c.state, trial.c.failure, func.count())
+        .where(mine, trial.c.failure.is_not(None))
+        .group_by(trial.c.state, trial.c.failure)
+        .order_by(func.count().desc())
+        .limit(_MOST_REASONS)
+    )
+    counts: Counter[tuple[str, str]] = Counter()
+    for state, failure, count in connection.execute(reasons):
+        counts[state, (failure.splitlines() or [""])[0][:200]] += count
+    times = select(func.min(trial.c.started_at), func.max(trial.c.finished_at)).where(mine)
+    began, ended = connection.execute(times).one()
+    out = read_rows(
+        connection,
+        lambda columns: columns.where(mine, trial.c.state == TrialState.RUNNING).order_by(
+            trial.c.number
+        ),
+    )
+    return TrialFacts(counts.most_common(), began, ended, out)
+
+
+def _slim(row: Sequence[Any]) -> Trial:
+    (number, phase, purpose, subject, digest, state, host, started_at, given, *main, others) = row
+    return Trial(
+        number=number,
+        phase=Phase(phase),
+        purpose=Purpose(purpose),
+        seed=0,
+        configuration={},
+        digest=digest,
+        subject=subject,
+        state=TrialState(state),
+        metrics=metrics_of(main, others or {}),
+        host=host,
+        started_at=started_at,
+        given=given,
+    )
