@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,8 +10,9 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
+from api.findings import finding
 from api.pages.errors import shown as as_asked
-from api.problems import FieldProblem, ProblemError, field_problems, refused, safe, shown
+from api.problems import ProblemError, field_problems, refused
 from api.submission import more_findings
 from db.lease import LeaseHeld
 from jobs.lifecycle import WrongState
@@ -45,7 +44,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:
-        findings = [_finding(found) for found in error.errors()]
+        findings = [finding(found) for found in error.errors()]
         findings += more_findings(request, error)
         # Of a value that may be of several types, each type has its own say.
         return as_asked(request, refused(list({each.field: each for each in findings}.values())))
@@ -86,24 +85,3 @@ def _methods(app: FastAPI, path: str) -> str:
     described = app.openapi()["paths"].items()
     here = [methods for place, methods in described if compile_path(place)[0].match(path)]
     return ", ".join(sorted({method.upper() for methods in here for method in methods}))
-
-
-def _finding(found: Any) -> FieldProblem:
-    place, *parts = found["loc"]
-    if found["type"] == "json_invalid":
-        return FieldProblem(field="body", problem="is not JSON")
-    given = None if found["type"] == "missing" else shown(found.get("input"))
-    if parts and parts[0] in _EITHER:
-        return FieldProblem(field=parts[0], problem=_EITHER[parts[0]], value=given)
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    named = field.removeprefix(".") or str(place)
-    return FieldProblem(field=safe(named), problem=safe(str(found["msg"])), value=given)
-
-
-_EITHER = {
-    "space": "write a shipped name, or the space itself as an object",
-    "objective": "write a shipped name, or the objective itself as an object",
-    "detect": "write a change such as 5% or rate=5%",
-    "warm_start": "write auto, none, or the number of a job",
-    "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from fastapi import Request
@@ -234,10 +234,20 @@ def more_findings(request: Request, error: RequestValidationError) -> list[Field
     if request.method != "POST" or request.url.path != "/v1/jobs" or not isinstance(body, dict):
         return []
     wrong = {found["loc"][1] for found in error.errors() if len(found["loc"]) > 1}
+    return findings_of_rest(body, wrong, request.app.state.service.workloads)
+
+
+def findings_of_rest(
+    body: Mapping[str, Any],
+    wrong: Collection[str],
+    workloads: Registry,
+    start: Specification | None = None,
+) -> list[FieldProblem]:
+    """What is wrong with the fields of a job beside those whose type is wrong already."""
     rest = {name: value for name, value in body.items() if name not in wrong}
     try:
         asked = JobChange.model_validate(rest)
-        specification_from(asked, request.app.state.service.workloads, None)
+        specification_from(asked, workloads, None, start=start)
     except InputError as more:
         return field_problems(more, rest)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""A job's trials as they are watched: little of each, so that a hundred thousand are quick to read.
+"""A job's trials as they are watched: little of each, for a hundred thousand are to be quick.
 
 Configurations, coordinates and counters are most of a row, and no plot over time shows them.
 """

@@ -57,8 +57,8 @@ def _environment(environment: Mapping[str, Any]) -> dict[str, Any]:
     rows = {name: value for name, value in environment.items() if name not in _APART}
     if build:
         rows["build"] = (
-            f"SHA-256 {build['digest'][:16]}, assertions {'on' if build['assertions'] else 'off'}, "
-            f"{', '.join(build['codecs'])}"
+            f"SHA-256 {build['digest'][:16]}, "
+            f"assertions {'on' if build['assertions'] else 'off'}, {', '.join(build['codecs'])}"
         )
     hosts = environment.get("hosts") or {}
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Annotated
 
@@ -13,17 +12,13 @@ from api.caching import CachedJobDep
 from api.dependencies import JobDep, JobId, Service, ServiceDep, no_job
 from api.job_schemas import JobChange, JobCreate, JobPage, JobPublic
 from api.listed_jobs import page_of_jobs
-from api.problems import EVERYWHERE, ProblemError, described, field_problems, refused
+from api.problems import EVERYWHERE, described
 from api.security import Caller, requires
-from api.submission import request_digest, specification_from
+from api.taken_jobs import take_clone, take_job
 from db.job_list import JobOrder
-from db.job_queue import KeyReusedError, QueueFullError, submit
 from db.job_row import JobState
 from db.tokens import Role
 from jobs import lifecycle
-from jobs.specification import Specification, specification_from_document
-from jobs.warm_start import require_job
-from sampler.errors import InputError
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
 
@@ -70,20 +65,7 @@ def submit_job(
     idempotency_key: Key = None,
 ) -> JobPublic:
     """Takes a job, checked as a whole; the worker runs it when it is its turn."""
-    try:
-        specification = specification_from(
-            asked, service.workloads, service.installed, builds=service.builds
-        )
-        require_job(service.store, specification.warm_start, field="warm_start")
-    except InputError as error:
-        raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
-    key = None
-    if idempotency_key is not None:
-        whose = f"{caller.name or '-'}/{idempotency_key}"
-        key = hashlib.sha256(whose.encode()).hexdigest()
-    job_id, new = _submit(
-        service, specification, asked.priority, caller, key, request_digest(asked)
-    )
+    job_id, new = take_job(service, asked, caller, key=idempotency_key)
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/v1/jobs/{job_id}"
     return JobPublic.of(service.store.job(job_id))
@@ -156,16 +138,7 @@ def clone_job(
     caller: Annotated[Caller, requires(Role.SUBMIT)],
 ) -> JobPublic:
     """Submits a job like this one, but for what the body changes."""
-    start = specification_from_document(job.specification)
-    try:
-        specification = specification_from(
-            changes, service.workloads, service.installed, start=start, builds=service.builds
-        )
-        require_job(service.store, specification.warm_start, field="warm_start")
-    except InputError as error:
-        raise refused(field_problems(error, changes.model_dump(exclude_unset=True))) from None
-    priority = changes.priority if "priority" in changes.model_fields_set else job.priority
-    job_id, _ = _submit(service, specification, priority, caller, None, None)
+    job_id = take_clone(service, job, changes, caller)
     response.headers["Location"] = f"/v1/jobs/{job_id}"
     return JobPublic.of(service.store.job(job_id))
 
@@ -183,35 +156,6 @@ def delete_job(service: ServiceDep, job: JobDep) -> None:
         lifecycle.delete(service.engine, job.id)
     except KeyError:
         raise no_job(job.id) from None
-
-
-def _submit(
-    service: Service,
-    specification: Specification,
-    priority: int,
-    caller: Caller,
-    key: str | None,
-    digest: str | None,
-) -> tuple[int, bool]:
-    external = bool(specification.workload.get("external"))
-    try:
-        return submit(
-            service.engine,
-            specification.document(),
-            specification.digest(),
-            state=JobState.RUNNING if external else JobState.QUEUED,
-            why=lifecycle.TOLD if external else lifecycle.WAITS,
-            priority=priority,
-            by_service=not external,
-            submitter=caller.name,
-            key=key,
-            request_digest=digest if key else None,
-            most_queued=None if external else service.settings.most_queued,
-        )
-    except KeyReusedError as error:
-        raise ProblemError(409, str(error)) from None
-    except QueueFullError as error:
-        raise ProblemError(429, str(error), headers={"Retry-After": "60"}) from None
 
 
 def _changed(service: Service, job_id: JobId, change: Callable[[Engine, int], None]) -> JobPublic:

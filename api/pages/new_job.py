@@ -1,0 +1,158 @@
+"""A job asked for by a form: a new one, or one like another with changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import ValidationError
+
+from api.dependencies import JobDep, Service, ServiceDep
+from api.findings import finding
+from api.job_schemas import JobChange, JobCreate
+from api.pages.forms import FormDep
+from api.pages.job_form import FormField, asked_by, first_fields, further_fields
+from api.pages.page import page
+from api.problems import FieldProblem, ProblemError, refused
+from api.security import Caller, page_requires
+from api.submission import findings_of_rest
+from api.taken_jobs import take_clone, take_job
+from db.job_row import JobRow
+from db.tokens import Role
+from jobs.limit_rows import limits_asked
+from jobs.specification import specification_from_document
+from optimizer.limit_text import limit_words
+
+router = APIRouter(include_in_schema=False)
+May = Annotated[Caller, page_requires(Role.SUBMIT)]
+_NAME = re.compile(r"[a-z_]+")
+_FIRST = {"workload": "load-quick"}
+T = TypeVar("T", bound=JobChange)
+
+
+@router.get("/jobs/new")
+def new_job_page(request: Request, service: ServiceDep, caller: May) -> Response:
+    """An empty form."""
+    return _form(request, service, caller, None, _FIRST, None)
+
+
+@router.post("/jobs/new")
+def submit_new_job(request: Request, service: ServiceDep, caller: May, form: FormDep) -> Response:
+    """Submits the job, and leads to its page."""
+    try:
+        asked = asked_by(form, _fields(service))
+        job_id, _ = take_job(service, _checked(JobCreate, asked, service, None), caller)
+    except ProblemError as error:
+        return _form(request, service, caller, None, form, error)
+    return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+@router.get("/jobs/{job_id}/clone")
+def clone_page(request: Request, service: ServiceDep, caller: May, job: JobDep) -> Response:
+    """A form in which all that is left empty stays as it is in the job."""
+    return _form(request, service, caller, job, {}, None)
+
+
+@router.post("/jobs/{job_id}/clone")
+def submit_clone(
+    request: Request, service: ServiceDep, caller: May, job: JobDep, form: FormDep
+) -> Response:
+    """Submits the clone, and leads to its page."""
+    try:
+        asked = asked_by(form, _fields(service))
+        job_id = take_clone(service, job, _checked(JobChange, asked, service, job), caller)
+    except ProblemError as error:
+        return _form(request, service, caller, job, form, error)
+    return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+def _fields(service: Service) -> list[FormField]:
+    return [*first_fields(service), *further_fields()]
+
+
+def _checked(
+    schema: type[T], asked: Mapping[str, Any], service: Service, like: JobRow | None
+) -> T:
+    """The request as the interface would take it.
+
+    Raises:
+        ProblemError: 422, with all fields that are wrong.
+    """
+    try:
+        return schema.model_validate(asked)
+    except ValidationError as error:
+        wrong = {str(each["loc"][0]) for each in error.errors()}
+        found = [finding({**each, "loc": ("body", *each["loc"])}) for each in error.errors()]
+        start = specification_from_document(like.specification) if like else None
+        found += findings_of_rest(asked, wrong, service.workloads, start)
+        raise refused(list({each.field: each for each in found}.values())) from None
+
+
+def _form(
+    request: Request,
+    service: Service,
+    caller: Caller,
+    like: JobRow | None,
+    values: Mapping[str, str],
+    error: ProblemError | None,
+) -> Response:
+    first, further = first_fields(service), further_fields()
+    found = error.problem.errors if error else []
+    beside, apart = _beside([*first, *further], found)
+    return page(
+        request,
+        "new_job.html",
+        caller=caller,
+        status=error.problem.status if error else 200,
+        first=first,
+        further=further,
+        open=any(field.name in beside or values.get(field.name) for field in further),
+        values=values,
+        like=like.id if like else None,
+        usual=_as_in(like) if like else _usual(),
+        beside=beside,
+        apart=apart if found or error is None else [error.problem.detail],
+        wrong=[field for field in (*first, *further) if field.name in beside],
+    )
+
+
+def _beside(
+    fields: Sequence[FormField], found: Sequence[FieldProblem]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """The problems by the field that they stand beside, and those of none."""
+    names = {field.name for field in fields}
+    beside: dict[str, list[str]] = {}
+    apart = []
+    for each in found:
+        name = _NAME.match(each.field)
+        if name is not None and name[0] in names:
+            exact = each.field == name[0]
+            said = each.problem if exact else f"{each.field}: {each.problem}"
+            beside.setdefault(name[0], []).append(said)
+        else:
+            apart.append(f"{each.field}: {each.problem}")
+    return beside, apart
+
+
+def _usual() -> dict[str, str]:
+    """What an empty field means, in a new job."""
+    told = {name: field.default for name, field in JobChange.model_fields.items()}
+    return {name: str(value) for name, value in told.items() if value not in (None, "")}
+
+
+def _as_in(job: JobRow) -> dict[str, str]:
+    """What an empty field means, in a clone."""
+    asked = job.specification
+    told: dict[str, Any] = {**asked, **asked.get("search", {}), "priority": job.priority}
+    told |= {part: asked[part]["name"] for part in ("workload", "space", "objective")}
+    told["limits"] = [limit_words(limit) for limit in limits_asked(asked["objective"])]
+    told["baseline_options"] = "an OPTIONS file" if asked.get("baseline_options") else None
+    told["start_from"] = [each["name"] for each in asked.get("start_from") or ()]
+    joined = {
+        name: "; ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        for name, value in told.items()
+    }
+    return {name: str(value) for name, value in joined.items() if value not in (None, "", False)}

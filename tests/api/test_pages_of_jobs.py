@@ -1,0 +1,187 @@
+"""The pages of jobs as they are served: the table, the form, the buttons, a job."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from browser import SEES, form_token, log_in, see, send_form, token_in
+from callers import EXTERNAL, QUEUED, bearer, submit
+from fake_runner import ask, drive, measure, tell
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+
+from db.tokens import Role
+
+
+def numbers(html: str) -> list[int]:
+    """The jobs of a table, in order."""
+    return [int(found) for found in re.findall(r'<th scope="row"><a href="/jobs/(\d+)">', html)]
+
+
+def act(client: TestClient, path: str, **fields: str) -> Any:
+    return send_form(client, path, {"form_token": form_token(client, "/jobs/new"), **fields})
+
+
+def test_the_table_is_filtered_searched_and_sorted(client: TestClient) -> None:
+    first, second = submit(client), submit(client, EXTERNAL)
+    third = submit(client, {**QUEUED, "workload": "load", "space": "paper"})
+    assert numbers(see(client, "/").text) == [third, second, first]
+    assert numbers(see(client, "/?state=running").text) == [second]
+    assert numbers(see(client, "/?state=&search=load").text) == [third, first]
+    assert numbers(see(client, "/?sort=workload").text) == [second, third, first]
+    sorted_by = see(client, "/?sort=workload&search=load").text
+    assert numbers(sorted_by) == [third, first]
+    assert 'aria-sort="ascending"><a href="/?search=load&amp;sort=-workload">' in sorted_by
+    nothing = see(client, "/?search=nobody").text
+    assert numbers(nothing) == [] and "No job is like that" in nothing
+    wrong = see(client, "/?state=asleep")
+    assert wrong.status_code == 422 and "<h1>" in wrong.text
+
+
+def test_the_table_goes_on_page_by_page(client: TestClient) -> None:
+    assert "No job yet" in see(client, "/").text
+    made = [submit(client, EXTERNAL) for _ in range(52)]
+    page = see(client, "/?sort=workload").text
+    (onward,) = re.findall(r'<a rel="next" href="([^"]+)"', page)
+    rest = see(client, onward.replace("&amp;", "&")).text
+    assert numbers(page) + numbers(rest) == made
+    assert 'rel="next"' not in rest and "First page" in rest
+
+
+def test_a_form_submits_what_the_interface_would_take(client: TestClient) -> None:
+    page = see(client, "/jobs/new").text
+    for name in ("load-quick", "overwrite", "default", "paper", "waf", "forest"):
+        assert f'<option value="{name}"' in page
+    sent = {"workload": "load-quick", "trials": "30", "space": "", "limits": "waf <= 3\r\n\r\n",
+            "memory": "256MiB", "cutoff": "0", "stop_early": "yes", "priority": "-2"}  # fmt: skip
+    answer = act(client, "/jobs/new", **sent)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/1")
+    made = client.get("/v1/jobs/1").json()
+    assert (made["total"], made["priority"], made["space"]) == (30, -2, "default")
+    asked = made["specification"]
+    assert asked["memory"] == 256 * 2**20 and asked["objective"]["limit"]
+    assert (asked["search"]["cutoff"], asked["search"]["stop_early"]) == (0, True)
+
+
+def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestClient) -> None:
+    given = {"workload": "lod", "trials": "three", "minutes": "1e999", "limits": "waf < ?",
+             "memory": "much", "seed": "7", "detect": "<b>"}  # fmt: skip
+    answer = act(client, "/jobs/new", **given)
+    assert answer.status_code == 422
+    page = answer.text
+    body = {**given, "limits": ["waf < ?"], "seed": 7}
+    told = client.post("/v1/jobs", json={**body, "minutes": 5}).json()["errors"]
+    assert {each["field"] for each in told} >= {"workload", "trials", "limits", "memory"}
+    for each in told:
+        assert f'id="problem-{each["field"]}"' in page
+        beside = page.split(f'id="problem-{each["field"]}">')[1].split("</p>")[0]
+        assert unescape(beside) == each["problem"]
+        assert f'<a href="#{each["field"]}">' in page
+    assert 'id="problem-minutes"' in page and 'id="problem-seed"' not in page
+    assert page.count('aria-invalid="true"') == page.count('id="problem-')
+    assert 'value="three"' in page and 'value="7"' in page and "waf &lt; ?</textarea>" in page
+    assert '<option value="lod" selected>' in page and '<b>"' not in page
+    assert "<details open>" in page, "what is wrong or filled in is not hidden"
+    assert see(client, "/").text.count("<tr>") == 0
+
+
+def test_a_clone_changes_what_is_filled_in(client: TestClient) -> None:
+    submit(client, {**QUEUED, "seed": 3, "limits": ["waf <= 3"], "priority": 5})
+    page = see(client, "/jobs/1/clone").text
+    for told in ("as in job 1: load-quick", "as in job 1: 20", "as in job 1: 3", "waf &lt;= 3"):
+        assert told in page
+    assert act(client, "/jobs/1/clone", trials="12x").status_code == 422
+    answer = act(client, "/jobs/1/clone", seed="4", workload="")
+    assert answer.headers["location"] == "/jobs/2"
+    first, clone = (client.get(f"/v1/jobs/{n}").json() for n in (1, 2))
+    assert clone["specification"] == {**first["specification"], "seed": 4}
+    assert clone["priority"] == 5
+
+
+def test_buttons_cancel_and_resume(client: TestClient) -> None:
+    submit(client, EXTERNAL)
+    assert 'action="/jobs/1/cancel"' in see(client, "/jobs/1").text
+    answer = act(client, "/jobs/1/cancel")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/jobs/1")
+    page = see(client, "/jobs/1").text
+    assert 'action="/jobs/1/cancel"' not in page and 'action="/jobs/1/resume"' in page
+    assert act(client, "/jobs/1/resume").status_code == 303
+    assert client.get("/v1/jobs/1").json()["state"] == "running"
+    assert act(client, "/jobs/1/resume").status_code == 409
+    assert act(client, "/jobs/9/cancel").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/jobs/new", "/jobs/1/clone", "/jobs/1/cancel", "/jobs/1/resume"]
+)
+def test_without_the_form_s_token_nothing_is_done(client: TestClient, path: str) -> None:
+    submit(client)
+    token = form_token(client, "/jobs/new")
+    fields = {"workload": "load-quick"}
+    for wrong in ({}, {"form_token": ""}, {"form_token": "0" * 64}):
+        assert send_form(client, path, {**fields, **wrong}).status_code == 403
+    foreign = send_form(
+        client, path, {**fields, "form_token": token}, Origin="http://evil.example"
+    )
+    assert foreign.status_code == 401
+    client.cookies.clear()
+    assert send_form(client, path, {**fields, "form_token": token}).status_code == 403
+    as_json = client.post(path, json=fields, headers=SEES)
+    assert as_json.status_code == 415
+    assert len(client.get("/v1/jobs").json()["jobs"]) == 1
+    assert client.get("/v1/jobs/1").json()["state"] == "queued"
+
+
+def test_who_may_only_read_is_shown_no_button(client: TestClient, tokens: dict[Role, str]) -> None:
+    submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
+    log_in(client, tokens[Role.READ])
+    token = ""
+    for path in ("/", "/jobs/1"):
+        page = see(client, path).text
+        assert "/jobs/new" not in page and "/clone" not in page and "/cancel" not in page
+        token = token_in(page)
+    assert token
+    assert see(client, "/jobs/new").status_code == 403
+    refused = send_form(client, "/jobs/1/cancel", {"form_token": token})
+    assert refused.status_code == 403 and "submit" in refused.text
+
+
+def test_a_job_is_readable_without_a_script(client: TestClient) -> None:
+    submit(client, {**EXTERNAL, "trials": 14, "strategy": "random"})
+    empty = see(client, "/jobs/1").text
+    assert "has not been measured yet" in empty and "No trial has ended yet" in empty
+    for _ in range(4):
+        for suggestion in ask(client, 1, count=2)["suggestions"]:
+            broke = {"state": "failed", "failure": "<script>alert(1)</script>\nat line 3"}
+            fails = suggestion["number"] == 4
+            tell(client, 1, {"number": 4, **broke} if fails else measure(suggestion))
+    page = see(client, "/jobs/1").text
+    progress = client.get("/v1/jobs/1").json()
+    assert f"fitness of trial {progress['best']['trial']}" in page
+    assert f"{progress['done'] + progress['failed']} of 14" in page
+    assert progress["why"] in page and "phase sample" in page
+    assert "<td>&lt;script&gt;" not in page
+    assert '<td class="word">&lt;script&gt;alert(1)&lt;/script&gt;</td>' in page
+    assert "better is" in page and "ops/s" in page
+    assert page.count('<th scope="row" class="n">') == progress["done"] + progress["failed"]
+
+
+def test_a_job_that_is_done_tells_what_was_won(client: TestClient) -> None:
+    submit(client, {**EXTERNAL, "trials": 16, "strategy": "random"})
+    drive([client], 1, at_once=1)
+    page = see(client, "/jobs/1").text
+    result = client.get("/v1/jobs/1/result").json()
+    assert result["best"] is not None
+    assert f"Trial {result['best']['trial']} beats the baseline" in page
+    assert 'href="/v1/jobs/1/options"' in page and "data-live" not in page
+    assert client.get("/v1/jobs/1/options").status_code == 200
+
+
+def test_what_there_is_not_is_said_in_a_page(client: TestClient, database: Engine) -> None:
+    for path in ("/jobs/7", "/jobs/0", "/jobs/x", "/nowhere", "/static/0/plotly.js"):
+        answer = see(client, path)
+        assert answer.status_code in (404, 422)
+        assert ("<h1>" in answer.text) == (not path.startswith("/static"))
+    assert client.get("/nowhere").headers["content-type"] == "application/problem+json"
+    database.dispose()
