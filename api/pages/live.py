@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from api.dependencies import JobDep, Service, ServiceDep
 from api.pages.job_tabs import job_page
+from api.routes.events import event_id
 from api.security import Caller, page_requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
@@ -27,13 +28,15 @@ def live_page(
     job: JobDep,
 ) -> Response:
     """The page as the job stands now; its script keeps it so."""
+    found = live_job(service.engine, job)
     return job_page(
         request,
         "live.html",
         caller=caller,
         job=job,
         tab="",
-        found=live_job(service.engine, job),
+        found=found,
+        seen=event_id(found.latest[0].trial) if found.latest else None,
         outcome=_outcome(service, job),
         environment=_environment(job.environment or {}),
     )

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
@@ -40,13 +40,17 @@ async def watch_job(
     last_event_id: Annotated[
         str | None, Header(alias="Last-Event-ID", max_length=100, description="Go on after it.")
     ] = None,
+    after: Annotated[
+        str | None,
+        Query(max_length=100, description="The same, for who cannot send a header at first."),
+    ] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """A job as it goes on.
 
     ``job``: how it stands, whenever that changes. ``trial``: each trial as it ends, with an id to
     go on from. ``end``: the job has ended, and so do the events.
     """
-    seen = _seen(last_event_id)
+    seen = _seen(last_event_id or after)
     shown: JobProgress | None = None
     while not service.stopping():
         row, trials = await run_in_threadpool(_look, service, job.id, seen)
@@ -54,7 +58,7 @@ async def watch_job(
             return
         for trial in trials:
             seen = (trial.finished_at, trial.number)
-            yield ServerSentEvent(event="trial", id=_id(seen), data=TrialPublic.of(trial))
+            yield ServerSentEvent(event="trial", id=event_id(trial), data=TrialPublic.of(trial))
         if len(trials) == _PAGE:
             continue
         progress = JobProgress.of(row)
@@ -77,10 +81,10 @@ def _look(service: Service, job_id: int, seen: Seen) -> tuple[JobRow | None, lis
     return row, service.store.trials_ended(job_id, after=after, number=number, limit=_PAGE)
 
 
-def _id(seen: Seen) -> str:
-    moment, number = seen
-    assert moment is not None
-    return f"{int(moment.timestamp() * 1_000_000)}-{number}"
+def event_id(trial: Trial) -> str:
+    """The id of an ended trial's event: to go on after it."""
+    assert trial.finished_at is not None
+    return f"{int(trial.finished_at.timestamp() * 1_000_000)}-{trial.number}"
 
 
 def _seen(last: str | None) -> Seen:

@@ -69,8 +69,12 @@
   };
 
   const follow = () => {
-    const events = new EventSource(`/v1/jobs/${page().dataset.job}/events`);
-    events.addEventListener("job", (event) => { announce(JSON.parse(event.data)); refreshSoon(); });
+    const events = new EventSource(page().dataset.events);
+    events.addEventListener("job", (event) => {
+      const first = !said; // what the page shows already
+      announce(JSON.parse(event.data));
+      if (!first) refreshSoon();
+    });
     events.addEventListener("trial", refreshSoon);
     events.addEventListener("end", (event) => {
       events.close();

@@ -1,0 +1,63 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# Callers of the interface, the runner that measures nothing, and real processes.
+sys.path.append(str(Path(__file__).parents[1]))
+for folder in ("api", "jobs", "service"):
+    sys.path.append(str(Path(__file__).parents[1] / folder))
+
+import pytest
+from callers import EXTERNAL, QUEUED, local, submit
+from fake_runner import ask, drive, measure, tell
+from playwright.sync_api import Browser, sync_playwright
+from real_server import serving
+from seen_page import FLAGS, PROGRAM, SeenPage, seen_page
+
+from api.app import make_app
+from db.engine import make_engine
+from db.migrate import upgrade
+from db.tokens import Role, make_token
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """The distribution's Chromium, one for all tests of a process."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[SeenPage]:
+    """A page of its own in a fresh session; what it may not do fails the test."""
+    with seen_page(browser) as page:
+        yield page
+
+
+@pytest.fixture(scope="package")
+def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A server's URL and a token of an administrator.
+
+    Job 1 is done, job 2 runs and has a failure, job 3 is queued, job 4 was cancelled.
+    """
+    engine = make_engine(tmp_path_factory.mktemp("stocked") / "rocktune.db")
+    upgrade(engine)
+    app = make_app(engine)
+    with local(app) as client:
+        submit(client, {**EXTERNAL, "trials": 16, "strategy": "random"})
+        drive([client], 1, at_once=2)
+        submit(client, {**EXTERNAL, "trials": 24, "strategy": "random"})
+        for _ in range(4):
+            for suggestion in ask(client, 2, count=2)["suggestions"]:
+                failed = {"state": "failed", "failure": "Corruption: block checksum mismatch"}
+                broke = suggestion["number"] == 5
+                tell(client, 2, {"number": 5, **failed} if broke else measure(suggestion))
+        submit(client, QUEUED)
+        submit(client, EXTERNAL)
+        client.post("/v1/jobs/4/cancel")
+    token = make_token(engine, "has-admin", Role.ADMIN)
+    with serving(app) as url:
+        yield url, token
+    engine.dispose()
