@@ -4,8 +4,9 @@ from pathlib import Path
 
 # Callers of the interface, the runner that measures nothing, and real processes.
 sys.path.append(str(Path(__file__).parents[1]))
-for folder in ("api", "jobs", "service"):
-    sys.path.append(str(Path(__file__).parents[1] / folder))
+sys.path.append(str(Path(__file__).parents[1] / "api"))
+sys.path.append(str(Path(__file__).parents[1] / "jobs"))
+sys.path.append(str(Path(__file__).parents[1] / "service"))
 
 import pytest
 from callers import EXTERNAL, QUEUED, local, submit

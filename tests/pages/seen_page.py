@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 PROGRAM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-# Plotly brings the style of a map along, which no plot of ours has: it is refused, as it should be.
+# Plotly brings the style of a map along, which no plot of ours has: it is refused, rightly.
 _MAP = "sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o="
 _PATIENCE = 60_000.0  # ms; only what is wrong waits so long
+expect.set_options(timeout=_PATIENCE)
 
 
 @dataclass

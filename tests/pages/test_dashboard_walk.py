@@ -1,0 +1,65 @@
+"""The dashboard as a person uses it: a real server with its worker, db_bench and Chromium."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from processes import environment, rocktune
+from seen_page import SeenPage
+
+# So small that a trial takes a second.
+WORKLOAD = """
+name = "small"
+help = "a second of writing"
+num = 40000
+settle = "none"
+timeout_seconds = 60
+"""
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[str]:
+    workloads = tmp_path / "workloads"
+    workloads.mkdir()
+    (workloads / "small.toml").write_text(WORKLOAD)
+    env = environment(tmp_path, ROCKTUNE_WORKLOADS_DIR=str(workloads))
+    database = f"--db={tmp_path / 'rocktune.db'}"
+    with rocktune("serve", "--port=0", database, env=env, until="worker is ready") as server:
+        yield server.url
+
+
+@pytest.mark.db_bench
+def test_submit_watch_to_the_end_clone_and_cancel(page: SeenPage, service: str) -> None:
+    see = page.page
+    page.open(service)
+    see.get_by_role("link", name="Submit the first one").click()
+    see.get_by_label("Workload").select_option("small")
+    see.get_by_label("Parameter space").select_option("paper")
+    see.get_by_label("Trials").fill("12")
+    see.get_by_text("More settings").click()
+    see.get_by_label("Strategy").select_option("random")
+    see.get_by_role("button", name="Submit").click()
+    see.wait_for_url(f"{service}/jobs/1")
+
+    # Without another touch the page follows: first figures, then plots, then what came of it.
+    expect(see.locator("#latest tbody tr").first).to_be_visible()
+    expect(see.locator("#metrics tbody tr")).not_to_have_count(0)
+    see.wait_for_function("document.documentElement.dataset.drawn > 0")
+    expect(see.locator("#chart-convergence .main-svg").first).to_be_visible()
+    expect(see.locator("#standing .verdict")).to_be_visible()
+    expect(see.locator("#standing")).to_contain_text("12 of 12")
+    expect(see.locator("#environment")).to_contain_text("rocksdb")
+
+    see.get_by_role("link", name="Clone job 1").click()
+    see.get_by_label("Trials").fill("500")
+    see.get_by_role("button", name="Submit the clone").click()
+    see.wait_for_url(f"{service}/jobs/2")
+    expect(see.locator("#standing")).to_contain_text("running")
+    see.get_by_role("button", name="Cancel job 2").click()
+    expect(see.locator("#standing")).to_contain_text("cancelled")
+    expect(see.get_by_role("button", name="Resume job 2")).to_be_visible()
+    see.get_by_role("link", name="Jobs", exact=True).click()
+    expect(see.locator("tbody tr")).to_have_count(2)
+    expect(see.locator("tbody")).to_contain_text("cancelled")
+    expect(see.locator("tbody")).to_contain_text("done")
