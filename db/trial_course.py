@@ -19,6 +19,7 @@ from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
 
 _MOST_REASONS = 500
+_WRONG = [state for state in TrialState if state not in (TrialState.DONE, TrialState.RUNNING)]
 _SLIM = (
     trial.c.number, trial.c.phase, trial.c.purpose, trial.c.subject, trial.c.digest,
     trial.c.state, trial.c.host, trial.c.started_at, trial.c.given,
@@ -42,16 +43,13 @@ class TrialFacts:
     out: Sequence[Trial]
 
 
-def read_course(
-    connection: Connection, job_id: int, *, others: bool, purpose: Purpose | None = None
-) -> list[Trial]:
+def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Trial]:
     """Whole measurements by number: their metrics, where and when, and what they were for.
 
     Args:
         connection: The database.
         job_id: The job.
         others: Whether metrics beyond the main ones are wanted; to read them takes longer.
-        purpose: Only those for it.
     """
     extra = trial.c.other_metrics if others else null().label("other_metrics")
     which = (
@@ -59,18 +57,26 @@ def read_course(
         .where(trial.c.job_id == job_id, trial.c.state == TrialState.DONE)
         .order_by(trial.c.number)
     )
-    if purpose is not None:
-        which = which.where(trial.c.purpose == purpose)
     return [_slim(row) for row in connection.execute(which)]
 
 
-def count_baseline(connection: Connection, job_id: int) -> int:
-    """How many runs of the baseline ended well, those of the confirmation left out."""
-    own = trial.c.purpose == Purpose.BASELINE
-    which = select(func.count()).where(
-        trial.c.job_id == job_id, trial.c.state == TrialState.DONE, own
+def read_baseline(connection: Connection, job_id: int) -> list[Trial]:
+    """The baseline's runs that ended well, with all metrics, those of the confirmation left out.
+
+    They are found by their configuration, which the first trial has too: that has an index.
+    """
+    first = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == 1)
+    which = (
+        select(*_SLIM, trial.c.other_metrics)
+        .where(
+            trial.c.job_id == job_id,
+            trial.c.digest == first.scalar_subquery(),
+            trial.c.purpose == Purpose.BASELINE,
+            trial.c.state == TrialState.DONE,
+        )
+        .order_by(trial.c.number)
     )
-    return int(connection.execute(which).scalar_one())
+    return [_slim(row) for row in connection.execute(which)]
 
 
 def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Trial]:
@@ -91,7 +97,7 @@ def read_facts(connection: Connection, job_id: int) -> TrialFacts:
     mine = trial.c.job_id == job_id
     reasons = (
         select(trial.c.state, trial.c.failure, func.count())
-        .where(mine, trial.c.failure.is_not(None))
+        .where(mine, trial.c.state.in_(_WRONG), trial.c.failure.is_not(None))
         .group_by(trial.c.state, trial.c.failure)
         .order_by(func.count().desc())
         .limit(_MOST_REASONS)
@@ -99,15 +105,16 @@ def read_facts(connection: Connection, job_id: int) -> TrialFacts:
     counts: Counter[tuple[str, str]] = Counter()
     for state, failure, count in connection.execute(reasons):
         counts[state, (failure.splitlines() or [""])[0][:200]] += count
-    times = select(func.min(trial.c.started_at), func.max(trial.c.finished_at)).where(mine)
-    began, ended = connection.execute(times).one()
+    began = select(trial.c.started_at).where(mine, trial.c.started_at.is_not(None))
+    first = connection.execute(began.order_by(trial.c.number).limit(1)).scalar()
+    last = connection.execute(select(func.max(trial.c.finished_at)).where(mine)).scalar()
     out = read_rows(
         connection,
         lambda columns: columns.where(mine, trial.c.state == TrialState.RUNNING).order_by(
             trial.c.number
         ),
     )
-    return TrialFacts(counts.most_common(), began, ended, out)
+    return TrialFacts(counts.most_common(), first, last, out)
 
 
 def _slim(row: Sequence[Any]) -> Trial:

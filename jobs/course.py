@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
 from db.job_row import JobRow
 from db.tables import MAIN_METRICS
 from db.transactions import reading
-from db.trial_course import count_baseline, read_course
+from db.trial_course import read_baseline, read_course
 from optimizer.baseline import Baseline, summarise
+from optimizer.front_growth import measured
 from optimizer.measured_again import again, each_once
 from optimizer.objective import Objective
 from optimizer.objective_file import objective_from_document
 from optimizer.trial import Phase, Purpose, Trial
-
-_MOST_REMEMBERED = 64
-_Baselines = dict[int, tuple[int, Baseline]]
-_baselines: WeakKeyDictionary[Engine, _Baselines] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,7 @@ class Course:
         baseline: Over its runs so far, those of the confirmation left out, as the job's standing
             has it.
         trials: By number; of a configuration that was measured again the first, with the mean.
+        metrics: Of each, clocks corrected for drift; of what was measured again the mean.
         fitness: By number.
         breaking: The numbers of those that break a limit.
         repeats: How many runs measured a configuration again.
@@ -41,6 +38,7 @@ class Course:
     objective: Objective
     baseline: Baseline
     trials: Sequence[Trial]
+    metrics: Mapping[int, Mapping[str, float]]
     fitness: Mapping[int, float]
     breaking: frozenset[int]
     repeats: int
@@ -58,10 +56,6 @@ class Course:
         ]
         return max(found, key=lambda number: self.fitness[number], default=None)
 
-    def corrected(self, trial: Trial) -> Mapping[str, float]:
-        """A trial's metrics as they would have been at the baseline's median level."""
-        return self.baseline.corrected(trial.metrics, trial.started_at, trial.host)
-
 
 def course_of(engine: Engine, row: JobRow) -> Course | None:
     """The course of a job; None before a run of its baseline has ended well."""
@@ -73,42 +67,36 @@ def course_of(engine: Engine, row: JobRow) -> Course | None:
     if not own:
         return None
     baseline = summarise(own)
-    fitness, breaking = {}, set()
-    bounds = objective.bounds(baseline.metrics)
-    for trial in runs:
-        metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-        value = objective.fitness(metrics, baseline.metrics)
-        if value is not None:
-            fitness[trial.number] = value
-        if not all(limit.holds(metrics) for limit in bounds):
-            breaking.add(trial.number)
+    metrics = {
+        trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        for trial in runs
+    }
+    fitness = {
+        number: value
+        for number, found in metrics.items()
+        if (value := objective.fitness(found, baseline.metrics)) is not None
+    }
     trials, mean = each_once(runs, fitness)
+    once = measured(baseline, runs) if len(trials) < len(runs) else {}
+    bounds = objective.bounds(baseline.metrics)
+    metrics |= once
     return Course(
         objective=objective,
         baseline=baseline,
         trials=trials,
+        metrics=metrics,
         fitness=mean,
-        breaking=frozenset(breaking),
+        breaking=frozenset(n for n, m in metrics.items() if not all(b.holds(m) for b in bounds)),
         repeats=len(again(runs)),
         runs=runs,
     )
 
 
 def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
-    """The baseline of a job; summed up anew only when it was run again."""
-    known = _baselines.setdefault(engine, {})
+    """The baseline of a job, with all its metrics; None before a run of it has ended well."""
     with reading(engine) as connection:
-        count = count_baseline(connection, row.id)
-        if row.id in known and known[row.id][0] == count:
-            return known[row.id][1]
-        runs = read_course(connection, row.id, others=True, purpose=Purpose.BASELINE)
-    if not runs:
-        return None
-    if len(known) >= _MOST_REMEMBERED:
-        known.clear()
-    found = summarise(runs)
-    known[row.id] = (count, found)
-    return found
+        runs = read_baseline(connection, row.id)
+    return summarise(runs) if runs else None
 
 
 def _searching(row: JobRow, runs: Sequence[Trial]) -> Sequence[Trial]:

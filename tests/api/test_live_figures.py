@@ -1,0 +1,127 @@
+"""What a live page is drawn from: the course of a job, its plots, its events."""
+
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import pytest
+from browser import see
+from callers import EXTERNAL, submit
+from fake_runner import ask, measure, tell
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+from sse import events
+
+from db.job_store import Store
+from db.transactions import reading
+from db.trial_course import read_baseline, read_facts, read_latest
+from jobs import live_charts
+from jobs.charts.metric_course import metric_course
+from jobs.course import course_of
+from optimizer.baseline import MetricNoise
+from optimizer.objective import Term
+from optimizer.trial import Phase, Purpose, Trial
+from sampler.outcome import TrialState
+
+LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1400"]}
+
+
+def advance(client: TestClient, job: int, rounds: int) -> None:
+    """Tells some trials, of which the fifth has failed."""
+    for _ in range(rounds):
+        for suggestion in ask(client, job, count=2)["suggestions"]:
+            failed = {"number": 5, "state": "failed", "failure": "it broke\nsomewhere"}
+            tell(client, job, failed if suggestion["number"] == 5 else measure(suggestion))
+
+
+def chart(client: TestClient, name: str) -> dict[str, Any]:
+    found = client.get("/v1/jobs/1/charts").json()["charts"]
+    return {each["name"]: each["figure"] for each in found}[name]  # type: ignore[no-any-return]
+
+
+def test_the_best_of_the_plots_is_that_of_the_job(client: TestClient, database: Engine) -> None:
+    submit(client, LIMITED)
+    assert client.get("/v1/jobs/1/charts").json() == {"charts": []}
+    advance(client, 1, 7)
+    best = client.get("/v1/jobs/1").json()["best"]
+    course = course_of(database, Store(database).job(1))
+    assert course is not None and course.breaking
+    assert course.best == best["trial"]
+    assert course.fitness[best["trial"]] == pytest.approx(best["fitness"])
+    line = next(t for t in chart(client, "convergence")["data"] if t["name"] == "best so far")
+    assert line["x"].count(best["trial"]) == 1
+    assert line["y"][-1] == pytest.approx(best["fitness"], rel=1e-4)
+    diamond = next(t for t in chart(client, "course-rate")["data"] if t["name"] == "best so far")
+    assert diamond["x"] == [best["trial"]]
+
+
+def test_of_very_many_points_the_best_is_never_left_out() -> None:
+    trials = [
+        Trial(number=n, phase=Phase.SEARCH, purpose=Purpose.CANDIDATE, seed=1, configuration={},
+              digest=str(n), state=TrialState.DONE)
+        for n in range(1, 10_001)
+    ]  # fmt: skip
+    values = {n: 2.0 + n % 7 / 100 for n in range(1, 10_001)} | {4444: 0.5}
+    noise = MetricNoise(median=2.0, spread=0.01, drift_p=None, drifting=False)
+    for best in (4444, None):
+        drawn = metric_course(Term("waf", "min"), trials, values, noise, best)
+        assert drawn is not None
+        points = [x for trace in drawn.traces for x in trace["x"]]
+        assert len(points) < 3500 and (best is None or best in points)
+        low, high = drawn.layout["yaxis"]["range"]
+        assert best is None or low < 0.5 < 2.06 < high
+    assert "of 10,000 points" in drawn.caption
+
+
+def test_facts_are_those_of_all_trials(client: TestClient, database: Engine) -> None:
+    submit(client, LIMITED)
+    advance(client, 1, 4)
+    out = ask(client, 1, count=3)["suggestions"]
+    with reading(database) as connection:
+        facts = read_facts(connection, 1)
+        latest = read_latest(connection, 1, limit=4)
+        baseline = read_baseline(connection, 1)
+    assert facts.failures == [(("failed", "it broke"), 1)]
+    assert [trial.number for trial in facts.out] == [each["number"] for each in out]
+    ended = Store(database).trials_ended(1, after=None, number=0, limit=100)
+    assert [t.number for t in latest] == [t.number for t in ended][:-5:-1]
+    assert facts.ended_at == ended[-1].finished_at
+    whole = [t for t in Store(database).trials(1) if t.purpose is Purpose.BASELINE and t.done]
+    assert [(t.number, t.metrics) for t in baseline] == [(t.number, t.metrics) for t in whole]
+
+
+def test_plots_that_take_long_are_made_again_only_after_a_while(
+    client: TestClient, database: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(client, LIMITED)
+    advance(client, 1, 4)
+    seconds = count(step=1.0)  # by the clock each drawing takes a second
+    monkeypatch.setattr(live_charts, "monotonic", lambda: next(seconds))
+    first = live_charts.live_charts(database, Store(database).job(1))
+    advance(client, 1, 1)
+    row = Store(database).job(1)
+    again = [live_charts.live_charts(database, row) for _ in range(6)]
+    assert again[0] is first and again[-1] is not first
+    advance(client, 1, 1)
+    client.post("/v1/jobs/1/cancel")
+    ended = live_charts.live_charts(database, Store(database).job(1))
+    assert ended is not again[-1], "what has ended is drawn as it ended"
+
+
+def test_a_page_hears_only_of_trials_that_it_does_not_show(
+    client: TestClient, database: Engine
+) -> None:
+    submit(client, LIMITED)
+    advance(client, 1, 3)
+    page = see(client, "/jobs/1").text
+    address = page.split('data-events="')[1].split('"')[0]
+    assert address.startswith("/v1/jobs/1/events?after=")
+    advance(client, 1, 2)
+    client.post("/v1/jobs/1/cancel")
+    heard = list(events(client.get(address).text.splitlines()))
+    shown = Store(database).trials_ended(1, after=datetime.min.replace(tzinfo=UTC), number=0,
+                                         limit=100)  # fmt: skip
+    numbers = [each.data["number"] for each in heard if each.kind == "trial"]
+    assert numbers == [trial.number for trial in shown][-len(numbers) :]
+    assert 0 < len(numbers) < len(shown)
+    assert heard[-1].kind == "end"
