@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import ProblemError, answer
+from api.pages.errors import shown
+from api.problems import ProblemError
 
 
 class BodyLimit:
@@ -42,7 +44,7 @@ class BodyLimit:
             await self._app(scope, counted, unless_over)
         if over and not begun:
             large = ProblemError(413, f"the body is larger than {self._most} bytes")
-            await answer(large)(scope, receive, send)
+            await shown(Request(scope), large)(scope, receive, send)
 
     def _says_more(self, scope: Scope) -> bool:
         said = Headers(scope=scope).get("content-length", "")

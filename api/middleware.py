@@ -9,10 +9,12 @@ import structlog
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.measures import REQUEST_SECONDS, REQUESTS
-from api.problems import ProblemError, answer
+from api.pages.errors import shown
+from api.problems import ProblemError
 from sampler.errors import InputError
 
 _log = structlog.get_logger("api")
@@ -63,7 +65,7 @@ class Around:
                 late = ProblemError(
                     429, f"more than {self._limit}; slow down", headers={"Retry-After": "1"}
                 )
-                await answer(late)(scope, receive, watched)
+                await shown(Request(scope), late)(scope, receive, watched)
             else:
                 await self._app(scope, receive, watched)
         finally:

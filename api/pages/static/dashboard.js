@@ -18,12 +18,19 @@
     for (const id of ids) {
       const [now, then] = [page.getElementById(id), document.getElementById(id)];
       if (!now || !then || known.get(id) === now.innerHTML) continue;
+      if (then.querySelector(":active")) continue; // a button that is being pressed stays
       known.set(id, now.innerHTML);
       const focused = then.contains(document.activeElement) ? document.activeElement : null;
-      const path = focused?.getAttribute("href");
+      const name = ["href", "aria-label", "aria-labelledby"]
+        .find((each) => focused?.hasAttribute(each));
+      const value = name && CSS.escape(focused.getAttribute(name));
+      const across = [...then.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
       then.innerHTML = now.innerHTML;
       tellTimes(then);
-      if (path) then.querySelector(`[href="${CSS.escape(path)}"]`)?.focus();
+      then.querySelectorAll(".scroll").forEach((each, index) => {
+        each.scrollLeft = across[index] ?? 0;
+      });
+      if (name) then.querySelector(`[${name}="${value}"]`)?.focus();
     }
   };
   const readAgain = async (ids) => {
@@ -38,7 +45,9 @@
     tellTimes(document);
     for (const part of document.querySelectorAll("[data-again]")) {
       const seconds = Number(part.dataset.again);
-      setInterval(() => { if (!document.hidden) readAgain([part.id]).catch(() => {}); }, 1000 * seconds);
+      setInterval(() => {
+        if (!document.hidden) readAgain([part.id]).catch(() => {});
+      }, 1000 * seconds);
     }
   });
 })();

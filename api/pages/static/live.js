@@ -48,7 +48,8 @@
   const announce = (job) => {
     const best = job.best ? `, best so far trial ${job.best.trial}` : "";
     const now = `${job.state}${job.phase ? `, phase ${job.phase}` : ""}${best}`;
-    if (said && now !== said) document.getElementById("announced").textContent = `Job ${job.id}: ${now}`;
+    if (said && now !== said)
+      document.getElementById("announced").textContent = `Job ${job.id}: ${now}`;
     said = now;
   };
 
