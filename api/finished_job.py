@@ -8,6 +8,10 @@ from typing import Any
 from api.dependencies import Service
 from api.problems import ProblemError
 from db.job_row import JobRow, JobState
+from jobs.external import live_ranking
+from jobs.lifecycle import is_external
+
+_MOST_LIVE = 5000
 
 
 def require_done(job: JobRow) -> None:
@@ -30,3 +34,20 @@ def result_of(service: Service, job: JobRow) -> Mapping[str, Any]:
     result = service.store.result(job.id)
     assert result is not None
     return result
+
+
+def ranking_of(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
+    """What a job has learned about its parameters, and whether it is the last word.
+
+    Raises:
+        ProblemError: It has learned nothing yet.
+    """
+    if job.state is JobState.DONE:
+        return result_of(service, job), True
+    kept = service.store.recall(job.id, "ranking")
+    if kept is not None:
+        return kept, False
+    standing = job.standing or {}
+    if is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
+        return live_ranking(service.engine, job), False
+    raise ProblemError(409, f"job {job.id} has no ranking yet; it comes when its draws are in")

@@ -131,10 +131,8 @@ def finished_job(engine: Engine, job_id: int) -> Finished:
     result = store.result(job_id)
     if result is None:
         raise KeyError(f"job {job_id} has no result yet")
-    kept = store.recall(job_id, _OUTPUT) or {}
-    fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
-    trials = store.trials(job_id)
-    return Finished(result, kept.get("options"), fitness, trials, kept.get("minimal"))
+    kept, trials = kept_of(engine, job_id), store.trials(job_id)
+    return Finished(result, kept.options, kept.fitness, trials, kept.minimal)
 
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
@@ -142,6 +140,22 @@ def kept_report(engine: Engine, job_id: int) -> str | None:
     kept = Store(engine).recall(job_id, _REPORT) or {}
     html: str | None = kept.get("html")
     return html if kept.get("version") == VERSION else None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was kept of a finished job beside its result; attributes as in ``Finished``."""
+
+    options: str | None
+    minimal: str | None
+    fitness: Mapping[int, float]
+
+
+def kept_of(engine: Engine, job_id: int) -> Kept:
+    """The files of a finished job and the fitness of its trials, without the trials."""
+    kept = Store(engine).recall(job_id, _OUTPUT) or {}
+    fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
+    return Kept(kept.get("options"), kept.get("minimal"), fitness)
 
 
 def options_of(engine: Engine, job_id: int, *, minimal: bool = False) -> str | None:

@@ -31,6 +31,8 @@ from jobs.explanation_rows import explanation_rows
 from jobs.finished import Finished
 from jobs.learned import by_models, forests_r2, ranked_r2
 from jobs.limit_rows import limit_rows, limits_asked
+from jobs.option_changes import carried_apart, option_changes
+from jobs.proof_rows import UNITS, proof_rows
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from jobs.warm_start_lines import warm_start_lines
@@ -40,32 +42,11 @@ from optimizer.front_growth import Front, front_of, measured, within_limits
 from optimizer.measured_again import again, each_once
 from optimizer.objective import Objective, Term
 from optimizer.trial import Phase, Trial
-from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.parameter import Parameter
 from sampler.space_file import space_from_document
 
-_UNITS = {
-    "waf": "bytes written to storage per byte of user data",
-    "sa": "live bytes per byte of distinct user data",
-    "time": "s until the tree is settled",
-    "rate": "operations/s",
-    "memory": "memtables and block cache at full scale",
-    "waf_with_wal": "the same with the log",
-    "whole_waf": "preparing and measured process together",
-    "prepare_seconds": "s of the process that fills the database, in no other figure but this",
-    "peak_rss": "the most memory of the process",
-    "write_p99": "us",
-    "read_p99": "us",
-    "stall_percent": "% of the load's time",
-    "cpu_seconds": "s of all cores",
-    "cpu_percent": "% of all processors while it worked",
-    "device_bytes": "written to the device",
-}
 _SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
-_ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p99",
-         "stall_percent", "cpu_seconds", "cpu_percent", "device_bytes",
-         "prepare_seconds")  # fmt: skip
 _FRONT_ROWS = 12
 
 
@@ -82,7 +63,7 @@ def content(finished: Finished) -> dict[str, Any]:
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
-    compared = _compared(result, names)
+    compared = proof_rows(result, names)
     power = detectable(result)
     parameters = _parameters(result)
     modelled, r2, forests = by_models(result), ranked_r2(result), forests_r2(result)
@@ -122,7 +103,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "power": {m: power[m] for m in names if m in power},
         "power_fitness": (result.get("power") or {}).get("fitness"),
         "power_level": (result.get("power") or {}).get("level", 0.8),
-        "changes": _changes(result),
+        "changes": option_changes(result),
         "explained": explanation_rows(result, names),
         "charts": {chart.name: chart for chart in charts if chart},
         "effects": _each(
@@ -154,11 +135,11 @@ def content(finished: Finished) -> dict[str, Any]:
         "warm_start": warm_start_lines(result),
         "failures": _failures(trials),
         "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
-        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *_UNITS)},
+        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *UNITS)},
         "sampling": result.get("sampling") or {},
         "options": finished.options,
         "minimal": finished.minimal,
-        "apart": _apart(result),
+        "apart": carried_apart(result),
     }
 
 
@@ -192,24 +173,6 @@ def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Tr
 def _baseline(trials: Sequence[Trial]) -> Baseline | None:
     runs = [trial for trial in trials if trial.is_baseline]
     return summarise(runs) if any(run.done for run in runs) else None
-
-
-def _compared(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
-    """The metrics of the proof, the objective's first."""
-    verdict, level = result["verdict"], result["baseline"]["metrics"]
-    if verdict is None:
-        return []
-    return [
-        {
-            "metric": metric,
-            "help": _UNITS.get(metric, ""),
-            "default": level[metric],
-            "best": verdict["metrics"][metric],
-            "change": verdict["change"][metric],
-        }
-        for metric in [*names, *(m for m in _ALSO if m not in names)]
-        if metric in verdict["change"] and metric in level
-    ]
 
 
 def _terms(
@@ -254,37 +217,6 @@ def _byte_sized(names: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name in names if name in known and known[name].scaled)
 
 
-def _changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The options of the best configuration that differ from the baseline, with their help."""
-    if result["best"] is None:
-        return []
-    baseline, best = result["baseline"]["configuration"], result["best"]["configuration"]
-    known = catalogue()
-    rank = {row["name"]: row["rank"] for row in result["parameters"]}
-    rows = [
-        {
-            "name": name,
-            "default": _value(baseline.get(name), known.get(name)),
-            "best": _value(best.get(name), known.get(name)),
-            "rank": rank.get(name),
-            "help": known[name].help if name in known else "",
-            "factor": name in known and known[name].section == "workload",
-        }
-        for name in dict.fromkeys([*best, *baseline])
-        if baseline.get(name) != best.get(name)
-    ]
-    return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"]))
-
-
-def _value(value: Any, parameter: Parameter | None) -> str:
-    if value is None:
-        return "inactive"
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if parameter and parameter.scaled and number and value >= 1024:
-        return f"{value} ({format_bytes(value)})"
-    return str(value)
-
-
 def _front(
     front: Front, points: Points, names: Sequence[str], fitness: Mapping[int, float]
 ) -> dict[str, Any]:
@@ -309,14 +241,3 @@ def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:
         if trial.failure
     )
     return counts.most_common()
-
-
-def _apart(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """What the best configuration sets that no OPTIONS file carries, by section."""
-    known = catalogue()
-    apart: dict[str, list[tuple[str, str]]] = {"deployment": [], "workload": []}
-    for name, value in (result["best"] or {}).get("configuration", {}).items():
-        if name in known and known[name].section in apart:
-            said = _value(value, known[name])
-            apart[known[name].section].append((known[name].key or name, said))
-    return apart

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.caching import CachedJobDep
-from api.dependencies import Service, ServiceDep
-from api.finished_job import require_done, result_of
+from api.dependencies import ServiceDep
+from api.finished_job import ranking_of, require_done, result_of
 from api.job_schemas import without_secrets
 from api.problems import EVERYWHERE, ProblemError, described
 from api.rendered import rendered
@@ -23,13 +23,10 @@ from api.result_schemas import (
     Ranking,
 )
 from api.security import requires
-from db.job_row import JobRow, JobState
 from db.tokens import Role
 from jobs.artifacts import MINIMAL, OPTIONS
 from jobs.explained_job import explanation_of_job
-from jobs.external import live_ranking
 from jobs.finished import options_of
-from jobs.lifecycle import is_external
 from jobs.report_engine import policy
 from jobs.report_of_job import report_of_job
 from optimizer.learned_document import FORESTS
@@ -45,7 +42,6 @@ router = APIRouter(
     },
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
-_MOST_LIVE = 5000
 _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
 
 
@@ -69,7 +65,7 @@ def rank_parameters(
     That is by its share of the variance where models rank, and by its permutation importance
     where forests do.
     """
-    found, final = _ranking(service, job)
+    found, final = ranking_of(service, job)
     rows = list(found["parameters"])
     if metric is not None:
         _require_metric(metric, found)
@@ -90,7 +86,7 @@ def show_anova(
     service: ServiceDep, job: CachedJobDep, response: Response, metric: Metric = None
 ) -> Response:
     """The analysis of variance of every parameter and metric, the smallest p first."""
-    found, final = _ranking(service, job)
+    found, final = ranking_of(service, job)
     if metric is not None:
         _require_metric(metric, found)
     rows = [
@@ -166,19 +162,6 @@ def download_options(
     name = MINIMAL if minimal else OPTIONS
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, headers={**response.headers, **disposition})
-
-
-def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
-    """The ranking, and whether it is the last word."""
-    if job.state is JobState.DONE:
-        return result_of(service, job), True
-    kept = service.store.recall(job.id, "ranking")
-    if kept is not None:
-        return kept, False
-    standing = job.standing or {}
-    if is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
-        return live_ranking(service.engine, job), False
-    raise ProblemError(409, f"job {job.id} has no ranking yet; it comes when its draws are in")
 
 
 def _importance(row: Mapping[str, Any], metric: str) -> float:
