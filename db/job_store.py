@@ -16,7 +16,6 @@ from db.trial_log import read_document
 from db.trial_rows import (
     count_trials,
     read_points,
-    read_shown,
     read_trials,
     read_trials_ended,
 )
@@ -153,11 +152,6 @@ class Store:
         """A page of a job's trials by number, from the one after ``after``; all by default."""
         with reading(self.engine) as connection:
             return read_trials(connection, job_id, after=after, limit=limit)
-
-    def shown_trials(self, job_id: int, *, after: int, limit: int) -> list[Trial]:
-        """A page of a job's trials by number, without their points and counters."""
-        with reading(self.engine) as connection:
-            return read_shown(connection, job_id, after=after, limit=limit)
 
     def points(
         self, job_id: int, numbers: Collection[int]

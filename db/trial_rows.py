@@ -47,9 +47,6 @@ _page = (
 # What a page shows: counters and coordinates are most of a row, and take most of the time.
 _hidden = (trial.c.point, trial.c.counters)
 _visible = select(*(null().label(c.name) if c in _hidden else c for c in _columns))
-_shown = _visible.where(
-    trial.c.job_id == bindparam("job_id"), trial.c.number > bindparam("after")
-).order_by(trial.c.number)
 _counts = (
     select(trial.c.state, func.count())
     .where(trial.c.job_id == bindparam("job_id"))
@@ -86,12 +83,6 @@ def metrics_of(main: Sequence[float | None], others: Mapping[str, float]) -> Map
     """All metrics of a trial: those with a column of their own, then the others."""
     known = zip(MAIN_METRICS, main, strict=True)
     return {**{name: value for name, value in known if value is not None}, **others}
-
-
-def read_shown(connection: Connection, job_id: int, *, after: int, limit: int) -> list[Trial]:
-    """A page of a job's trials by number, without their points and counters."""
-    rows = connection.execute(_shown.limit(limit), {"job_id": job_id, "after": after})
-    return [_trial(row) for row in rows]
 
 
 def read_rows(connection: Connection, which: Callable[[Select[Any]], Select[Any]]) -> list[Trial]:

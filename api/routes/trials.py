@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
 from starlette.responses import Response
 
 from api.accepted import accepted
 from api.caching import CachedJobDep
 from api.dependencies import JobDep, ServiceDep, no_job
+from api.listed_trials import page_of_trials
 from api.problems import EVERYWHERE, described
 from api.rendered import rendered
 from api.routes.jobs import After
 from api.security import requires
+from api.trial_files import FILES, trial_file
 from api.trial_schemas import (
     Suggestions,
     SuggestionsCreate,
@@ -25,17 +25,14 @@ from api.trial_schemas import (
     TrialsKept,
 )
 from db.tokens import Role
-from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
+from db.trial_list import TrialOrder
+from optimizer.trial import Phase
+from sampler.errors import InputError
+from sampler.outcome import TrialState
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["trials"], responses=EVERYWHERE)
 
-_JSON, _CSV = "application/json", "text/csv"
-_NDJSON, _PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"
-_STREAMS: dict[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
-    _CSV: ("csv", csv_chunks),
-    _NDJSON: ("ndjson", ndjson_chunks),
-    _PARQUET: ("parquet", parquet_chunks),
-}
+_JSON = "application/json"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 
@@ -46,7 +43,7 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
     response_model=TrialPage,
     responses={
         **described(404, 406),
-        200: {"content": dict.fromkeys(_STREAMS, _BINARY)},
+        200: {"content": dict.fromkeys(FILES, _BINARY)},
         304: {"description": "As the ETag says, nothing has changed"},
     },
 )
@@ -59,24 +56,27 @@ def list_trials(
         int | None, Query(ge=1, le=10_000_000, description="100 in JSON, at most 1000; else all.")
     ] = None,
     after: After = None,
+    state: Annotated[TrialState | None, Query(description="JSON alone: in this state.")] = None,
+    phase: Annotated[Phase | None, Query(description="JSON alone: of this phase.")] = None,
+    sort: Annotated[
+        TrialOrder,
+        Query(
+            description="JSON alone: by what; with a minus the largest first. `after` is then "
+            "the number of the last trial of the page before."
+        ),
+    ] = TrialOrder.NUMBER,
 ) -> Response:
     """Trials by number: pages of JSON, or all of them as CSV, NDJSON or Parquet by Accept."""
-    kind = accepted(request.headers.get("accept"), (_JSON, *_STREAMS))
+    kind = accepted(request.headers.get("accept"), (_JSON, *FILES))
     response.headers["Vary"] = "Accept, Authorization"
     if kind == _JSON:
         most = min(limit or 100, 1000)
-        trials = service.store.shown_trials(job.id, after=after or 0, limit=most)
-        following = trials[-1].number if len(trials) == most else None
-        page = TrialPage.model_construct(
-            trials=[TrialPublic.of(trial) for trial in trials], next=following
+        page = page_of_trials(
+            service.engine, job.id, limit=most, after=after, state=state, phase=phase, order=sort
         )
         return rendered(page, response)
-    ending, stream = _STREAMS[kind]
-    name = f'attachment; filename="job-{job.id}-trials.{ending}"'
-    headers = {**response.headers, "Content-Disposition": name}
-    headers.pop("content-length", None)
-    chunks = stream(service.engine, job.id, after=after or 0, limit=limit)
-    return StreamingResponse(service.exports.begin(chunks), media_type=kind, headers=headers)
+    _require_whole(state=state, phase=phase, sort=None if sort is TrialOrder.NUMBER else sort)
+    return trial_file(service, job, kind, after=after, limit=limit, headers=response.headers)
 
 
 @router.post(
@@ -107,3 +107,14 @@ def tell_trials(service: ServiceDep, job: JobDep, told: TrialsCreate) -> TrialsK
     except KeyError:
         raise no_job(job.id) from None
     return TrialsKept(trials=[TrialPublic.of(trial) for trial in trials])
+
+
+def _require_whole(**asked: object) -> None:
+    """Files hold all trials by number.
+
+    Raises:
+        InputError: Something else was asked for.
+    """
+    for field, value in asked.items():
+        if value is not None:
+            raise InputError(field, "is for pages of JSON; files hold all trials by number")

@@ -1,0 +1,56 @@
+"""The heads of a table that the server sorts, and the addresses that sort it otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column.
+
+    Attributes:
+        name: What it is called.
+        link: Where the table is sorted by it, the other way round if it is already; None: it
+            cannot be.
+        sorted: As ARIA names it; None where the table is sorted by another.
+        number: Whether it holds figures.
+    """
+
+    name: str
+    link: str | None = None
+    sorted: Literal["ascending", "descending"] | None = None
+    number: bool = False
+
+
+def sortable(
+    name: str,
+    orders: tuple[str, str],
+    now: str,
+    at: Callable[[str], str],
+    *,
+    number: bool = False,
+) -> Column:
+    """The head of a column that can be sorted.
+
+    Args:
+        name: What it is called.
+        orders: What to ask for: the way that is wanted more often, then the other.
+        now: How the table is sorted; with a minus the largest first.
+        at: The address of the table in another order.
+        number: Whether it holds figures.
+    """
+    link = at(orders[1] if now == orders[0] else orders[0])
+    if now not in orders:
+        return Column(name, link, None, number)
+    return Column(name, link, "descending" if now.startswith("-") else "ascending", number)
+
+
+def address(path: str, asked: Mapping[str, object], usual: Mapping[str, str]) -> str:
+    """The address of a table: what is asked for but for what is usual, or empty."""
+    given = {name: str(value) for name, value in asked.items() if value not in (None, "")}
+    told = {name: value for name, value in given.items() if usual.get(name) != value}
+    return f"{path}?{urlencode(told)}" if told else path

@@ -1,0 +1,150 @@
+"""A job's trials: filtered, sorted and paged on the server, each under its own address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BeforeValidator
+
+from api.dependencies import JobDep, ServiceDep
+from api.listed_trials import page_of_trials
+from api.pages.job_tabs import job_page
+from api.pages.sorted_table import Column, address, sortable
+from api.routes.jobs import After
+from api.security import Caller, page_requires
+from api.trial_files import FILES, trial_file
+from api.trial_schemas import TrialPublic
+from db.tables import MAIN_METRICS
+from db.tokens import Role
+from db.trial_list import TrialOrder, count_listed
+from jobs.course import baseline_so_far
+from optimizer.baseline import Baseline
+from optimizer.objective import Objective
+from optimizer.objective_file import objective_from_document
+from optimizer.trial import Phase
+from sampler.outcome import TrialState
+
+router = APIRouter(include_in_schema=False)
+_ROWS = 50
+_MEDIA = {ending: kind for kind, (ending, _) in FILES.items()}
+_USUAL = {"sort": TrialOrder.NUMBER.value}
+Reader = Annotated[Caller, page_requires(Role.READ)]
+
+
+def _any(given: str) -> str | None:
+    """A form sends an empty text where nothing is asked for."""
+    return given or None
+
+
+@router.get("/jobs/{job_id}/trials")
+def trials_table(
+    request: Request,
+    service: ServiceDep,
+    caller: Reader,
+    job: JobDep,
+    state: Annotated[TrialState | None, BeforeValidator(_any)] = None,
+    phase: Annotated[Phase | None, BeforeValidator(_any)] = None,
+    sort: TrialOrder = TrialOrder.NUMBER,
+    after: After = None,
+    trial: Annotated[int | None, Query(ge=1, le=2**31 - 1), BeforeValidator(_any)] = None,
+) -> Response:
+    """The table, a page at a time; with ``trial`` the page that begins with that one."""
+    if trial is not None:
+        state, phase, sort, after = None, None, TrialOrder.NUMBER, trial - 1
+    found = page_of_trials(
+        service.engine, job.id, limit=_ROWS, after=after, state=state, phase=phase, order=sort
+    )
+    counts = count_listed(service.engine, job.id)
+    objective = objective_from_document(job.specification["objective"])
+    asked = {"state": state, "phase": phase, "sort": sort}
+
+    def at(**changed: object) -> str:
+        return address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
+
+    baseline = baseline_so_far(service.engine, job)
+    first = page_of_trials(service.engine, job.id, limit=1).trials
+    return job_page(
+        request,
+        "trials.html",
+        caller=caller,
+        job=job,
+        tab="trials",
+        rows=_rows(found.trials, objective, baseline, first[0] if first else None),
+        metrics=objective.metrics,
+        columns=_columns(objective.metrics, sort, lambda order: at(sort=order)),
+        first=at() if after is not None else None,
+        following=at(after=found.next) if found.next is not None else None,
+        state=state,
+        phase=phase,
+        sort=sort,
+        shown=trial,
+        best=((job.standing or {}).get("best") or {}).get("trial"),
+        states=[(each.value, counts.states[each]) for each in TrialState if each in counts.states],
+        phases=[(each.value, counts.phases[each]) for each in Phase if each in counts.phases],
+        total=counts.total,
+        files=_MEDIA,
+    )
+
+
+@router.get("/jobs/{job_id}/trials.{ending}")
+def trials_file(
+    service: ServiceDep, _: Reader, job: JobDep, ending: Literal["csv", "ndjson", "parquet"]
+) -> Response:
+    """All of them as a file, for a link cannot say which format it would rather have."""
+    headers = {"Cache-Control": "no-store"}
+    return trial_file(service, job, _MEDIA[ending], headers=headers)
+
+
+def _columns(metrics: Sequence[str], sort: TrialOrder, at: Any) -> list[Column]:
+    heads = [
+        sortable("Trial", ("number", "-number"), sort, at, number=True),
+        Column("State"),
+        Column("Phase"),
+    ]
+    for name in metrics:
+        known = name in MAIN_METRICS
+        heads.append(
+            sortable(name, (name, f"-{name}"), sort, at, number=True)
+            if known
+            else Column(name, number=True)
+        )
+    return [
+        *heads,
+        Column("Fitness", number=True),
+        sortable("Benchmark", ("-bench_seconds", "bench_seconds"), sort, at, number=True),
+        Column("Ended"),
+        Column("Configuration, and why"),
+    ]
+
+
+def _rows(
+    trials: Sequence[TrialPublic],
+    objective: Objective,
+    baseline: Baseline | None,
+    first: TrialPublic | None,
+) -> list[dict[str, Any]]:
+    start = first.configuration if first is not None and first.subject == 1 else {}
+    return [
+        {
+            "trial": trial,
+            "fitness": _fitness(trial, objective, baseline),
+            "is_baseline": trial.subject == 1,
+            "changes": _changes(trial.configuration, start),
+        }
+        for trial in trials
+    ]
+
+
+def _fitness(trial: TrialPublic, objective: Objective, baseline: Baseline | None) -> float | None:
+    """Of a whole measurement, against the baseline so far."""
+    if baseline is None or trial.state is not TrialState.DONE:
+        return None
+    metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+    return objective.fitness(metrics, baseline.metrics)
+
+
+def _changes(configuration: Mapping[str, Any], start: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What is not as it is in the baseline."""
+    return [(name, value) for name, value in configuration.items() if start.get(name) != value]
