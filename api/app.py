@@ -23,12 +23,13 @@ from api.exports import Exports
 from api.known_builds import KnownBuilds, names_on_hosts
 from api.measures import time_statements
 from api.middleware import Around, rate_limit
-from api.pages import job_actions, jobs_table, live, log_in, new_job, static_files
+from api.pages import job_actions, job_findings, jobs_table, live, log_in, new_job, static_files
 from api.problems import Problem
 from api.routes import (
     batches,
     catalogue,
     charts,
+    dependence,
     events,
     guide,
     health,
@@ -115,6 +116,7 @@ def make_app(
         trials,
         results,
         charts,
+        dependence,
         pareto,
         pick,
         events,
@@ -122,7 +124,8 @@ def make_app(
         batches,
     ):
         app.include_router(routes.router)
-    for pages in (static_files, log_in, jobs_table, new_job, job_actions, live):
+    findings = job_findings.pages()
+    for pages in (static_files, log_in, jobs_table, new_job, job_actions, live, *findings):
         app.include_router(pages.router)
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app

@@ -32,9 +32,9 @@ from sampler.outcome import TrialState
 
 # As expressions: by the columns SQLite would rather take an index of few columns, and then look at
 # every row.
-_EMPTY: ColumnElement[str] = literal_column("''")
-_STATE: ColumnElement[str] = trial.c.state + _EMPTY
-_PHASE: ColumnElement[str] = trial.c.phase + _EMPTY
+_EMPTY: ColumnElement[Any] = literal_column("''")
+_STATE: Any = trial.c.state + _EMPTY
+_PHASE: Any = trial.c.phase + _EMPTY
 _NONE = 1e300  # a trial without the figure stands last, whichever way is sorted
 
 

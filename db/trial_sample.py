@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Engine, Select, func, or_, select
 
 from db.tables import trial
@@ -25,7 +27,7 @@ def sampled_trials(engine: Engine, job_id: int, *, most: int) -> tuple[list[Tria
         count = connection.execute(select(func.count()).where(mine)).scalar_one()
         step = max(1, -(-count // most))
 
-        def some(columns: Select[tuple[object, ...]]) -> Select[tuple[object, ...]]:
+        def some(columns: Select[Any]) -> Select[Any]:
             kept = or_(trial.c.number % step == 0, trial.c.purpose == Purpose.BASELINE.value)
             return columns.where(mine, kept).order_by(trial.c.number)
 

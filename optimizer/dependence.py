@@ -63,7 +63,8 @@ class Dependences:
 
     Attributes:
         trials: How many they have learned from.
-        unexplained: By metric, the share of the variance of the trials that no setting explains.
+        unexplained: By metric, as the objective names them, the share of the variance of the
+            trials that no setting explains.
         settings: By parameter, the values that stand for its range, where the others are at the
             baseline; the special ones and the lowest first.
         curves: Of every metric and parameter that has a share, the largest share first.
@@ -91,6 +92,7 @@ def dependences(problem: Problem, history: History, *, most_pairs: int = 20) -> 
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
     if not names:
         return None
+    metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
     with one_thread():
         surrogate = surrogate_once(problem, history, names, teaching(history))
         if surrogate is None:
@@ -98,14 +100,14 @@ def dependences(problem: Problem, history: History, *, most_pairs: int = 20) -> 
         grids = surrogate.layout.grids()
         curves: list[Curve] = []
         pairs: list[Together] = []
-        for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
+        for metric in metrics:
             of_metric = _of_metric(surrogate, metric, grids)
             curves += of_metric[0]
             pairs += of_metric[1]
     shares = {name: each[0].shares for name, each in surrogate.processes.items()}
     return Dependences(
         trials=len(surrogate.lessons.numbers),
-        unexplained={name: min(1.0, shares[name].noise) for name in {c.metric for c in curves}},
+        unexplained={name: min(1.0, shares[name].noise) for name in metrics},
         settings={n: _values(problem, n, g) for n, g in zip(names, grids, strict=True)},
         curves=tuple(sorted(curves, key=lambda each: -each.share)),
         pairs=tuple(sorted(pairs, key=lambda each: -each.share)[:most_pairs]),

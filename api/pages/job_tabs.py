@@ -13,7 +13,7 @@ from api.security import Caller
 from db.job_row import ENDED, JobRow, JobState
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
-TABS = {"": "Live"}
+TABS = {"": "Live", "matters": "What matters", "won": "What was won", "trials": "Trials"}
 
 
 def job_page(

@@ -11,13 +11,12 @@ from fastapi.responses import Response
 from api.caching import CachedJobDep
 from api.dependencies import ServiceDep
 from api.pick_schemas import PickAnswer
-from api.problems import EVERYWHERE, ProblemError, described
+from api.picked import picked
+from api.problems import EVERYWHERE, described
 from api.rendered import rendered
 from api.security import requires
-from db.job_row import JobState
 from db.tokens import Role
-from jobs.pick_of_job import Preference, pick_of_job
-from jobs.specification import specification_from_document
+from jobs.pick_of_job import Preference
 from optimizer.objective import Objective
 from optimizer.objective_file import SHIPPED, load_objective, objective_from_document
 from sampler.errors import InputError
@@ -32,7 +31,6 @@ router = APIRouter(
         304: {"description": "As the ETag says, nothing has changed"},
     },
 )
-_MOST_TRIALS, _MOST_LEARNED = 20_000, 2_000
 _MOST_TEXT = 20_000
 
 
@@ -78,27 +76,7 @@ def pick_by_preference(
         top=top,
         model=model,
     )
-    most = _MOST_LEARNED if model else _MOST_TRIALS
-    count = sum(service.store.count_trials(job.id).values())
-    if count > most:
-        mend = "; ask without the model" if model and count <= _MOST_TRIALS else ""
-        raise ProblemError(409, f"job {job.id} has more than {most:,} trials{mend}")
-    trials = service.store.trials(job.id)
-    if not any(trial.is_baseline and trial.done for trial in trials):
-        raise ProblemError(409, f"job {job.id} has no run of its baseline yet")
-    best = (service.store.result(job.id) or {}).get("best") if _done(job.state) else None
-    document = pick_of_job(
-        job.id,
-        specification_from_document(job.specification),
-        trials,
-        asked,
-        proven=best["trial"] if best else None,
-    )
-    return rendered(document, response)
-
-
-def _done(state: JobState) -> bool:
-    return state is JobState.DONE
+    return rendered(picked(service, job, asked), response)
 
 
 def _objective(given: str) -> Objective:

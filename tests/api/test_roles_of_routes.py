@@ -40,6 +40,7 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/v1/jobs/{job_id}/explanation"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/report"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/charts"): Role.READ,
+    ("GET", "/v1/jobs/{job_id}/dependence"): Role.READ,
     ("GET", "/v1/jobs/{job_id}/options"): Role.READ,
     ("POST", "/v1/jobs"): Role.SUBMIT,
     ("POST", "/v1/jobs/{job_id}/cancel"): Role.SUBMIT,
@@ -67,6 +68,11 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("POST", "/jobs/{job_id}/clone"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/cancel"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/resume"): Role.SUBMIT,
+    ("GET", "/jobs/{job_id}/matters"): Role.READ,
+    ("GET", "/jobs/{job_id}/won"): Role.READ,
+    ("GET", "/jobs/{job_id}/won/options"): Role.READ,
+    ("GET", "/jobs/{job_id}/trials"): Role.READ,
+    ("GET", "/jobs/{job_id}/trials.{ending}"): Role.READ,
 }
 SCHEDULE = {"name": "n", "cron": "30 2 * * *", "batch": {"workloads": ["load-quick"]}}
 BODIES: dict[str, dict[str, Any]] = {

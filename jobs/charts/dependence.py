@@ -1,0 +1,163 @@
+"""What the settings of one parameter do to each metric, and what two do together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jobs.charts.chart import SERIES, Chart, axis, short, words
+from optimizer.dependence import Curve, Together
+from sampler.byte_size import format_bytes
+from sampler.parameter import Value
+
+_TICKS = 6
+_STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on the axis
+
+
+def dependence(
+    parameter: str, curves: Sequence[Curve], values: Sequence[Value], *, is_bytes: bool
+) -> Chart | None:
+    """The partial dependence of the metrics on one parameter.
+
+    Args:
+        parameter: Its name.
+        curves: Of the metrics; the first four are drawn.
+        values: The settings.
+        is_bytes: Whether they are sizes.
+
+    Returns:
+        The plot; None without a curve.
+    """
+    shown = list(curves[: len(SERIES)])
+    if not shown:
+        return None
+    labels = [_label(value, is_bytes) for value in values]
+    most = max(shown, key=lambda curve: float(np.ptp(curve.effect)))
+    traces: list[dict[str, Any]] = []
+    for place, curve in enumerate(shown):
+        if _ordered(labels):
+            traces.append(_band(curve, SERIES[place]))
+        traces.append(_line(curve, labels, SERIES[place]))
+    return Chart(
+        name=f"dependence-{parameter}",
+        title=f"{parameter} moves {most.metric} by {np.ptp(most.effect):.1f} points of percent",
+        caption="Expected by models of all trials, in the mean over all settings of the other "
+        "parameters; 0 is the mean of this one's own settings. With 95% intervals, if the "
+        "models are right. Values are those with all others at the baseline.",
+        traces=traces,
+        layout={
+            "xaxis": axis(words(parameter), zeroline=False, **_ticks(labels)),
+            "yaxis": axis("effect on the metric, %"),
+        },
+        height=340,
+    )
+
+
+def pair_effect(
+    pair: Together, values: tuple[Sequence[Value], Sequence[Value]], *, is_bytes: tuple[bool, bool]
+) -> Chart:
+    """What a pair does beyond the effects of its two parameters.
+
+    Args:
+        pair: The pair.
+        values: The settings of the two.
+        is_bytes: Whether they are sizes.
+    """
+    one, other = pair.parameters
+    across, up = (
+        [_label(value, size) for value in each]
+        for each, size in zip(values, is_bytes, strict=True)
+    )
+    most = float(np.abs(pair.beyond).max()) or 1.0
+    return Chart(
+        name=f"pair-{one}-{other}-{pair.metric}",
+        title=f"{pair.metric}: {one} and {other} together make {100 * pair.share:.1f}% of the "
+        "variance",
+        caption="What both do together beyond what each does alone, in percent of the metric, as "
+        "models of all trials expect it. Pale: nothing beyond the sum of the two.",
+        traces=[
+            {
+                "type": "contour" if _ordered(across) and _ordered(up) else "heatmap",
+                "z": [[short(float(value)) for value in row] for row in pair.beyond.T],
+                "x": list(range(len(across))),
+                "y": list(range(len(up))),
+                "zmin": -most,
+                "zmax": most,
+                "zmid": 0,
+                "colorscale": "RdBu",
+                "reversescale": True,
+                "text": [[f"{a}, {b}" for a in across] for b in up],
+                "hovertemplate": "%{text}: %{z:+.2f}%<extra></extra>",
+                "colorbar": {"title": {"text": "%"}, "thickness": 12},
+            }
+        ],
+        layout={
+            "xaxis": axis(words(one), zeroline=False, **_ticks(across)),
+            "yaxis": axis(words(other), zeroline=False, **_ticks(up)),
+        },
+        height=360,
+    )
+
+
+def _line(curve: Curve, labels: Sequence[str], color: str) -> dict[str, Any]:
+    """A line within its band; of kinds points with bars."""
+    ordered = _ordered(labels)
+    bars = {
+        "type": "data",
+        "symmetric": False,
+        "array": [short(float(value)) for value in curve.high - curve.effect],
+        "arrayminus": [short(float(value)) for value in curve.effect - curve.low],
+        "color": color,
+        "thickness": 1.5,
+    }
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if ordered else "markers",
+        "name": words(curve.metric),
+        "x": list(range(len(labels))),
+        "y": [short(float(value)) for value in curve.effect],
+        "text": list(labels),
+        "hovertemplate": f"{words(curve.metric)}, %{{text}}: %{{y:+.1f}}%<extra></extra>",
+        "line": {"color": color, "width": 2},
+        "marker": {"color": color, "size": 5 if ordered else 8},
+        **({} if ordered else {"error_y": bars}),
+    }
+
+
+def _band(curve: Curve, color: str) -> dict[str, Any]:
+    places = list(range(len(curve.effect)))
+    edge = [*curve.high, *curve.low[::-1]]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [*places, *places[::-1]],
+        "y": [short(float(value)) for value in edge],
+        "fill": "toself",
+        "fillcolor": color,
+        "opacity": 0.14,
+        "line": {"width": 0, "color": color},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _ordered(labels: Sequence[str]) -> bool:
+    return len(labels) > _STEPS
+
+
+def _ticks(labels: Sequence[str]) -> dict[str, Any]:
+    """The names of some settings, of kinds all."""
+    step = -(-len(labels) // _TICKS) if _ordered(labels) else 1
+    places = list(range(0, len(labels), step))
+    return {"tickmode": "array", "tickvals": places, "ticktext": [labels[p] for p in places]}
+
+
+def _label(value: Value, is_bytes: bool) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_bytes and number and float(value) >= 1024:
+        return format_bytes(float(value))
+    if number and not isinstance(value, int):
+        return f"{value:.4g}"
+    return words(value, 24)

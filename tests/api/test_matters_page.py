@@ -1,0 +1,173 @@
+"""What matters: the ranking as the interface has it, its tests, and what is learned beyond."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import pytest
+from browser import see
+from callers import EXTERNAL, errors_of, require_problem, submit
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+from stored_job import keep, names, proved, remember
+
+from db.job_row import JobState
+from db.transactions import writing
+from jobs.finished import Finished
+
+DRAWS, MODELS = "genetic", "forest"
+
+
+def ranked(html: str) -> list[str]:
+    return re.findall(r'<tr id="parameter-([^"]+)"', html)
+
+
+def figures(html: str) -> int:
+    return html.count("<figure>")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def part(html: str, begins: str, ends: str) -> str:
+    return unescape(html.partition(begins)[2].partition(ends)[0])
+
+
+def learned_in(finished: Finished, **more: Any) -> dict[str, Any]:
+    """A ranking as a job that goes on keeps it."""
+    kept = ("parameters", "forest", "models", "ranked_by")
+    return {name: finished.result[name] for name in kept} | more
+
+
+@pytest.mark.parametrize("strategy", [DRAWS, MODELS])
+def test_the_parameters_are_ranked_as_over_the_interface(
+    client: TestClient, database: Engine, strategy: str
+) -> None:
+    job = keep(database, proved(strategy))
+    for asked in ("", "?metric=waf"):
+        page = see(client, f"/jobs/{job}/matters{asked}")
+        assert page.status_code == 200
+        answer = client.get(f"/v1/jobs/{job}/parameters{asked}").json()
+        assert ranked(page.text) == names(answer["parameters"])
+    assert answer["ranked_by"] == ("models" if strategy == MODELS else "forests")
+    page_of_all = see(client, f"/jobs/{job}/matters").text
+    first = client.get(f"/v1/jobs/{job}/parameters").json()["parameters"][0]
+    row = part(page_of_all, f'<tr id="parameter-{first["name"]}">', "</tr>")
+    if strategy == MODELS:
+        found = first["model"]["waf"]
+        told = [
+            f"{100 * found['total']:.1f}% ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
+        ]
+    else:
+        found = first["importance"]["waf"]
+        spread = f"{found['permutation']:.3f} ± {found['permutation_std']:.3f}"
+        told = [f"{found['mdi']:.3f}", spread]
+    assert all(each in row for each in told)
+    assert figures(page_of_all) >= 4
+
+
+def test_tests_and_stability_are_told(client: TestClient, database: Engine) -> None:
+    job = keep(database, proved())
+    page = see(client, f"/jobs/{job}/matters?metric=waf").text
+    told = part(page, '<section aria-labelledby="anova-title">', "</section>")
+    known = client.get(f"/v1/jobs/{job}/anova?metric=waf").json()["rows"]
+    tested = [row["parameter"] for row in known if row["p"] is not None][:30]
+    assert re.findall(r'href="#parameter-([^"]+)"', told) == tested
+    sure = part(page, '<section aria-labelledby="stable-title">', "</section>")
+    forest = proved().result["forest"]["waf"]
+    assert f"{forest['r2_cross_validated']:.2f}" in sure
+    assert f"{forest['kendall_tau']:.2f}" in sure
+
+
+def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Engine) -> None:
+    job = keep(database, proved())
+    path = f"/jobs/{job}/matters"
+    first = see(client, path).text
+    assert f'id="details" data-later="{path}?details=true"' in first
+    assert "Show them" in first and "The strongest pairs" not in first
+    whole = see(client, f"{path}?details=true").text
+    later = whole.partition('<div id="details">')[2]
+    assert figures(later) >= 6 and "data-later" not in whole
+    found = client.get(f"/v1/jobs/{job}/dependence").json()
+    assert f"learned from {found['trials']} trials" in later
+    pairs = re.findall(
+        r'href="#parameter-([^"]+)">[^<]+</a> and <a href="#parameter-([^"]+)"', later
+    )
+    assert [list(pair) for pair in pairs] == [p["parameters"] for p in found["pairs"][:10]]
+
+
+def test_dependence_finds_what_was_put_in(client: TestClient, database: Engine) -> None:
+    """The pretended load writes less with a higher trigger, by 12% of the rest per doubling."""
+    job = keep(database, proved())
+    found = client.get(f"/v1/jobs/{job}/dependence").json()
+    trigger = "level0_file_num_compaction_trigger"
+    curve = next(c for c in found["curves"] if (c["parameter"], c["metric"]) == (trigger, "waf"))
+    values = found["settings"][trigger]
+    assert len(values) == len(curve["effect"]) == len(curve["low"]) == len(curve["high"])
+    assert values == sorted(values)
+    assert curve["effect"][0] > 0 > curve["effect"][-1]
+    assert all(
+        a <= b <= c for a, b, c in zip(curve["low"], curve["effect"], curve["high"], strict=True)
+    )
+    of_waf = [c for c in found["curves"] if c["metric"] == "waf"]
+    assert trigger in [c["parameter"] for c in of_waf[:2]]
+    assert sum(c["share"] for c in of_waf) <= 1 + 1e-9
+
+
+def test_a_job_that_has_not_come_so_far_says_what_is_missing(
+    client: TestClient, database: Engine
+) -> None:
+    waiting = submit(client)
+    page = see(client, f"/jobs/{waiting}/matters")
+    assert page.status_code == 200
+    assert "Nothing is ranked yet" in page.text and "waits for its turn" in page.text
+    external = submit(client, EXTERNAL)
+    assert (
+        "begins with the first whole measurement" in see(client, f"/jobs/{external}/matters").text
+    )
+    ended = keep(database, proved(), state=JobState.CANCELLED)
+    assert "ended before its draws were in" in see(client, f"/jobs/{ended}/matters").text
+    refused = client.get(f"/v1/jobs/{waiting}/dependence")
+    assert refused.status_code == 409 and "yet" in require_problem(refused)["detail"]
+    running = keep(database, proved(), state=JobState.RUNNING)
+    assert "once its draws are in" in see(client, f"/jobs/{running}/matters").text
+    with writing(database) as connection:
+        remember(connection, running, "ranking", learned_in(proved()))
+    page = see(client, f"/jobs/{running}/matters?details=true")
+    assert "has not ended" in page.text and len(ranked(page.text)) > 20
+
+
+def test_a_workload_factor_is_marked_and_names_are_text(
+    client: TestClient, database: Engine
+) -> None:
+    evil = "<i>x</i>"
+    finished = proved()
+    rows = [dict(row) for row in finished.result["parameters"]]
+    rows[0] |= {"workload_factor": True, "searched": False}
+    rows[1] |= {"name": evil}
+    job = keep(database, replace(finished, result={**finished.result, "parameters": rows}))
+    page = see(client, f"/jobs/{job}/matters").text
+    row = part(page, f'<tr id="parameter-{rows[0]["name"]}">', "</tr>")
+    assert "workload factor, never searched" in row
+    assert evil not in page and "&lt;i&gt;x" in page
+
+
+def test_a_metric_that_is_none_is_refused(client: TestClient, database: Engine) -> None:
+    job = keep(database, proved())
+    refused = client.get(f"/jobs/{job}/matters?metric=luck")
+    assert "known are" in errors_of(refused)["metric"]["problem"]
+    assert see(client, "/jobs/99/matters").status_code == 404
+
+
+def test_where_nothing_was_learned_that_is_said(client: TestClient, database: Engine) -> None:
+    finished = proved()
+    rows = [{**row, "importance": {}, "anova": {}} for row in finished.result["parameters"]]
+    forest = {name: {**each, "r2_cross_validated": None}
+              for name, each in finished.result["forest"].items()}  # fmt: skip
+    result = {**finished.result, "parameters": rows, "forest": forest}
+    job = keep(database, replace(finished, result=result))
+    page = see(client, f"/jobs/{job}/matters?details=true").text
+    assert "Nothing could be learned from the draws" in page
+    assert "No parameter could be tested" in page

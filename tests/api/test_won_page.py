@@ -1,0 +1,138 @@
+"""What was won: proof, path, preference, what the file changes; or that nothing was, and why."""
+
+import re
+from html import unescape
+
+import pytest
+from browser import see
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+from stored_job import keep, proved, unproven
+
+from db.job_row import JobState
+
+WEIGHTS = "weight-waf=1&weight-sa=0&weight-time=0&weight-rate=0"
+
+
+@pytest.fixture
+def job(database: Engine) -> int:
+    return keep(database, proved())
+
+
+def section(html: str, title: str) -> str:
+    """A part of the page, by the id of its head."""
+    found = html.partition(f'<section aria-labelledby="{title}">')[2]
+    return unescape(found.partition("</section>")[0])
+
+
+def test_the_proof_is_told_with_its_intervals(client: TestClient, job: int) -> None:
+    page = see(client, f"/jobs/{job}/won")
+    assert page.status_code == 200
+    verdict = section(page.text, "verdict-title")
+    best = proved().result["best"]
+    assert f'trials?trial={best["trial"]}#trial-{best["trial"]}">' in verdict
+    assert f'href="/v1/jobs/{job}/options"' in verdict
+    proof = section(page.text, "proof-title")
+    for metric, change in best["change"].items():
+        if metric in best["metrics"] and metric in ("waf", "sa", "time", "rate"):
+            for figure in ("percent", "low", "high"):
+                assert f"{change[figure]:+.1f}%" in proof, metric
+    assert '<script type="application/json">' in proof
+
+
+def test_the_path_has_a_row_for_each_step(client: TestClient, job: int) -> None:
+    explanation = proved().result["explanation"]
+    path = section(see(client, f"/jobs/{job}/won").text, "path-title")
+    assert path.count("<tr><td") == len(explanation["steps"]) > 0
+    assert all(c["name"] in path for step in explanation["steps"] for c in step["changes"])
+
+
+def test_the_file_is_compared_option_by_option(client: TestClient, job: int) -> None:
+    page = see(client, f"/jobs/{job}/won").text
+    diff = section(page, "diff-title")
+    best, start = proved().result["best"], proved().result["baseline"]["configuration"]
+    now = best["configuration"]["level0_file_num_compaction_trigger"]
+    before = start["level0_file_num_compaction_trigger"]
+    assert now != before
+    row = diff.partition('<tr id="option-level0_file_num_compaction_trigger">')[2]
+    row = row.partition("</tr>")[0]
+    assert f"<del>{before}</del>" in row and f"<ins>{now}</ins>" in row
+    assert f'href="/jobs/{job}/matters#parameter-level0_file_num_compaction_trigger"' in row
+    sides = re.findall(r"<del>(.*?)</del>.*?<ins>(.*?)</ins>", diff, flags=re.DOTALL)
+    assert len(sides) == diff.count('<tr id="option-') > 3
+    assert all(old != new for old, new in sides), "what is alike is left out"
+    assert f"rocktune options {job}" in section(page, "use-title")
+
+
+def test_plots_of_all_trials_come_by_and_by(client: TestClient, job: int) -> None:
+    path = f"/jobs/{job}/won"
+    first = see(client, path).text
+    assert f'id="front-plots" data-later="{path}?details=true"' in first
+    front = section(first, "front-title")
+    assert "<figure>" not in front
+    whole = section(see(client, f"{path}?details=true").text, "front-title")
+    assert whole.count("<figure>") == 2 and "data-later" not in whole
+    numbers = [int(n) for n in re.findall(r"#trial-(\d+)", front)]
+    assert numbers and set(numbers) <= set(proved().result["pareto"])
+
+
+def test_a_preference_picks_what_the_interface_picks(client: TestClient, job: int) -> None:
+    page = see(client, f"/jobs/{job}/won?{WEIGHTS}&limit=sa+%3C%3D+1.5+baseline")
+    assert page.status_code == 200
+    told = section(page.text, "preference-title")
+    same = client.get(
+        f"/v1/jobs/{job}/pick", params={"weights": "waf=1", "limit": "sa <= 1.5 baseline"}
+    ).json()
+    rows = [int(n) for n in re.findall(r"#trial-(\d+)", told)]
+    assert rows == [pick["trial"] for pick in same["picks"]]
+    assert f"rocktune pick {job} --weights waf=1 --limit 'sa <= 1.5 baseline'" in told
+    file = see(client, f"/jobs/{job}/won/options?{WEIGHTS}")
+    assert file.headers["content-disposition"] == 'attachment; filename="OPTIONS.ini"'
+    asked = client.get(f"/v1/jobs/{job}/pick", params={"weights": "waf=1"}).json()
+    assert file.text == asked["options"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        (WEIGHTS.replace("waf=1", "waf=0"), "every weight is 0"),
+        (WEIGHTS.replace("waf=1", "waf=x"), "is no number"),
+        (WEIGHTS.replace("waf=1", "waf=-1"), "is no number"),
+        (f"{WEIGHTS}&limit=nonsense", "limit: "),
+        (f"{WEIGHTS}&limit=p12+%3C%3D+4", "limit: "),
+    ],
+)
+def test_a_wrong_preference_is_told_where_it_is_given(
+    client: TestClient, job: int, asked: str, problem: str
+) -> None:
+    page = see(client, f"/jobs/{job}/won?{asked}")
+    assert page.status_code == 422
+    assert problem in section(page.text, "preference-title")
+    assert client.get(f"/jobs/{job}/won/options?{asked}").status_code == 422
+
+
+def test_without_a_proof_the_reasons_are_told(client: TestClient, database: Engine) -> None:
+    failed = {"why": "the interval holds 0", "fitness": 12.0, "low": -40.0, "high": 64.0}
+    job = keep(database, unproven(proved(), **failed))
+    page = see(client, f"/jobs/{job}/won").text
+    verdict = section(page, "verdict-title")
+    assert "Nothing was proven better than the baseline" in verdict
+    assert "the interval holds 0" in verdict and "between -40 and 64" in verdict
+    assert "What can be done" in verdict and "pairs of runs show a change" in verdict
+    assert "best candidate" in section(page, "proof-title")
+    assert "diff-title" not in page and "/options" not in verdict
+    assert "preference-title" in page
+    none = keep(database, unproven(proved(), trial=None))
+    assert "No new configuration could be measured" in see(client, f"/jobs/{none}/won").text
+
+
+def test_before_the_proof_the_page_says_when_it_comes(
+    client: TestClient, database: Engine
+) -> None:
+    job = keep(database, proved(), state=JobState.RUNNING)
+    page = see(client, f"/jobs/{job}/won").text
+    assert "Nothing is proven yet" in page and "The proof comes last" in page
+    told = section(see(client, f"/jobs/{job}/won?{WEIGHTS}").text, "preference-title")
+    assert "#trial-" in told, "what was measured so far can be picked from"
+    ended = keep(database, proved(), state=JobState.CANCELLED)
+    assert "It ended before its proof" in see(client, f"/jobs/{ended}/won").text

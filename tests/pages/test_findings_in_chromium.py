@@ -1,0 +1,87 @@
+"""What a job has found, in a real browser: read the rank, set a preference, keep the file."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+from real_server import serving
+from seen_page import SeenPage
+from stored_job import keep, proved, unproven
+
+from api.app import make_app
+from db.engine import make_engine
+from db.migrate import upgrade
+
+PATHS = ("/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server's URL. Job 1 has proven something better, job 2 has not."""
+    engine = make_engine(tmp_path_factory.mktemp("found") / "rocktune.db")
+    upgrade(engine)
+    finished = proved()
+    keep(engine, finished)
+    keep(engine, unproven(finished, why="the interval holds 0", low=-40.0, high=64.0))
+    with serving(make_app(engine)) as url:
+        yield url
+    engine.dispose()
+
+
+def seen(page: SeenPage, url: str) -> None:
+    """Opens a page and waits until all of it is there."""
+    page.open(url)
+    expect(page.page.locator("[aria-busy]")).to_have_count(0)
+    expect(page.page.locator("figure .plot:not(.js-plotly-plot)")).to_have_count(0)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_hinders_a_reader(page: SeenPage, found: str, dark: bool) -> None:
+    page.size(1100, dark=dark)
+    for path in PATHS:
+        seen(page, found + path)
+        assert page.hindrances() == [], path
+    page.size(360, 740, dark=dark)
+    for path in PATHS:
+        seen(page, found + path)
+        assert not page.overflows(), path
+
+
+def test_from_the_rank_to_the_file(page: SeenPage, found: str) -> None:
+    page.open(f"{found}/jobs/1")
+    tabs = page.page.get_by_role("navigation", name="Of this job")
+    tabs.get_by_role("link", name="What matters").click()
+    expect(page.page.get_by_role("heading", name="The strongest pairs")).to_be_visible()
+    first = proved().result["parameters"][0]["name"]
+    assert page.page.locator("tr[id^=parameter-] th").first.inner_text().startswith(first)
+    tabs.get_by_role("link", name="What was won").click()
+    changed = page.page.locator("#option-level0_file_num_compaction_trigger")
+    changed.get_by_role("link").click()
+    expect(page.page.locator("#parameter-level0_file_num_compaction_trigger")).to_be_in_viewport()
+    page.page.go_back()
+    with page.page.expect_download() as file:
+        page.page.get_by_role("link", name="Download OPTIONS.ini").first.click()
+    assert file.value.suggested_filename == "OPTIONS.ini"
+    assert file.value.path().read_text() == proved().options
+
+
+def test_a_slider_is_moved_by_keyboard_and_picks_anew(page: SeenPage, found: str) -> None:
+    page.open(f"{found}/jobs/1/won")
+    shown = page.page.locator("#picked")
+    expect(shown).to_be_hidden()
+    for metric in ("sa", "time", "rate"):
+        page.page.get_by_label(metric, exact=True).focus()
+        page.page.keyboard.press("Home")
+    expect(page.page.locator("#picked-command")).to_have_text("rocktune pick 1 --weights waf=1")
+    expect(shown).to_be_visible()
+    expect(page.page.get_by_role("status")).to_contain_text("is the best of")
+    picked = shown.locator("tbody th a").all_inner_texts()
+    page.page.get_by_role("button", name="Show").click()
+    page.page.goto(f"{found}/jobs/1/won?weight-waf=1")
+    assert shown.locator("tbody th a").all_inner_texts() == picked, "the same without the script"
+    page.page.get_by_label("waf", exact=True).press("Home")
+    expect(page.page.get_by_role("status")).to_contain_text("Every weight is 0")
+    with page.page.expect_download() as file:
+        page.page.goto(f"{found}/jobs/1/won?weight-waf=1")
+        page.page.get_by_role("button", name="Download the OPTIONS file").click()
+    assert "explored, not proven" in file.value.path().read_text().lower()
