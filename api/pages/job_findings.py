@@ -1,12 +1,12 @@
-"""The pages that tell what a job has found."""
+"""The pages that tell what jobs have found, one by one and over nights, and where."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from api.pages import matters, trials_table, won
+from api.pages import compare, hosts, matters, schedules, trials_table, won
 
 
 def pages() -> tuple[ModuleType, ...]:
-    """Each with its ``router``, in the order of their tabs."""
-    return (matters, won, trials_table)
+    """Each with its ``router``."""
+    return (matters, won, trials_table, compare, hosts, schedules)

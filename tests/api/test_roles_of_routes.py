@@ -68,6 +68,10 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("POST", "/jobs/{job_id}/clone"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/cancel"): Role.SUBMIT,
     ("POST", "/jobs/{job_id}/resume"): Role.SUBMIT,
+    ("GET", "/compare"): Role.READ,
+    ("GET", "/hosts"): Role.READ,
+    ("GET", "/schedules"): Role.READ,
+    ("GET", "/nights/{name}"): Role.READ,
     ("GET", "/jobs/{job_id}/matters"): Role.READ,
     ("GET", "/jobs/{job_id}/won"): Role.READ,
     ("GET", "/jobs/{job_id}/won/options"): Role.READ,
@@ -102,7 +106,8 @@ def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str
     body = {"json": BODIES[path]} if method == "POST" and path in BODIES else {}
     query = QUERIES.get(path)
     path = path.replace("/static/{digest}/{name}", address("dashboard.css"))
-    known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly"}
+    known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly",
+             "{ending}": "csv"}  # fmt: skip
     for part, value in known.items():
         path = path.replace(part, value)
     return client.request(method, path, headers=headers, params=query, **body)
@@ -127,7 +132,7 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
         for route, needed in RULES.items():
             for role in (None, *Role):
                 job = submit(client, EXTERNAL, **bearer(tokens[Role.SUBMIT]))
-                if route[1].startswith(("/v1/schedules", "/v1/batches")):
+                if route[1].startswith(("/v1/schedules", "/v1/batches", "/nights")):
                     nightly = {**SCHEDULE, "name": "nightly"}
                     asks = bearer(tokens[Role.SUBMIT])
                     client.post("/v1/schedules", json=nightly, headers=asks)

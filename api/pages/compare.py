@@ -1,0 +1,68 @@
+"""Jobs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api.dependencies import Service, ServiceDep, no_job
+from api.listed_jobs import page_of_jobs
+from api.pages.page import page
+from api.problems import ProblemError
+from api.security import Caller, page_requires
+from db.job_row import JobRow, JobState
+from db.tokens import Role
+from jobs.jobs_side_by_side import side_by_side
+from sampler.errors import InputError
+
+router = APIRouter(include_in_schema=False)
+_MOST, _OFFERED = 6, 20
+
+
+@router.get("/compare")
+def compare_page(
+    request: Request,
+    service: ServiceDep,
+    caller: Annotated[Caller, page_requires(Role.READ)],
+    jobs: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """The jobs that are named, as ``1,2``; without any, the newest to choose from."""
+    problem, asked = None, []
+    try:
+        asked = [_job(service, number) for number in _numbers(jobs)]
+    except InputError as error:
+        problem = error.problem
+    except ProblemError as error:
+        problem = f"{error.problem.detail}; name others"
+    return page(
+        request,
+        "compare.html",
+        caller=caller,
+        status=422 if problem else 200,
+        given=jobs,
+        problem=problem,
+        jobs=[row for row, _ in asked],
+        found=side_by_side(asked) if asked else None,
+        newest=page_of_jobs(service.engine, limit=_OFFERED, state=JobState.DONE).jobs,
+    )
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part.strip().lstrip("#") for part in text.split(",") if part.strip()]
+    if not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in parts):
+        raise InputError("jobs", "write the numbers of jobs, apart by commas: 1,2")
+    numbers = list(dict.fromkeys(int(part) for part in parts))
+    if numbers and not 2 <= len(numbers) <= _MOST:
+        raise InputError("jobs", f"name two jobs, and at most {_MOST}: 1,2")
+    return numbers
+
+
+def _job(service: Service, number: int) -> tuple[JobRow, Mapping[str, Any] | None]:
+    try:
+        row = service.store.job(number)
+    except KeyError:
+        raise no_job(number) from None
+    done = row.state is JobState.DONE
+    return row, service.store.result(number) if done else None

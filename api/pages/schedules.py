@@ -1,0 +1,93 @@
+"""Schedules and the nights of their batches: when each is due, what came of it, what changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from markupsafe import Markup
+
+from api.batch_schemas import BatchBrief
+from api.dependencies import ServiceDep
+from api.pages.page import page
+from api.problems import ProblemError
+from api.routes.schedules import list_schedules
+from api.schedule_schemas import NAME_PATTERN
+from api.security import Caller, page_requires
+from db.batches import list_batches
+from db.night_parameters import parameter_nights
+from db.tokens import Role
+from jobs.option_changes import value_words
+from jobs.watch import Watch
+from jobs.watch_plot import series_plot
+from jobs.watch_words import name_of, told
+from jobs.watched_nights import watched
+from sampler.catalogue import catalogue
+from sampler.parameter import Parameter, Value
+
+router = APIRouter(include_in_schema=False)
+Reader = Annotated[Caller, page_requires(Role.READ)]
+Name = Annotated[str, Path(max_length=200, pattern=NAME_PATTERN)]
+_LAST = 20
+
+
+@router.get("/schedules")
+def schedules_page(request: Request, service: ServiceDep, caller: Reader) -> Response:
+    """All schedules, and the newest batches, those of terminals too."""
+    return page(
+        request,
+        "schedules.html",
+        caller=caller,
+        schedules=list_schedules(service),
+        batches=[BatchBrief.of(row) for row in list_batches(service.engine, limit=_LAST)],
+    )
+
+
+@router.get("/nights/{name}")
+def nights_page(
+    request: Request,
+    service: ServiceDep,
+    caller: Reader,
+    name: Name,
+    item: Annotated[str, Query(max_length=500)] = "",
+    parameter: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """The regression watch of a batch's nights; with ``parameter`` the history of one."""
+    found = watched(service.engine, name)
+    if found is None and not list_batches(service.engine, limit=1, name=name):
+        raise ProblemError(404, f"there is no batch {name!r}")
+    items = sorted({each for night in found.nights for each in night.items}) if found else []
+    item = item or (items[0] if items else "")
+    history = parameter_nights(service.engine, name, item, parameter) if parameter else []
+    known = catalogue().get(parameter)
+    return page(
+        request,
+        "nights.html",
+        caller=caller,
+        name=name,
+        nights=len(found.nights) if found else 0,
+        lines=told(found) if found else [],
+        series=_series(found) if found else {},
+        items=items,
+        item=item,
+        parameter=parameter,
+        parameters=sorted(catalogue()),
+        history=[
+            (night, _words(night.value, known), _words(night.baseline, known)) for night in history
+        ],
+    )
+
+
+def _words(value: Value | None, parameter: Parameter | None) -> str:
+    return "-" if value is None else value_words(value, parameter)
+
+
+def _series(found: Watch) -> dict[str, list[tuple[str, Markup]]]:
+    """By item, the name and the drawing of each of its series."""
+    drawn: dict[str, list[tuple[str, Markup]]] = {}
+    for each in found.series:
+        percent = ", %" if each.kind == "best" and each.logarithmic else ""
+        # The drawing is of our own making, and escapes what others named.
+        picture = Markup(series_plot(found, each))
+        drawn.setdefault(each.item, []).append((f"{name_of(each)}{percent}", picture))
+    return drawn

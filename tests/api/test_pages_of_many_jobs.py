@@ -1,0 +1,135 @@
+"""Pages over many jobs: side by side, hosts, schedules, and the nights of a batch."""
+
+import math
+import re
+import sys
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import see
+from callers import EXTERNAL, submit
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine, insert, update
+from stored_job import keep, proved, unproven
+
+from db.batch_state import BatchState
+from db.hosts import see_host
+from db.job_store import Store
+from db.tables import batch, job
+from db.transactions import writing
+
+sys.path.append(str(Path(__file__).parents[1] / "watch"))
+from batch_nights import FIRST, result
+
+BATCH = {"workloads": ["load-quick"], "spaces": ["default"]}
+
+
+def test_jobs_are_compared_column_by_column(client: TestClient, database: Engine) -> None:
+    one, other = keep(database, proved()), keep(database, unproven(proved(), low=-1.0, high=2.0))
+    page = see(client, f"/compare?jobs={one},{other}")
+    assert page.status_code == 200
+    text = unescape(page.text)
+    change = proved().result["verdict"]["change"]["waf"]
+    assert text.count(f"{change['percent']:+.1f}%") >= 2
+    assert re.search(r"fitness proven</th><td[^>]*><b>\d+</b></td><td[^>]*><b>nothing", text)
+    assert "The jobs differ in" not in text
+    first = proved().result["parameters"][0]["name"]
+    assert f"/jobs/{other}/matters#parameter-{first}" in text
+    external = submit(client, EXTERNAL)
+    told = see(client, f"/compare?jobs=%23{one},+{external}").text
+    assert "The jobs differ in workload, space, objective" in told and "not yet" in told
+    choice = see(client, "/compare").text
+    assert f'href="/compare?jobs={other},{one}"' in choice
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [("1", "name two jobs"), ("1,2,3,4,5,6,7", "at most 6"), ("1;2", "apart by commas"),
+     ("1,x", "apart by commas"), ("7,8", "there is no job 7"), ("-1,2", "apart by commas"),
+     ("9" * 30 + ",1", "apart by commas")],
+)  # fmt: skip
+def test_a_wrong_comparison_is_told(client: TestClient, asked: str, problem: str) -> None:
+    page = see(client, f"/compare?jobs={asked}")
+    assert page.status_code == 422 and problem in unescape(page.text)
+
+
+def test_hosts_are_told_with_their_noise(client: TestClient, database: Engine) -> None:
+    assert "No host has shown up yet" in see(client, "/hosts").text
+    name = proved().result["hosts"][0]["name"]
+    environment = {"cpu": "a <fast> one", "memory_bytes": 2**34, "governor": "performance",
+                   "warnings": ["swaps"]}  # fmt: skip
+    see_host(database, name, environment, None)
+    see_host(database, "other", {}, 7)
+    job_id = keep(database, proved())
+    page = see(client, "/hosts").text
+    row = page.partition(f'<tr id="host-{name}">')[2].partition("</tr>")[0]
+    spread = proved().result["hosts"][0]["baseline"]["spread"]["waf"]
+    assert f"waf {100 * spread:.1f}%" in row and f'href="/jobs/{job_id}"' in row
+    assert "16 GiB" in row and "a &lt;fast&gt; one" in row
+    assert "governor: performance" in row and "swaps" in row and "alive" in row
+    assert 'href="/jobs/7"' in page.partition('<tr id="host-other">')[2]
+
+
+def test_schedules_lead_to_their_nights(client: TestClient) -> None:
+    assert "No schedule yet" in see(client, "/schedules").text
+    asked = {"name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC", "batch": BATCH}
+    assert client.post("/v1/schedules", json=asked).status_code == 201
+    page = see(client, "/schedules").text
+    row = page.partition('<tr id="schedule-nightly">')[2].partition("</tr>")[0]
+    assert "30 2 * * *" in row and "none yet" in row and "load-quick" in row
+    assert 'href="/nights/nightly"' in row
+    assert client.post("/v1/schedules/nightly/run").status_code == 201
+    page = see(client, "/schedules").text
+    assert "Newest batches" in page
+    assert "No night has ended yet" in see(client, "/nights/nightly").text
+    assert see(client, "/nights/weekly").status_code == 404
+
+
+def kept_nights(engine: Engine, results: list[dict[str, Any]]) -> None:
+    """A batch that was run night after night."""
+    for number, each in enumerate(results):
+        at = FIRST + timedelta(days=number)
+        values = {
+            "name": "nightly",
+            "state": BatchState.DONE.value,
+            "why": "all are in",
+            "document": {"items": []},
+            "digest": "d",
+            "created_at": at,
+            "ended_at": at,
+        }
+        job_id = Store(engine).create_job(each["job"], "d")
+        with writing(engine) as connection:
+            new = insert(batch).values(values).returning(batch.c.id)
+            batch_id = connection.execute(new).scalar_one()
+            change = {"batch_id": batch_id, "batch_item": "load/default", "state": "done"}
+            connection.execute(
+                update(job).where(job.c.id == job_id).values({**change, "result": each})
+            )
+
+
+def test_the_nights_of_a_batch_are_watched(client: TestClient, database: Engine) -> None:
+    def night(number: int) -> dict[str, Any]:
+        level = 2.0 if number < 16 else 3.0
+        found = result({"waf": level * (1 + 0.01 * math.sin(7 * number)), "sa": 1.0 + 0.01 *
+                        math.cos(5 * number), "time": 3.0, "rate": 100.0})  # fmt: skip
+        found["parameters"] = [{"name": "block_size", "rank": 1 + number % 2, "share": 0.25}]
+        if number == 20:
+            found["best"] = {"configuration": {"block_size": 16384}}
+            found["baseline"]["configuration"] = {"block_size": 4096}
+        return found
+
+    kept_nights(database, [night(number) for number in range(24)])
+    page = see(client, "/nights/nightly").text
+    assert "since 2026-11-17" in page and "WAF of the default" in page and "worse" in page
+    assert page.count("<svg") >= 2 and " style=" not in page
+    shown = see(client, "/nights/nightly?item=load/default&parameter=block_size").text
+    history = shown.partition("Its value is that of")[2]
+    assert len(re.findall(r"[12] of 1</td>", history)) == 24
+    assert history.count(">16384</td>") == 1 and history.count(">4096</td>") == 1
+    assert history.count("nothing proven") == 23 and "25.0%" in history
+    unknown = see(client, "/nights/nightly?parameter=luck").text
+    assert unknown.count('<td class="n">-</td>') >= 24
