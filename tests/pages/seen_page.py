@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,7 +36,12 @@ class SeenPage:
         """Opens an address; with ``drawn``, until its plots are drawn."""
         self.page.goto(url)
         if drawn:
-            self.page.wait_for_function("document.documentElement.dataset.drawn > 0")
+            self.await_plots()
+
+    def await_plots(self) -> None:
+        """Waits for the first plot."""
+        # Not by wait_for_function: that would evaluate text, which the page's policy forbids.
+        expect(self.page.locator("html")).to_have_attribute("data-drawn", re.compile("[1-9]"))
 
     def log_in(self, url: str, token: str) -> None:
         """By the form."""

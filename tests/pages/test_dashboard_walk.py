@@ -45,7 +45,7 @@ def test_submit_watch_to_the_end_clone_and_cancel(page: SeenPage, service: str) 
     # Without another touch the page follows: first figures, then plots, then what came of it.
     expect(see.locator("#latest tbody tr").first).to_be_visible()
     expect(see.locator("#metrics tbody tr")).not_to_have_count(0)
-    see.wait_for_function("document.documentElement.dataset.drawn > 0")
+    page.await_plots()
     expect(see.locator("#chart-convergence .main-svg").first).to_be_visible()
     expect(see.locator("#standing .verdict")).to_be_visible()
     expect(see.locator("#standing")).to_contain_text("12 of 12")
