@@ -129,7 +129,8 @@ def _step(
         # What two tasks do not share, they do not teach of each other.
         outer, inverse = outer * among[0], inverse * among[0]
     weights = shares.parameters
-    flat, flat_squared = alike.reshape(len(weights), -1), squared.reshape(len(weights), -1)
+    # The sizes are named: without its only parameter a model has none.
+    flat, flat_squared = (each.reshape(len(weights), n * n) for each in (alike, squared))
     ones = (weights.astype(np.float32) @ flat).reshape(n, n).astype(np.float64)
     # The derivative by a share: its kernel, and its pairs with all the others.
     more = 1.0 + shares.pairs * ones

@@ -106,6 +106,16 @@ def test_what_matters_is_told_from_what_does_not():
     assert p[4] > 0.05
 
 
+def test_the_only_parameter_matters_or_not():
+    rng = np.random.default_rng(5)
+    known = ranges(rng.random((30, 1)))
+    alike, noise = likeness(known, known), 0.1 * rng.standard_normal(30)
+    for effect, matters in ((known.position[:, 0], True), (0.0, False)):
+        scaled = standardised(effect + noise)[0]
+        (p,) = matter_p(alike, scaled, settled_shares(alike, scaled))
+        assert bool(p < 1e-3) is matters
+
+
 def test_nothing_matters_where_all_is_noise():
     small = 0
     for seed in range(20):
