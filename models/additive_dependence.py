@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from models.additive_effects import Grid
 from models.additive_kernel import Floats, Settings, likeness
@@ -74,6 +73,8 @@ class Dependence:
 
     def main(self, column: int) -> MainEffect:
         """The effect of one parameter."""
+        from scipy.linalg import solve_triangular
+
         shares, weight = self.process.shares, self.weights[column]
         size = shares.parameters[column]
         # The level and all that the other parameters do is the same at every setting of this one.

@@ -188,7 +188,8 @@ def test_a_body_that_is_too_large_is_refused(served: Callable[..., TestClient]) 
     [
         "/jobs/", "/nowhere", "/v1", "/v1/jobs/", "/v1/jobs/1/", "/v1/jobs//1",
         "/v1/jobs/../../etc", "/v1/jobs/%2e%2e%2f", "/v1/jobs/1/nowhere", "/%00", "/v1/jobs/%ff",
-        "/v1/jobs/1%00", "/v1/jobs/" + "9" * 5000, "/v1/jobs/1.5", "/v1/jobs/-1", "/v1/jobs/%D9%A1", "/v1/jobs/nan",
+        "/v1/jobs/1%00", "/v1/jobs/" + "9" * 5000, "/v1/jobs/1.5", "/v1/jobs/-1",
+        "/v1/jobs/%D9%A1", "/v1/jobs/nan",
     ],
 )  # fmt: skip
 def test_a_place_that_is_none_is_a_problem_and_no_redirect(anyone: TestClient, path: str) -> None:
