@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sqlalchemy import Engine
@@ -12,6 +11,7 @@ from sqlalchemy import Engine
 from db.job_row import JobRow
 from db.trial_sample import sampled_trials
 from jobs.frame import frame
+from jobs.remembered import Remembered
 from jobs.specification import specification_from_document
 from optimizer.dependence import Dependences, dependences
 from optimizer.history import History
@@ -19,9 +19,7 @@ from optimizer.problem import Problem
 from optimizer.trial import Purpose
 
 _MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
-_MOST_REMEMBERED = 16
-_Known = dict[int, tuple[object, Dependences | None]]
-_known: WeakKeyDictionary[Engine, _Known] = WeakKeyDictionary()
+_known = Remembered[Dependences | None]()
 
 
 def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
@@ -32,15 +30,8 @@ def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
         job: Whose trials teach; of many, some evenly over the job.
     """
     standing = job.standing or {}
-    stamp = (job.run, standing.get("done"), standing.get("failed"), job.state)
-    known = _known.setdefault(engine, {})
-    if job.id in known and known[job.id][0] == stamp:
-        return known[job.id][1]
-    if len(known) >= _MOST_REMEMBERED:
-        known.clear()
-    found = _learned(engine, job)
-    known[job.id] = (stamp, found)
-    return found
+    state = (job.run, standing.get("done"), standing.get("failed"), job.state)
+    return _known.of(engine, job.id, state, lambda: _learned(engine, job))
 
 
 def dependence_document(found: Dependences) -> dict[str, Any]:

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
 from db.job_row import JobRow
 from db.job_store import Store
 from jobs.frame import frame
+from jobs.remembered import Remembered
 from jobs.specification import specification_from_document
 from optimizer.explanation.document import explanation_document
 from optimizer.history import History
 
-_MOST_REMEMBERED = 16
-_Made = dict[tuple[int, datetime], dict[str, Any] | None]
-_made_anew: WeakKeyDictionary[Engine, _Made] = WeakKeyDictionary()
+_made_anew = Remembered[dict[str, Any] | None]()
 
 
 def explanation_of_job(
@@ -40,13 +37,7 @@ def explanation_of_job(
     if "explanation" in result:
         kept: dict[str, Any] | None = result["explanation"]
         return kept
-    made = _made_anew.setdefault(engine, {})
-    key = (job.id, job.updated_at)
-    if key not in made:
-        if len(made) >= _MOST_REMEMBERED:
-            made.clear()
-        made[key] = _anew(engine, job, result)
-    return made[key]
+    return _made_anew.of(engine, job.id, job.updated_at, lambda: _anew(engine, job, result))
 
 
 def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any] | None:

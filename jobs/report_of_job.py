@@ -5,19 +5,15 @@ What is made anew stays in memory, not in the database: to read a report changes
 
 from __future__ import annotations
 
-from datetime import datetime
-from weakref import WeakKeyDictionary
-
 from sqlalchemy import Engine
 
 from db.job_row import JobRow
 from jobs.finished import finished_job, kept_report
+from jobs.remembered import Remembered
 from jobs.report import report_html
 from jobs.report_engine import whole_page
 
-_MOST_REMEMBERED = 16
-_Made = dict[tuple[int, datetime], str]
-_made_anew: WeakKeyDictionary[Engine, _Made] = WeakKeyDictionary()
+_made_anew = Remembered[str]()
 
 
 def report_of_job(engine: Engine, job: JobRow) -> bytes:
@@ -30,12 +26,6 @@ def report_of_job(engine: Engine, job: JobRow) -> bytes:
 
 
 def _anew(engine: Engine, job: JobRow) -> str:
-    made = _made_anew.setdefault(engine, {})
-    key = (job.id, job.updated_at)
-    page = made.get(key)
-    if page is None:
-        page = report_html(finished_job(engine, job.id))
-        if len(made) >= _MOST_REMEMBERED:
-            made.clear()
-        made[key] = page
-    return page
+    return _made_anew.of(
+        engine, job.id, job.updated_at, lambda: report_html(finished_job(engine, job.id))
+    )

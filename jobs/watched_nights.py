@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 from sqlalchemy import Engine
 
 from db.nights import nights
+from jobs.remembered import Remembered
 from jobs.watch import Watch, watch
 
-_MOST_REMEMBERED = 16
-_Known = dict[str, tuple[tuple[int, ...], Watch]]
-_known: WeakKeyDictionary[Engine, _Known] = WeakKeyDictionary()
+_known = Remembered[Watch]()
 
 
 def watched(engine: Engine, name: str) -> Watch | None:
@@ -24,12 +21,4 @@ def watched(engine: Engine, name: str) -> Watch | None:
     given = nights(engine, name)
     if not given:
         return None
-    stamp = tuple(night.batch_id for night in given)
-    known = _known.setdefault(engine, {})
-    if name in known and known[name][0] == stamp:
-        return known[name][1]
-    if len(known) >= _MOST_REMEMBERED:
-        known.clear()
-    found = watch(given)
-    known[name] = (stamp, found)
-    return found
+    return _known.of(engine, name, tuple(n.batch_id for n in given), lambda: watch(given))

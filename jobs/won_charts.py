@@ -6,9 +6,7 @@ Of a hundred thousand trials they take seconds. The job has ended, so they are m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
@@ -17,11 +15,10 @@ from jobs.charts.chart import Chart
 from jobs.charts.front import front
 from jobs.charts.front_growth import front_growth
 from jobs.course import course_of
+from jobs.remembered import Remembered
 from optimizer.trial import Purpose
 
-_MOST_REMEMBERED = 16
-_Made = dict[tuple[int, datetime], Sequence[Chart]]
-_made: WeakKeyDictionary[Engine, _Made] = WeakKeyDictionary()
+_made = Remembered[Sequence[Chart]]()
 
 
 def won_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
@@ -32,13 +29,7 @@ def won_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequen
         job: A job that is done.
         result: The document of its result.json.
     """
-    made = _made.setdefault(engine, {})
-    key = (job.id, job.updated_at)
-    if key not in made:
-        if len(made) >= _MOST_REMEMBERED:
-            made.clear()
-        made[key] = _drawn(engine, job, result)
-    return made[key]
+    return _made.of(engine, job.id, job.updated_at, lambda: _drawn(engine, job, result))
 
 
 def _drawn(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
