@@ -23,7 +23,20 @@ from api.exports import Exports
 from api.known_builds import KnownBuilds, names_on_hosts
 from api.measures import time_statements
 from api.middleware import Around, rate_limit
-from api.pages import job_actions, job_findings, jobs_table, live, log_in, new_job, static_files
+from api.pages import (
+    compare,
+    hosts,
+    job_actions,
+    jobs_table,
+    live,
+    log_in,
+    matters,
+    new_job,
+    static_files,
+    trials_table,
+    won,
+)
+from api.pages import schedules as schedules_page
 from api.problems import Problem
 from api.routes import (
     batches,
@@ -124,8 +137,20 @@ def make_app(
         batches,
     ):
         app.include_router(routes.router)
-    findings = job_findings.pages()
-    for pages in (static_files, log_in, jobs_table, new_job, job_actions, live, *findings):
+    for pages in (
+        static_files,
+        log_in,
+        jobs_table,
+        new_job,
+        job_actions,
+        live,
+        matters,
+        won,
+        trials_table,
+        compare,
+        hosts,
+        schedules_page,
+    ):
         app.include_router(pages.router)
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
 
 from api.dependencies import JobDep
 from db.job_row import ENDED, JobRow
 from jobs.report_engine import VERSION
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "As the ETag says, nothing has changed"}
+}
+"""What a route that takes ``CachedJobDep`` may answer, for the description."""
 
 
 class NotModifiedError(Exception):

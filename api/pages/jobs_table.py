@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Literal
-from urllib.parse import urlencode
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BeforeValidator
@@ -13,6 +11,7 @@ from pydantic import BeforeValidator
 from api.dependencies import ServiceDep
 from api.listed_jobs import page_of_jobs
 from api.pages.page import page
+from api.pages.sorted_table import Column, address, sortable, unless_empty
 from api.routes.jobs import After, Search
 from api.security import Caller, page_requires
 from db.job_list import JobOrder, count_by_state
@@ -21,6 +20,7 @@ from db.tokens import Role
 
 router = APIRouter(include_in_schema=False)
 _ROWS = 50
+_USUAL = {"sort": JobOrder.NEWEST.value}
 _COLUMNS = {
     "Job": (JobOrder.NEWEST, JobOrder.OLDEST),
     "State": (JobOrder.STATE, JobOrder.STATE_BACKWARDS),
@@ -32,20 +32,12 @@ _COLUMNS = {
 }
 
 
-def _any_state(given: str) -> str | None:
-    """A form sends an empty text for any state."""
-    return given or None
-
-
-State = Annotated[JobState | None, BeforeValidator(_any_state)]
-
-
 @router.get("/")
 def jobs_table(
     request: Request,
     service: ServiceDep,
     caller: Annotated[Caller, page_requires(Role.READ)],
-    state: State = None,
+    state: Annotated[JobState | None, BeforeValidator(unless_empty)] = None,
     search: Search = "",
     sort: JobOrder = JobOrder.NEWEST,
     after: After = None,
@@ -57,11 +49,7 @@ def jobs_table(
     counts = count_by_state(service.engine)
 
     def at(**changed: object) -> str:
-        asked = {"state": state, "search": search, "sort": sort, **changed}
-        given = {name: str(value) for name, value in asked.items() if value not in (None, "")}
-        if given.get("sort") == JobOrder.NEWEST:
-            del given["sort"]
-        return f"/?{urlencode(given)}" if given else "/"
+        return address("/", {"state": state, "search": search, "sort": sort, **changed}, _USUAL)
 
     return page(
         request,
@@ -80,27 +68,6 @@ def jobs_table(
     )
 
 
-@dataclass(frozen=True)
-class Column:
-    """The head of a column.
-
-    Attributes:
-        link: Where the table is sorted by it, the other way round if it is already; None: it
-            cannot be.
-        sorted: As ARIA names it; None where the table is sorted by another.
-    """
-
-    name: str
-    link: str | None
-    sorted: Literal["ascending", "descending"] | None
-
-
 def _column(name: str, sort: JobOrder, at: Callable[..., str]) -> Column:
     orders = _COLUMNS[name]
-    if orders is None:
-        return Column(name, None, None)
-    first, second = orders
-    link = at(sort=second if sort is first else first)
-    if sort not in orders:
-        return Column(name, link, None)
-    return Column(name, link, "descending" if sort.startswith("-") else "ascending")
+    return sortable(name, orders, sort, lambda order: at(sort=order)) if orders else Column(name)

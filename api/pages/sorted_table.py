@@ -49,6 +49,11 @@ def sortable(
     return Column(name, link, "descending" if now.startswith("-") else "ascending", number)
 
 
+def unless_empty(given: str) -> str | None:
+    """A form sends an empty text where nothing is asked for."""
+    return given or None
+
+
 def address(path: str, asked: Mapping[str, object], usual: Mapping[str, str]) -> str:
     """The address of a table: what is asked for but for what is usual, or empty."""
     given = {name: str(value) for name, value in asked.items() if value not in (None, "")}

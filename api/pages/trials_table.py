@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 from api.dependencies import JobDep, ServiceDep
 from api.listed_trials import page_of_trials
 from api.pages.job_tabs import job_page
-from api.pages.sorted_table import Column, address, sortable
+from api.pages.sorted_table import Column, address, sortable, unless_empty
 from api.routes.jobs import After
 from api.security import Caller, page_requires
 from api.trial_files import FILES, trial_file
@@ -33,22 +33,17 @@ _USUAL = {"sort": TrialOrder.NUMBER.value}
 Reader = Annotated[Caller, page_requires(Role.READ)]
 
 
-def _any(given: str) -> str | None:
-    """A form sends an empty text where nothing is asked for."""
-    return given or None
-
-
 @router.get("/jobs/{job_id}/trials")
 def trials_table(
     request: Request,
     service: ServiceDep,
     caller: Reader,
     job: JobDep,
-    state: Annotated[TrialState | None, BeforeValidator(_any)] = None,
-    phase: Annotated[Phase | None, BeforeValidator(_any)] = None,
+    state: Annotated[TrialState | None, BeforeValidator(unless_empty)] = None,
+    phase: Annotated[Phase | None, BeforeValidator(unless_empty)] = None,
     sort: TrialOrder = TrialOrder.NUMBER,
     after: After = None,
-    trial: Annotated[int | None, Query(ge=1, le=2**31 - 1), BeforeValidator(_any)] = None,
+    trial: Annotated[int | None, Query(ge=1, le=2**31 - 1), BeforeValidator(unless_empty)] = None,
 ) -> Response:
     """The table, a page at a time; with ``trial`` the page that begins with that one."""
     if trial is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from api.caching import CachedJobDep
+from api.caching import UNCHANGED, CachedJobDep
 from api.dependencies import ServiceDep
 from api.problems import EVERYWHERE, described
 from api.rendered import rendered
@@ -21,7 +21,7 @@ router = APIRouter(
     responses={
         **EVERYWHERE,
         **described(404),
-        304: {"description": "As the ETag says, nothing has changed"},
+        **UNCHANGED,
     },
 )
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Engine
 
-from api.caching import CachedJobDep
+from api.caching import UNCHANGED, CachedJobDep
 from api.dependencies import JobDep, JobId, Service, ServiceDep, no_job
 from api.job_schemas import JobChange, JobCreate, JobPage, JobPublic
 from api.listed_jobs import page_of_jobs
@@ -90,7 +90,7 @@ def list_jobs(
     "/{job_id}",
     operation_id="show_job",
     dependencies=[requires(Role.READ)],
-    responses={**described(404), 304: {"description": "As the ETag says, nothing has changed"}},
+    responses={**described(404), **UNCHANGED},
 )
 def show_job(job: CachedJobDep) -> JobPublic:
     """A job: its phase, why it is in it, how far it is, the best so far, the time left."""

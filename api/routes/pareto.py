@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from api.caching import CachedJobDep
+from api.caching import UNCHANGED, CachedJobDep
 from api.dependencies import Service, ServiceDep
 from api.finished_job import result_of
 from api.problems import EVERYWHERE, ProblemError, described
@@ -27,7 +27,7 @@ router = APIRouter(
     responses={
         **EVERYWHERE,
         **described(404, 409),
-        304: {"description": "As the ETag says, nothing has changed"},
+        **UNCHANGED,
     },
 )
 Axis = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from api.caching import CachedJobDep
+from api.caching import UNCHANGED, CachedJobDep
 from api.dependencies import ServiceDep
 from api.pick_schemas import PickAnswer
 from api.picked import picked
@@ -28,7 +28,7 @@ router = APIRouter(
     responses={
         **EVERYWHERE,
         **described(404, 409),
-        304: {"description": "As the ETag says, nothing has changed"},
+        **UNCHANGED,
     },
 )
 _MOST_TEXT = 20_000

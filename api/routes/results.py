@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
-from api.caching import CachedJobDep
+from api.caching import UNCHANGED, CachedJobDep
 from api.dependencies import ServiceDep
 from api.finished_job import ranking_of, require_done, result_of
 from api.job_schemas import without_secrets
@@ -38,7 +38,7 @@ router = APIRouter(
     responses={
         **EVERYWHERE,
         **described(404, 409),
-        304: {"description": "As the ETag says, nothing has changed"},
+        **UNCHANGED,
     },
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from api.accepted import accepted
-from api.caching import CachedJobDep
+from api.caching import UNCHANGED, CachedJobDep
 from api.dependencies import JobDep, ServiceDep, no_job
 from api.listed_trials import page_of_trials
 from api.problems import EVERYWHERE, described
@@ -44,7 +44,7 @@ _BINARY = {"schema": {"type": "string", "format": "binary"}}
     responses={
         **described(404, 406),
         200: {"content": dict.fromkeys(FILES, _BINARY)},
-        304: {"description": "As the ETag says, nothing has changed"},
+        **UNCHANGED,
     },
 )
 def list_trials(
