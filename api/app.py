@@ -26,6 +26,7 @@ from api.middleware import Around, rate_limit
 from api.pages import (
     compare,
     hosts,
+    interface,
     job_actions,
     jobs_table,
     live,
@@ -96,6 +97,8 @@ def make_app(
         title="Rocktune",
         version=version("rocktune"),
         summary="Finds better RocksDB options by experiment, and proves it.",
+        docs_url=None,  # a page of our own: theirs asks another server for its script
+        redoc_url=None,
         # A redirect would lead to whatever host the request named.
         redirect_slashes=False,
     )
@@ -149,6 +152,7 @@ def make_app(
         trials_table,
         compare,
         hosts,
+        interface,
         schedules_page,
     ):
         app.include_router(pages.router)

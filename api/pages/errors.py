@@ -11,7 +11,7 @@ from api.dependencies import Service
 from api.pages.page import page
 from api.problems import ProblemError, answer
 
-_NOT_PAGES = ("/v1/", "/docs", "/redoc", "/openapi.json", "/static/")
+_NOT_PAGES = ("/v1/", "/openapi.json", "/static/")
 
 
 def shown(request: Request, error: ProblemError) -> Response:

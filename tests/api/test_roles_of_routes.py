@@ -18,8 +18,6 @@ from jobs.service_settings import ServiceSettings
 RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/openapi.json"): None,
     ("GET", "/docs"): None,
-    ("GET", "/docs/oauth2-redirect"): None,
-    ("GET", "/redoc"): None,
     ("GET", "/healthz"): None,
     ("GET", "/readyz"): None,
     ("GET", "/metrics"): Role.READ,
