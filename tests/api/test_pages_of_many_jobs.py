@@ -1,28 +1,17 @@
 """Pages over many jobs: side by side, hosts, schedules, and the nights of a batch."""
 
-import math
 import re
-import sys
-from datetime import timedelta
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from browser import see
 from callers import EXTERNAL, submit
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, insert, update
+from sqlalchemy import Engine
 from stored_job import keep, proved, unproven
+from watched_nights import kept_nights, nights_that_turn_worse
 
-from db.batch_state import BatchState
 from db.hosts import see_host
-from db.job_store import Store
-from db.tables import batch, job
-from db.transactions import writing
-
-sys.path.append(str(Path(__file__).parents[1] / "watch"))
-from batch_nights import FIRST, result
 
 BATCH = {"workloads": ["load-quick"], "spaces": ["default"]}
 
@@ -88,41 +77,8 @@ def test_schedules_lead_to_their_nights(client: TestClient) -> None:
     assert see(client, "/nights/weekly").status_code == 404
 
 
-def kept_nights(engine: Engine, results: list[dict[str, Any]]) -> None:
-    """A batch that was run night after night."""
-    for number, each in enumerate(results):
-        at = FIRST + timedelta(days=number)
-        values = {
-            "name": "nightly",
-            "state": BatchState.DONE.value,
-            "why": "all are in",
-            "document": {"items": []},
-            "digest": "d",
-            "created_at": at,
-            "ended_at": at,
-        }
-        job_id = Store(engine).create_job(each["job"], "d")
-        with writing(engine) as connection:
-            new = insert(batch).values(values).returning(batch.c.id)
-            batch_id = connection.execute(new).scalar_one()
-            change = {"batch_id": batch_id, "batch_item": "load/default", "state": "done"}
-            connection.execute(
-                update(job).where(job.c.id == job_id).values({**change, "result": each})
-            )
-
-
 def test_the_nights_of_a_batch_are_watched(client: TestClient, database: Engine) -> None:
-    def night(number: int) -> dict[str, Any]:
-        level = 2.0 if number < 16 else 3.0
-        found = result({"waf": level * (1 + 0.01 * math.sin(7 * number)), "sa": 1.0 + 0.01 *
-                        math.cos(5 * number), "time": 3.0, "rate": 100.0})  # fmt: skip
-        found["parameters"] = [{"name": "block_size", "rank": 1 + number % 2, "share": 0.25}]
-        if number == 20:
-            found["best"] = {"configuration": {"block_size": 16384}}
-            found["baseline"]["configuration"] = {"block_size": 4096}
-        return found
-
-    kept_nights(database, [night(number) for number in range(24)])
+    kept_nights(database, nights_that_turn_worse())
     page = see(client, "/nights/nightly").text
     assert "since 2026-11-17" in page and "WAF of the default" in page and "worse" in page
     assert page.count("<svg") >= 2 and " style=" not in page

@@ -3,27 +3,46 @@
 from collections.abc import Iterator
 
 import pytest
+from callers import local
 from playwright.sync_api import expect
 from real_server import serving
 from seen_page import SeenPage
 from stored_job import keep, proved, unproven
+from watched_nights import kept_nights, nights_that_turn_worse
 
 from api.app import make_app
 from db.engine import make_engine
+from db.hosts import see_host
 from db.migrate import upgrade
 
-PATHS = ("/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won")
+PATHS = (
+    "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",
+    "/compare?jobs=1,2", "/schedules", "/nights/nightly", "/nights/nightly?parameter=block_size",
+)  # fmt: skip
+SCHEDULE = {
+    "name": "nightly", "cron": "30 2 * * *", "time_zone": "UTC",
+    "batch": {"workloads": ["load-quick"], "spaces": ["default"]},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server's URL. Job 1 has proven something better, job 2 has not."""
+    """A server's URL.
+
+    Job 1 has proven something better, job 2 has not; the others are of the nights of a batch.
+    """
     engine = make_engine(tmp_path_factory.mktemp("found") / "rocktune.db")
     upgrade(engine)
     finished = proved()
     keep(engine, finished)
     keep(engine, unproven(finished, why="the interval holds 0", low=-40.0, high=64.0))
-    with serving(make_app(engine)) as url:
+    see_host(engine, finished.result["hosts"][0]["name"], {"cpu": "one", "cores": 2}, None)
+    app = make_app(engine)
+    with local(app) as client:
+        client.post("/v1/schedules", json=SCHEDULE)
+        client.post("/v1/schedules/nightly/run")
+    kept_nights(engine, nights_that_turn_worse())
+    with serving(app) as url:
         yield url
     engine.dispose()
 
