@@ -20,6 +20,10 @@ from sampler.outcome import TrialState
 
 _MOST_REASONS = 500
 _WRONG = [state for state in TrialState if state not in (TrialState.DONE, TrialState.RUNNING)]
+# To look a word up here is many times faster than to call the enumeration.
+_PHASES = {each.value: each for each in Phase}
+_PURPOSES = {each.value: each for each in Purpose}
+_STATES = {each.value: each for each in TrialState}
 _SLIM = (
     trial.c.number, trial.c.phase, trial.c.purpose, trial.c.subject, trial.c.digest,
     trial.c.state, trial.c.host, trial.c.started_at, trial.c.given,
@@ -121,13 +125,13 @@ def _slim(row: Sequence[Any]) -> Trial:
     (number, phase, purpose, subject, digest, state, host, started_at, given, *main, others) = row
     return Trial(
         number=number,
-        phase=Phase(phase),
-        purpose=Purpose(purpose),
+        phase=_PHASES[phase],
+        purpose=_PURPOSES[purpose],
         seed=0,
         configuration={},
         digest=digest,
         subject=subject,
-        state=TrialState(state),
+        state=_STATES[state],
         metrics=metrics_of(main, others or {}),
         host=host,
         started_at=started_at,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from sqlalchemy import Engine
 
 from db.job_row import JobRow
@@ -71,11 +73,7 @@ def course_of(engine: Engine, row: JobRow) -> Course | None:
         trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
         for trial in runs
     }
-    fitness = {
-        number: value
-        for number, found in metrics.items()
-        if (value := objective.fitness(found, baseline.metrics)) is not None
-    }
+    fitness = _fitness(objective, metrics, baseline)
     trials, mean = each_once(runs, fitness)
     once = measured(baseline, runs) if len(trials) < len(runs) else {}
     bounds = objective.bounds(baseline.metrics)
@@ -97,6 +95,18 @@ def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
     with reading(engine) as connection:
         runs = read_baseline(connection, row.id)
     return summarise(runs) if runs else None
+
+
+def _fitness(
+    objective: Objective, metrics: Mapping[int, Mapping[str, float]], baseline: Baseline
+) -> dict[int, float]:
+    """By number, of those that have every metric of the objective."""
+    columns = {
+        term.metric: np.array([found.get(term.metric, np.nan) for found in metrics.values()])
+        for term in objective.terms
+    }
+    values = objective.fitness_of_many(columns, baseline.metrics).tolist()
+    return {n: v for n, v in zip(metrics, values, strict=True) if not math.isnan(v)}
 
 
 def _searching(row: JobRow, runs: Sequence[Trial]) -> Sequence[Trial]:

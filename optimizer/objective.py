@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Direction = Literal["min", "max"]
 SCALE = 1000.0
@@ -109,6 +110,27 @@ class Objective:
         """The fitness; None where a metric is missing."""
         gains = self.gains(metrics, baseline)
         return sum(gains.values()) if len(gains) == len(self.terms) else None
+
+    def fitness_of_many(
+        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Mapping[str, float]
+    ) -> NDArray[np.float64]:
+        """The fitness of many measurements at once, to the last digit that of ``fitness``.
+
+        Args:
+            metrics: Of each term's metric a value a measurement, NaN where it is missing.
+            baseline: The baseline's metrics.
+
+        Returns:
+            Shape as the values; NaN where a metric is missing.
+        """
+        gains = []
+        for term in self.terms:
+            values, level = metrics[term.metric], baseline.get(term.metric, np.nan)
+            with np.errstate(over="ignore"):
+                change = (values - level) / (abs(level) or 1.0)
+            clipped = np.clip(change, -_MOST_GAIN, _MOST_GAIN)
+            gains.append(SCALE * term.weight * (clipped if term.direction == "max" else -clipped))
+        return np.asarray(sum(gains), dtype=np.float64)
 
     def bounds(self, baseline: Mapping[str, float]) -> tuple[Limit, ...]:
         """Every limit in figures alone (``metric``, ``at_most``, ``at_least``), in their order."""

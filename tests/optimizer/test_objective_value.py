@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,8 @@ from optimizer.objective_file import load_objective
 
 DEFAULT = {"waf": 4.0, "sa": 2.0, "time": 100.0, "rate": 1000.0}
 PAPER = load_objective("paper")
+
+VALUES = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def changed(**percent: float) -> dict[str, float]:
@@ -40,6 +43,20 @@ class TestEquation2:
         assert weighed.gains(changed(waf=-10, rate=10), DEFAULT) == pytest.approx(
             {"waf": 300, "rate": 50}
         )
+
+    @given(
+        st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(DEFAULT, VALUES)), max_size=9),
+        st.fixed_dictionaries({}, optional=dict.fromkeys(DEFAULT, VALUES)),
+    )
+    def test_of_many_is_that_of_each(
+        self, many: list[dict[str, float]], baseline: dict[str, float]
+    ):
+        columns = {
+            name: np.array([metrics.get(name, np.nan) for metrics in many]) for name in DEFAULT
+        }
+        found = PAPER.fitness_of_many(columns, baseline)
+        single = [PAPER.fitness(metrics, baseline) for metrics in many]
+        assert [None if math.isnan(value) else value for value in found] == single
 
     @pytest.mark.parametrize("missing", ["waf", "sa", "time", "rate"])
     def test_is_unknown_where_a_metric_is_missing_on_either_side(self, missing: str):
