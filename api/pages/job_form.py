@@ -31,21 +31,27 @@ class FormField:
     """One field.
 
     Attributes:
-        name: As the interface has it.
+        name: As the interface has it, or the form alone.
         label: As the form shows it.
         kind: What is written in it.
         choices: (value, words) of a choice.
+        instead: The interface's field that it fills in another way, where it is filled in.
         help: What it means.
     """
 
     name: str
     label: str
-    kind: Literal["choice", "whole", "number", "text", "lines", "words", "area", "check"]
+    kind: Literal["choice", "whole", "number", "text", "lines", "words", "area", "check", "toml"]
     choices: Sequence[Choice] = ()
+    instead: str = ""
 
     @property
     def help(self) -> str:
         """What it means, in the words of the interface's description."""
+        if self.instead:
+            return (
+                f"Instead of the {self.instead} that is chosen above; as its file would hold it."
+            )
         return JobChange.model_fields[self.name].description or ""
 
 
@@ -72,6 +78,9 @@ def further_fields() -> list[FormField]:
         FormField("baseline", "Baseline", "choice",
                   [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]),
         FormField("baseline_options", "Baseline: the text of an OPTIONS file", "area"),
+        FormField("own_space", "Parameter space of your own: its TOML", "toml", instead="space"),
+        FormField("own_objective", "Objective of your own: its TOML", "toml",
+                  instead="objective"),
         FormField("start_from", "Starting points, with commas between", "words"),
         FormField("warm_start", "Learn from earlier jobs", "text"),
         FormField("over", "Search these parameters alone, with commas between", "words"),
@@ -94,13 +103,20 @@ def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, 
     """What a filled-in form asks for, as the interface's JSON would say it.
 
     What is left empty is not asked for. What is no number stays text, and is refused as such.
+
+    Raises:
+        InputError: A text is not TOML; it names the form's field.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for field in fields:
         text = form.get(field.name, "")
-        if field.kind != "area":
+        if field.kind not in ("area", "toml"):
             text = text.strip()
-        if text.strip():
+        if not text.strip():
+            continue
+        if field.kind == "toml":
+            found[field.instead] = read_document(text, field=field.name)
+        else:
             found[field.name] = _READ.get(field.kind, str)(text)
     if _WHOLE.fullmatch(str(found.get("warm_start", ""))):
         found["warm_start"] = int(found["warm_start"])

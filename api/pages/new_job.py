@@ -25,6 +25,7 @@ from db.tokens import Role
 from jobs.limit_rows import limits_asked
 from jobs.specification import specification_from_document
 from optimizer.limit_text import limit_words
+from sampler.errors import InputError
 
 router = APIRouter(include_in_schema=False)
 May = Annotated[Caller, page_requires(Role.SUBMIT)]
@@ -43,7 +44,7 @@ def new_job_page(request: Request, service: ServiceDep, caller: May) -> Response
 def submit_new_job(request: Request, service: ServiceDep, caller: May, form: FormDep) -> Response:
     """Submits the job, and leads to its page."""
     try:
-        asked = asked_by(form, _fields(service))
+        asked = _asked(form, service)
         job_id, _ = take_job(service, _checked(JobCreate, asked, service, None), caller)
     except ProblemError as error:
         return _form(request, service, caller, None, form, error)
@@ -62,15 +63,23 @@ def submit_clone(
 ) -> Response:
     """Submits the clone, and leads to its page."""
     try:
-        asked = asked_by(form, _fields(service))
+        asked = _asked(form, service)
         job_id = take_clone(service, job, _checked(JobChange, asked, service, job), caller)
     except ProblemError as error:
         return _form(request, service, caller, job, form, error)
     return RedirectResponse(f"/jobs/{job_id}", 303)
 
 
-def _fields(service: Service) -> list[FormField]:
-    return [*first_fields(service), *further_fields()]
+def _asked(form: Mapping[str, str], service: Service) -> dict[str, Any]:
+    """What the form asks for.
+
+    Raises:
+        ProblemError: 422: a text of it is not TOML.
+    """
+    try:
+        return asked_by(form, [*first_fields(service), *further_fields()])
+    except InputError as error:
+        raise refused([FieldProblem(field=error.field, problem=error.problem)]) from None
 
 
 def _checked(
@@ -101,7 +110,8 @@ def _form(
 ) -> Response:
     first, further = first_fields(service), further_fields()
     found = error.problem.errors if error else []
-    beside, apart = _beside([*first, *further], found)
+    shown = [field for field in (*first, *further) if not field.instead or values.get(field.name)]
+    beside, apart = _beside(shown, found)
     return page(
         request,
         "new_job.html",
@@ -123,7 +133,9 @@ def _beside(
     fields: Sequence[FormField], found: Sequence[FieldProblem]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The problems by the field that they stand beside, and those of none."""
-    names = {field.name for field in fields}
+    # A document of one's own stands for the choice, and so its problems are beside it.
+    names = {field.name: field.name for field in fields}
+    names |= {field.instead: field.name for field in fields if field.instead}
     beside: dict[str, list[str]] = {}
     apart = []
     for each in found:
@@ -131,7 +143,7 @@ def _beside(
         if name is not None and name[0] in names:
             exact = each.field == name[0]
             said = each.problem if exact else f"{each.field}: {each.problem}"
-            beside.setdefault(name[0], []).append(said)
+            beside.setdefault(names[name[0]], []).append(said)
         else:
             apart.append(f"{each.field}: {each.problem}")
     return beside, apart

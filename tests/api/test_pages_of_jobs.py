@@ -86,6 +86,53 @@ def test_what_is_wrong_stands_beside_its_field_and_nothing_is_lost(client: TestC
     assert see(client, "/").text.count("<tr>") == 0
 
 
+OWN_SPACE = """
+name = "mine"
+[[parameter]]
+name = "write_buffer_size"
+low = "8MiB"
+high = "64MiB"
+"""
+OWN_OBJECTIVE = """
+name = "stored"
+[[metric]]
+name = "sa"
+direction = "min"
+"""
+
+
+def test_a_space_and_an_objective_of_one_s_own_are_taken(client: TestClient) -> None:
+    own = {"own_space": OWN_SPACE, "own_objective": OWN_OBJECTIVE, "space": "paper"}
+    assert act(client, "/jobs/new", workload="load-quick", **own).status_code == 303
+    made = client.get("/v1/jobs/1").json()
+    assert (made["space"], made["objective"]) == ("mine", "stored")
+    names = [each["name"] for each in made["specification"]["space"]["parameter"]]
+    assert names == ["write_buffer_size"]
+    assert act(client, "/jobs/1/clone", own_objective="", own_space=OWN_SPACE).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[parameter", "is not TOML"),
+        (OWN_SPACE.replace("8MiB", "80MiB"), "low"),
+        (OWN_SPACE.replace('"8MiB"', "2026-11-22"), "write_buffer_size"),
+        (OWN_SPACE.replace('"mine"', "2026-11-22"), "name"),
+        (OWN_SPACE.replace("write_buffer_size", "no_such"), "no_such"),
+        ("name = 'empty'", "parameter"),
+    ],
+)
+def test_a_wrong_space_is_told_beside_its_text(
+    client: TestClient, text: str, problem: str
+) -> None:
+    answer = act(client, "/jobs/new", workload="load-quick", own_space=text)
+    assert answer.status_code == 422
+    beside = unescape(answer.text.split('id="problem-own_space">')[1].split("</p>")[0])
+    assert problem in beside, beside
+    assert 'id="problem-space"' not in answer.text
+    assert '<textarea id="own_space"' in answer.text and text.strip() in unescape(answer.text)
+
+
 def test_a_clone_changes_what_is_filled_in(client: TestClient) -> None:
     submit(client, {**QUEUED, "seed": 3, "limits": ["waf <= 3"], "priority": 5})
     page = see(client, "/jobs/1/clone").text
