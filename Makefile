@@ -13,7 +13,7 @@ DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -44,6 +44,9 @@ prove-interface: $(DEV) ## calls a real server in every way that its description
 
 prove-coverage: $(DEV) ## counts on 2,000 simulated jobs how often the intervals hold (ARGS=--again)
 	PYTHONPATH=.:tests:tests/optimizer .venv/bin/python tests/proofs/coverage_table.py $(ARGS)
+
+prove-pages: $(DEV) chromium ## weight of the pages and time to first view, to 100,000 trials: alone (ARGS)
+	.venv/bin/python -m benchmarks.page_views $(ARGS)
 
 prove-load: $(DEV) postgresql ## serves pages and stores trials beside a million: ten minutes, alone
 	pg_virtualenv -t .venv/bin/python -m benchmarks.serve_load $(ARGS)
@@ -154,6 +157,9 @@ db_bench:
 
 report-pictures: $(DEV) chromium pngquant ## pictures of a report for docs/report (OUT=rocktune-out)
 	PYTHONPATH=.:tests .venv/bin/python tests/proofs/report_pictures.py $(OUT)/report.html docs/report
+
+dashboard-pictures: $(DEV) db_bench chromium pngquant ## pictures of the dashboard for docs/dashboard
+	PYTHONPATH=.:tests:tests/api:tests/pages:tests/service .venv/bin/python tests/proofs/dashboard_pictures.py docs/dashboard
 
 chromium:
 	@command -v chromium >/dev/null || scripts/install.sh chromium

@@ -31,14 +31,23 @@ printf '}\\n'
 _COPIED = 50
 
 
-class _Silent:
-    def phase(self, phase: Phase, why: str) -> None: ...
-    def trial_started(self, trial: Trial) -> None: ...
-    def trial_ended(self, trial: Trial, standing: Standing) -> None: ...
-    def host_set_aside(self, host: str, why: str) -> None:
-        """Of no interest here."""
+class Silent:
+    """Progress that nobody is told of."""
 
-    def tick(self) -> None: ...
+    def phase(self, phase: Phase, why: str) -> None:
+        """Nothing."""
+
+    def trial_started(self, trial: Trial) -> None:
+        """Nothing."""
+
+    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        """Nothing."""
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        """Nothing."""
+
+    def tick(self) -> None:
+        """Nothing."""
 
 
 def one_job(engine: Engine, trials: int) -> int:
@@ -57,7 +66,7 @@ def one_job(engine: Engine, trials: int) -> int:
         settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
         assembly = assemble(specification, settings)
         job_id = Store(engine).create_job(specification.document(), specification.digest())
-        run_job(engine, job_id, specification, assembly, settings, progress=_Silent())
+        run_job(engine, job_id, specification, assembly, settings, progress=Silent())
     # As with db_bench: values in effect, and raw counters.
     effective = update(trial).where(trial.c.job_id == job_id)
     with writing(engine) as connection:
