@@ -94,7 +94,25 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
     problem = replace(problem, starts=starting_points(problem, specification.start_from))
     plan = BenchPlan(workload, space, library, baseline_file)
     shallow = shallow_warnings(workload, space)
-    return Frame(problem, plan, (*unknown, *too_small, *shallow, *_factor_warnings(space)))
+    warnings = (
+        *unknown,
+        *too_small,
+        *shallow,
+        *_factor_warnings(space),
+        *elsewhere_warnings(plan),
+    )
+    return Frame(problem, plan, warnings)
+
+
+def elsewhere_warnings(plan: BenchPlan) -> list[str]:
+    """That runs stay in their own folder, where the user's own file leads out of it."""
+    if not plan.elsewhere:
+        return []
+    names = ", ".join(plan.elsewhere)
+    return [
+        f"{names} of your OPTIONS file: left out while it is measured, for all that a run writes "
+        "is in a folder of its own; a file that is handed back keeps what yours says"
+    ]
 
 
 def _refuse_own_parameters(space: Space, workload: Workload) -> None:

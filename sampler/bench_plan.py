@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sampler.catalogue import catalogue
 from sampler.option_values import read_values, scaled, title_of, write_values
-from sampler.options_file import DB, OptionsFile
+from sampler.options_file import DB, ELSEWHERE, OptionsFile
 from sampler.parameter import Parameter, Value
 from sampler.space import Configuration, Space
 from sampler.workload import Workload
@@ -35,8 +35,14 @@ class BenchPlan:
         """The scaled file that a trial runs with."""
         values = self.space.complete(configuration)
         named = [p for name, p in catalogue().items() if p.scaled or self._moved(name, values)]
-        options = write_values(self.baseline_file, values, named, scale=self.workload.scale)
+        own = self.baseline_file.without(DB, ELSEWHERE)
+        options = write_values(own, values, named, scale=self.workload.scale)
         return options.with_values(DB, DUMP_STATISTICS)
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """What the user's own file says and trials do not take over."""
+        return tuple(name for name in ELSEWHERE if self.baseline_file.get(DB, name))
 
     def export(self, configuration: Configuration) -> OptionsFile:
         """The file for production: what differs from the library's defaults, and little else.

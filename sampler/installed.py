@@ -15,7 +15,7 @@ from sampler.catalogue import catalogue
 from sampler.db_bench_output import complaint, parse_output
 from sampler.errors import InputError
 from sampler.option_values import read_values, title_of
-from sampler.options_file import OptionsFile, format_options, parse_options
+from sampler.options_file import OptionsFile, format_options, parse_options, within_its_folder
 from sampler.parameter import Parameter, Value
 
 _PROBE_SECONDS = 60
@@ -118,6 +118,8 @@ def try_options(
 ) -> TriedOptions:
     """Lets the real db_bench open a database with an OPTIONS file and write one key.
 
+    What leads out of the folder is left out: the file may be of a database in use.
+
     Args:
         program: db_bench.
         options: The file, or its text.
@@ -128,7 +130,7 @@ def try_options(
     text = (
         options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")
     )
-    file.write_text(text, encoding="utf-8")
+    file.write_text(within_its_folder(text), encoding="utf-8")
     given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
     argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
     ran = _run([*argv, "--benchmarks=fillseq"], folder)

@@ -16,6 +16,11 @@ DB = "DBOptions"
 CF = 'CFOptions "default"'
 TABLE = 'TableOptions/BlockBasedTable "default"'
 VERSION = "Version"
+# In DB: where a database keeps what is not in its folder, and by what it reaches its files. Who
+# opens another database with them writes logs among those of the one that the options are of, or
+# is refused where there are any ("wal_dir contains existing log file").
+ELSEWHERE = ("wal_dir", "db_log_dir", "env")
+_LEADS_OUT = re.compile(rf"^[^\S\n]*(?:{'|'.join(ELSEWHERE)})[^\S\n]*=.*\n?", re.MULTILINE)
 _SECTION = re.compile(r'\[\s*([\w/]+)(?:\s+"([^"]*)")?\s*\]')
 
 
@@ -100,6 +105,11 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
         if mandatory not in sections:
             raise InputError(name, f"has no [{mandatory}] section")
     return OptionsFile(sections)
+
+
+def within_its_folder(text: str) -> str:
+    """The text of an OPTIONS file, but a database that is opened with it stays in its folder."""
+    return _LEADS_OUT.sub("", text)
 
 
 def _without_comment(line: str) -> str:

@@ -290,6 +290,34 @@ class TestTheUsersFileAsBaseline:
         assert written.get(TABLE, "block_size") == "65536"
         assert written.get(TABLE, "checksum") == "kCRC32c"
 
+    def test_the_folders_of_the_database_in_use_are_left_alone(
+        self, settings: Settings, installed: InstalledDbBench, tmp_path: Path
+    ):
+        """With them a trial wrote its log there, or was refused for a log that it found."""
+        theirs = {name: tmp_path / name for name in ("wal_dir", "db_log_dir")}
+        for name, folder in theirs.items():
+            folder.mkdir()
+            (folder / "000003.log").write_text(f"of the {name} in use")
+        lines = "".join(f"  {name}={folder}\n" for name, folder in theirs.items())
+        file = tmp_path / "OPTIONS-000009"
+        file.write_text(USERS_FILE.replace("[DBOptions]\n", f"[DBOptions]\n{lines}"))
+        assembly = assemble(specify(workload="load", baseline=str(file)), settings)
+        assert any("wal_dir, db_log_dir" in warning for warning in assembly.warnings)
+        configuration = assembly.problem.space.default_configuration()
+        exported = assembly.plan.export(configuration)
+        text = format_options(exported, rocksdb_version=installed.version)
+        assert all(f"{name}={folder}" in text for name, folder in theirs.items())
+        for place, options in (("t", assembly.plan.options(configuration)), ("e", text)):
+            own = tmp_path / place
+            own.mkdir()
+            written = try_options(installed.program, options, own).options
+            assert written is not None
+            assert str(tmp_path / "wal_dir") not in (written.get(DB, "wal_dir") or "")
+            assert not written.get(DB, "db_log_dir")
+        for name, folder in theirs.items():
+            (only,) = folder.iterdir()
+            assert only.read_text() == f"of the {name} in use"
+
     def test_a_value_tuned_back_to_the_librarys_default_is_exported(
         self, specification: Specification, settings: Settings
     ):

@@ -14,6 +14,7 @@ from sampler.options_file import (
     format_struct,
     parse_options,
     parse_struct,
+    within_its_folder,
 )
 
 names = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
@@ -67,6 +68,16 @@ def test_a_field_of_a_structure_that_is_not_there_is_put_into_a_new_one():
 def test_keys_can_be_left_out():
     options = OptionsFile({CF: {"a": "1", "b": "2"}, DB: {"a": "3"}}).without(CF, ["a"])
     assert options.sections == {CF: {"b": "2"}, DB: {"a": "3"}}
+
+
+def test_what_leads_out_of_the_folder_is_left_out_and_nothing_else():
+    text = (
+        "[DBOptions]\n  wal_dir=/prod/wal\nmax_open_files=7\n\tdb_log_dir = /prod/log\n"
+        "  env={id=Chroot;}\n  wal_dir_of_another=1\n  # wal_dir=\n  env=x"
+    )
+    kept = "[DBOptions]\nmax_open_files=7\n  wal_dir_of_another=1\n  # wal_dir=\n"
+    assert within_its_folder(text) == kept
+    assert within_its_folder(kept) == kept
 
 
 def test_comments_and_blank_lines_are_passed_over():
