@@ -1,0 +1,60 @@
+"""The server calls nobody because a request says so, and unpacks nothing."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from callers import QUEUED
+from fastapi.testclient import TestClient
+
+ADDRESS = re.compile(r"(?i)(^|_)(url|uri|address|endpoint|webhook|dsn|callback|proxy|server)(_|$)")
+ELSEWHERE = "http://169.254.169.254/latest/meta-data"
+
+
+def fields(schema: Any) -> Iterator[str]:
+    """The names of all properties and parameters, however deep."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        if "in" in schema and "name" in schema:
+            yield schema["name"]
+        for each in schema.values():
+            yield from fields(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from fields(each)
+
+
+def test_no_request_takes_an_address(client: TestClient) -> None:
+    described = client.get("/openapi.json").json()
+    asked = set(fields(described))
+    assert {"workload", "db_bench", "cron"} <= asked
+    assert not [name for name in asked if ADDRESS.search(name)]
+
+
+@pytest.mark.parametrize("name", ["database", "db", "scheduler", "cluster", "address", "command"])
+def test_an_address_that_is_sent_all_the_same_is_refused(client: TestClient, name: str) -> None:
+    answer = client.post("/v1/jobs", json={**QUEUED, name: ELSEWHERE})
+    assert answer.status_code == 422
+    assert name in {each["field"] for each in answer.json()["errors"]}
+    batch = {"workloads": ["load-quick"], name: ELSEWHERE}
+    asked = {"name": "n", "cron": "0 2 * * *", "time_zone": "UTC", "batch": batch}
+    assert client.post("/v1/schedules", json=asked).status_code == 422
+
+
+@pytest.mark.parametrize("field", ["workload", "space", "objective", "db_bench"])
+def test_a_name_is_never_fetched(client: TestClient, field: str) -> None:
+    for elsewhere in (ELSEWHERE, "file:///etc/passwd", "../../etc/passwd", "/etc/hostname"):
+        answer = client.post("/v1/jobs", json={**QUEUED, field: elsewhere})
+        assert answer.status_code == 422
+        assert "root:" not in answer.text
+
+
+def test_a_compressed_body_is_not_unpacked(client: TestClient) -> None:
+    packed = gzip.compress(json.dumps(QUEUED).encode())
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = client.post("/v1/jobs", content=packed, headers=headers)
+    assert answer.status_code in (400, 415)
+    assert client.get("/v1/jobs").json()["jobs"] == []
