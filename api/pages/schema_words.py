@@ -78,7 +78,7 @@ def properties(shape: Schema) -> list[Field]:
 
 
 def holds(schema: Schema) -> Iterator[Word]:
-    """What a value may be: ``whole number from 1 to 20, or null``."""
+    """What a value may be: ``whole number from 1 to 20 or null``."""
     if "$ref" in schema:
         name = str(schema["$ref"]).removeprefix(_REFERENCE)
         yield Word(name, name)
@@ -111,7 +111,7 @@ def _single(schema: Schema) -> Iterator[Word]:
         yield Word(_FORMATS.get(schema.get("format", ""), _PLAIN.get(str(kind), "anything")))
     told = [words.format(_grouped(schema[name])) for name, words in _BOUNDS if name in schema]
     if told:
-        yield Word(" " + ", ".join(told))
+        yield Word(" " + " ".join(told))
 
 
 def _grouped(bound: float) -> str:

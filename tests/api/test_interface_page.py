@@ -46,7 +46,7 @@ def test_it_asks_nobody_else_and_needs_no_token(client: TestClient, database: En
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"type": "integer", "minimum": 1, "maximum": 20_000}, "whole number from 1, to 20,000"),
+        ({"type": "integer", "minimum": 1, "maximum": 20_000}, "whole number from 1 to 20,000"),
         ({"anyOf": [{"type": "number"}, {"type": "null"}]}, "number or null"),
         ({"type": "array", "items": {"type": "string", "maxLength": 9}, "maxItems": 5},
          "list of text at most 9 characters at most 5"),
