@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with served(url) as port, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=_PROGRAM, args=_FLAGS)
             version = browser.version
-            for name, path in _PAGES.items():
+            for name, path in ((name, _PAGES[name]) for name in given.pages):
                 for trials, job in jobs.items():
                     address = f"http://127.0.0.1:{port}{path.format(job=job)}"
                     rows.append(_row(name, trials, view(browser, address, visits=given.visits)))
@@ -107,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Times the dashboard's pages in a browser.")
     parser.add_argument("--trials", type=_numbers, default=[12, 1000, 100_000])
     parser.add_argument("--visits", type=int, default=5)
+    parser.add_argument("--pages", nargs="+", choices=_PAGES, default=list(_PAGES))
     parser.add_argument("--out", type=Path, default=Path("docs/results/page_views.md"))
     return parser
 

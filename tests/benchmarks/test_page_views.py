@@ -1,0 +1,43 @@
+"""The pages of long jobs are timed in a real browser, over jobs that are long in every respect."""
+
+import re
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from benchmarks.page_views import long_job
+from benchmarks.page_views.__main__ import main
+from db.job_store import Store
+from jobs.course import course_of
+from optimizer.trial import Phase, Purpose
+
+
+def test_a_job_is_made_longer_between_its_search_and_its_proof(
+    database: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_job, "_RUN", 24)
+    job_id = long_job.job_of(database, 100)
+    store = Store(database)
+    trials = store.trials(job_id)
+    assert [trial.number for trial in trials] == list(range(1, 101))
+    phases = [trial.phase for trial in trials]
+    assert phases == sorted(phases, key=list(Phase).index)
+    new = [trial.digest for trial in trials if trial.purpose is Purpose.CANDIDATE]
+    assert len(set(new)) == len(new) > 76
+    row = store.job(job_id)
+    assert row.standing is not None
+    assert row.standing["done"] + row.standing["failed"] == row.standing["total"] == 100
+    course = course_of(database, row)
+    assert course is not None and course.best is not None
+
+
+def test_a_page_is_timed_from_the_first_byte_to_the_last_plot(tmp_path: Path) -> None:
+    out = tmp_path / "page_views.md"
+    main(["--trials", "12", "--visits", "1", "--pages", "a job, live", "--out", str(out)])
+    (row,) = re.findall(r"^\| a job, live \| 12 \|(.*)\|$", out.read_text(), re.MULTILINE)
+    html, first, requests, again, server, seen, drawn, cold = (
+        float(cell.replace(",", "")) for cell in row.split("|")
+    )
+    assert 0 < html <= again < first and requests >= 5
+    assert 0 < server < seen < drawn == cold
