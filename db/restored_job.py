@@ -13,6 +13,7 @@ from db.tables import job, trial
 from db.transactions import writing
 from db.trial_rows import proposal
 from db.types import plain
+from optimizer.standing import Standing
 from optimizer.trial import Trial
 
 
@@ -22,6 +23,7 @@ def restore_job(
     digest: str,
     environment: Mapping[str, Any] | None,
     trials: Sequence[Trial],
+    standing: Standing | None = None,
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
 
@@ -43,6 +45,7 @@ def restore_job(
         specification_digest=digest,
         environment=None if environment is None else plain(environment, "environment"),
         lease_epoch=0,
+        standing=None if standing is None else plain(standing.document(), "standing"),
     )
     rows = [proposal(each) for each in trials]
     with writing(engine) as connection:

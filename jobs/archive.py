@@ -23,8 +23,11 @@ from sqlalchemy import Engine
 from db.job_store import Store
 from db.restored_job import restore_job
 from db.trial_rows import proposal
+from jobs.frame import frame
 from jobs.specification import Specification, specification_from_document
 from jobs.whole_file import write_whole
+from optimizer.history import History
+from optimizer.standing import Scoreboard
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError
 from sampler.outcome import TrialState
@@ -125,8 +128,23 @@ def restore_archive(engine: Engine, path: Path) -> int:
     if there is not None:
         problem = f"job {there.id} of this database has the same specification"
         raise InputError("FILE", f"{problem}; restore it into another database with --db")
-    document = archive.specification.document()
-    return restore_job(engine, document, digest, archive.environment, archive.trials)
+    return restore(engine, archive)
+
+
+def restore(engine: Engine, archive: Archive) -> int:
+    """Puts a job into a database as it stood when it was archived; returns its number there.
+
+    Raises:
+        InputError: What it asked for is refused today.
+    """
+    asked = archive.specification
+    history = History(archive.trials)
+    scores = Scoreboard(frame(asked, None).problem, history)
+    total = max(asked.trials or 0, len(archive.trials))
+    standing = scores.standing(total) if archive.trials else None
+    return restore_job(
+        engine, asked.document(), asked.digest(), archive.environment, archive.trials, standing
+    )
 
 
 def _document(trial: Trial) -> dict[str, Any]:

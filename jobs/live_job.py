@@ -159,7 +159,7 @@ def _cautions(metrics: Sequence[MetricSoFar]) -> list[str]:
     if noisy:
         found.append(
             f"The baseline is noisy: {', '.join(noisy)} from run to run. Only larger changes can "
-            "be proven; `rocktune doctor` looks for the cause."
+            "be proven; rocktune doctor looks for the cause."
         )
     if drifting:
         found.append(

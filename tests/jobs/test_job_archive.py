@@ -87,6 +87,8 @@ def test_a_restored_job_goes_on_where_it_stopped(
         other = restore_archive(elsewhere, part)
         found = Store(elsewhere).newest_job_with(asked.digest())
         assert found is not None and found.id == other
+        stands = found.standing
+        assert stands is not None and (stands["done"], stands["total"]) == (7, 12)
         again = run_job(
             elsewhere, other, asked, assemble(asked, settings), settings, progress=Watcher()
         )

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -26,9 +28,8 @@ from benchmarks.stocked import Silent
 from db.engine import make_engine
 from db.job_store import Store
 from db.migrate import upgrade
-from db.restored_job import restore_job
 from db.tokens import Role, make_token
-from jobs.archive import read_archive, restore_archive
+from jobs.archive import read_archive, restore, restore_archive
 from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specification import specification_from_document
@@ -47,9 +48,9 @@ _PAGES = {
     "compare": "/compare?jobs=1,2",
     "hosts": "/hosts",
     "schedules": "/schedules",
-    "nights": "/nights/nightly",
     "interface": "/docs",
 }
+_NIGHTS = {"nights": "/nights/nightly"}
 _LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
 _SCHEDULE = {
     "name": "nightly", "cron": "30 2 * * *", "time_zone": "Europe/Berlin",
@@ -66,14 +67,12 @@ def stock(engine: Engine, folder: Path) -> None:
         assembly = assemble(specification, settings)
         run_job(engine, job_id, specification, assembly, settings, progress=Silent())
     whole = read_archive(ARCHIVES / "load-quick.jsonl.gz")
-    asked, trials = whole.specification, whole.trials[:_CUT]
-    restore_job(engine, asked.document(), asked.digest(), whole.environment, trials)
-    kept_nights(engine, nights_that_turn_worse())
+    restore(engine, replace(whole, trials=whole.trials[:_CUT]))
 
 
-def take(page: SeenPage, url: str, folder: Path) -> None:
+def take(page: SeenPage, url: str, folder: Path, pages: Mapping[str, str]) -> None:
     """Writes a file for each page and look."""
-    for name, path in _PAGES.items():
+    for name, path in pages.items():
         for look, (width, dark) in _LOOKS.items():
             page.size(width, 900, dark=dark)
             page.open(url + path)
@@ -113,7 +112,9 @@ def main(folder: str) -> None:
                 page.page.goto(f"{server.url}/login")
                 page.page.screenshot(path=out / "log-in-light.png")
                 page.log_in(server.url, token)
-                take(page, server.url, out)
+                take(page, server.url, out, _PAGES)
+                kept_nights(engine, nights_that_turn_worse())
+                take(page, server.url, out, _NIGHTS)
             browser.close()
             client.post("/v1/jobs/3/cancel")
         engine.dispose()
