@@ -16,6 +16,27 @@ num = 40000
 settle = "none"
 timeout_seconds = 60
 """
+# Half of its draws compress what the baseline stores as it is: that cannot but be proven.
+SPACE = """
+name = "codec"
+[[parameter]]
+name = "write_buffer_size"
+low = "8MiB"
+high = "32MiB"
+[[parameter]]
+name = "compression_type"
+choices = ["none", "snappy"]
+"""
+BASELINE = """
+[Version]
+  rocksdb_version=7.8.3
+  options_file_version=1.1
+[DBOptions]
+[CFOptions "default"]
+  write_buffer_size=16777216
+  compression=kNoCompression
+[TableOptions/BlockBasedTable "default"]
+"""
 
 
 @pytest.fixture
@@ -30,15 +51,19 @@ def service(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.db_bench
-def test_submit_watch_to_the_end_clone_and_cancel(page: SeenPage, service: str) -> None:
+def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
+    page: SeenPage, service: str
+) -> None:
     see = page.page
     page.open(service)
     see.get_by_role("link", name="Submit the first one").click()
     see.get_by_label("Workload").select_option("small")
-    see.get_by_label("Parameter space").select_option("paper")
-    see.get_by_label("Trials").fill("12")
+    see.get_by_label("Objective", exact=True).select_option("sa")
+    see.get_by_label("Trials").fill("16")
     see.get_by_text("More settings").click()
     see.get_by_label("Strategy").select_option("random")
+    see.get_by_label("Baseline: the text of an OPTIONS file").fill(BASELINE)
+    see.get_by_label("Parameter space of your own").fill(SPACE)
     see.get_by_role("button", name="Submit").click()
     see.wait_for_url(f"{service}/jobs/1")
 
@@ -48,9 +73,21 @@ def test_submit_watch_to_the_end_clone_and_cancel(page: SeenPage, service: str) 
     page.await_plots()
     expect(see.locator("#chart-convergence .main-svg").first).to_be_visible()
     expect(see.locator("#standing .verdict")).to_be_visible()
-    expect(see.locator("#standing")).to_contain_text("12 of 12")
+    expect(see.locator("#standing")).to_contain_text("16 of 16")
     expect(see.locator("#environment")).to_contain_text("rocksdb")
 
+    tabs = see.get_by_role("navigation", name="Of this job")
+    tabs.get_by_role("link", name="What matters").click()
+    ranked = see.locator("tr[id^=parameter-] th")
+    expect(ranked.filter(has_text="compression_type")).to_be_visible()
+    expect(ranked).to_have_count(2)
+    tabs.get_by_role("link", name="What was won").click()
+    expect(see.locator("#option-compression_type")).to_contain_text("kSnappyCompression")
+    with see.expect_download() as file:
+        see.get_by_role("link", name="Download OPTIONS.ini").first.click()
+    assert "compression=kSnappyCompression" in file.value.path().read_text()
+
+    page.open(f"{service}/jobs/1")
     see.get_by_role("link", name="Clone job 1").click()
     see.get_by_label("Trials").fill("500")
     see.get_by_role("button", name="Submit the clone").click()
