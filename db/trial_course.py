@@ -96,6 +96,22 @@ def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Tria
     return read_rows(connection, latest)
 
 
+def read_runs_of(connection: Connection, job_id: int, number: int) -> list[Trial]:
+    """The whole measurements of a new configuration, by the number of one of them."""
+    digest = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == number)
+    which = (
+        select(*_SLIM, trial.c.other_metrics)
+        .where(
+            trial.c.job_id == job_id,
+            trial.c.digest == digest.scalar_subquery(),
+            trial.c.purpose == Purpose.CANDIDATE,
+            trial.c.state == TrialState.DONE,
+        )
+        .order_by(trial.c.number)
+    )
+    return [_slim(row) for row in connection.execute(which)]
+
+
 def read_facts(connection: Connection, job_id: int) -> TrialFacts:
     """What a job's trials are in all."""
     mine = trial.c.job_id == job_id

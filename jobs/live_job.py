@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 from db.job_row import ENDED, JobRow
 from db.transactions import reading
-from db.trial_course import read_facts, read_latest
-from db.trial_rows import read_points
+from db.trial_course import read_facts, read_latest, read_runs_of
 from jobs.course import baseline_so_far
 from optimizer.baseline import Baseline
+from optimizer.measured_again import mean_metrics
 from optimizer.objective import Objective
 from optimizer.objective_file import objective_from_document
 from optimizer.trial import Purpose, Trial
@@ -31,7 +31,8 @@ class MetricSoFar:
         level: The baseline's median.
         spread: Its standard deviation over its mean; None with fewer than two runs.
         drifting: Whether its level moves with time.
-        best: What the fittest single run measured, as it was read.
+        best: What the fittest new configuration measured, clocks corrected for drift; the mean
+            where it was measured again.
         percent: Its change against the baseline.
         better: Whether that is for the better.
     """
@@ -95,8 +96,8 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
     with reading(engine) as connection:
         facts = read_facts(connection, row.id)
         latest = read_latest(connection, row.id, limit=_LATEST)
-        found = read_points(connection, row.id, [best]) if best else []
-    metrics = _metrics(objective, baseline, found[0][2] if found else {}) if baseline else []
+        runs = read_runs_of(connection, row.id, best) if best else []
+    metrics = _metrics(objective, baseline, _measured(baseline, runs)) if baseline else []
     names = [term.metric for term in objective.terms]
     end = facts.ended_at if row.state in ENDED else datetime.now(UTC)
     return LiveJob(
@@ -110,6 +111,13 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         wall_seconds=(end - facts.began_at).total_seconds() if facts.began_at and end else None,
         cautions=_cautions(metrics),
     )
+
+
+def _measured(baseline: Baseline, runs: Sequence[Trial]) -> Mapping[str, float]:
+    """What the runs of a configuration measured, as the plots have it."""
+    if not runs:
+        return {}
+    return mean_metrics([baseline.corrected(r.metrics, r.started_at, r.host) for r in runs])
 
 
 def _metrics(

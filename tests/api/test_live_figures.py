@@ -1,5 +1,6 @@
 """What a live page is drawn from: the course of a job, its plots, its events."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -16,8 +17,10 @@ from db.job_store import Store
 from db.transactions import reading
 from db.trial_course import read_baseline, read_facts, read_latest
 from jobs import live_charts
+from jobs import live_job as live_module
 from jobs.charts.metric_course import metric_course
 from jobs.course import course_of
+from jobs.live_job import live_job
 from optimizer.baseline import MetricNoise
 from optimizer.objective import Term
 from optimizer.trial import Phase, Purpose, Trial
@@ -53,6 +56,32 @@ def test_the_best_of_the_plots_is_that_of_the_job(client: TestClient, database: 
     assert line["y"][-1] == pytest.approx(best["fitness"], rel=1e-4)
     diamond = next(t for t in chart(client, "course-rate")["data"] if t["name"] == "best so far")
     assert diamond["x"] == [best["trial"]]
+
+
+def test_the_table_and_the_plots_tell_the_same_of_the_best(
+    client: TestClient, database: Engine
+) -> None:
+    submit(client, {**EXTERNAL, "trials": 24, "strategy": "random"})
+    advance(client, 1, 7)
+    row = Store(database).job(1)
+    course, live = course_of(database, row), live_job(database, row)
+    assert course is not None and course.best is not None
+    assert live.metrics
+    for each in live.metrics:
+        assert each.best == pytest.approx(course.metrics[course.best][each.metric])
+    drifted = replace(course.baseline, hosts={h: Drifting() for h in course.baseline.hosts})
+    run = next(each for each in course.runs if each.number == course.best)
+    told = live_module._measured(drifted, [run, run])
+    assert told["rate"] == pytest.approx(2 * run.metrics["rate"])
+
+
+class Drifting:
+    """A host that was twice as fast when all was measured."""
+
+    runs = 2
+
+    def drift_factors(self, _: object) -> dict[str, float]:
+        return {"rate": 2.0}
 
 
 def test_of_very_many_points_the_best_is_never_left_out() -> None:
