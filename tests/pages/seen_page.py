@@ -95,6 +95,6 @@ def seen_page(browser: Browser, **options: Any) -> Iterator[SeenPage]:
     seen.page.on("request", asked)
     try:
         yield seen
-        assert seen.wrong == [], seen.wrong
+        assert seen.wrong == []
     finally:
         context.close()

@@ -72,7 +72,7 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     expect(see.locator("#metrics tbody tr")).not_to_have_count(0)
     page.await_plots()
     expect(see.locator("#chart-convergence .main-svg").first).to_be_visible()
-    expect(see.locator("#standing .verdict")).to_be_visible()
+    expect(see.locator("#standing .verdict")).to_be_visible(timeout=4 * 60_000)
     expect(see.locator("#standing")).to_contain_text("16 of 16")
     expect(see.locator("#environment")).to_contain_text("rocksdb")
 
