@@ -82,7 +82,7 @@ def test_submit_watch_to_the_end_read_the_rank_keep_the_file_and_clone(
     expect(ranked.filter(has_text="compression_type")).to_be_visible()
     expect(ranked).to_have_count(2)
     tabs.get_by_role("link", name="What was won").click()
-    expect(see.locator("#option-compression_type")).to_contain_text("kSnappyCompression")
+    expect(see.locator("#option-compression")).to_contain_text("kSnappyCompression")
     with see.expect_download() as file:
         see.get_by_role("link", name="Download OPTIONS.ini").first.click()
     assert "compression=kSnappyCompression" in file.value.path().read_text()
