@@ -65,22 +65,8 @@ def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Tr
 
 
 def read_baseline(connection: Connection, job_id: int) -> list[Trial]:
-    """The baseline's runs that ended well, with all metrics, those of the confirmation left out.
-
-    They are found by their configuration, which the first trial has too: that has an index.
-    """
-    first = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == 1)
-    which = (
-        select(*_SLIM, trial.c.other_metrics)
-        .where(
-            trial.c.job_id == job_id,
-            trial.c.digest == first.scalar_subquery(),
-            trial.c.purpose == Purpose.BASELINE,
-            trial.c.state == TrialState.DONE,
-        )
-        .order_by(trial.c.number)
-    )
-    return [_slim(row) for row in connection.execute(which)]
+    """The baseline's runs that ended well, with all metrics, those of the proof left out."""
+    return _runs_of(connection, job_id, 1, Purpose.BASELINE)
 
 
 def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Trial]:
@@ -98,18 +84,7 @@ def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Tria
 
 def read_runs_of(connection: Connection, job_id: int, number: int) -> list[Trial]:
     """The whole measurements of a new configuration, by the number of one of them."""
-    digest = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == number)
-    which = (
-        select(*_SLIM, trial.c.other_metrics)
-        .where(
-            trial.c.job_id == job_id,
-            trial.c.digest == digest.scalar_subquery(),
-            trial.c.purpose == Purpose.CANDIDATE,
-            trial.c.state == TrialState.DONE,
-        )
-        .order_by(trial.c.number)
-    )
-    return [_slim(row) for row in connection.execute(which)]
+    return _runs_of(connection, job_id, number, Purpose.CANDIDATE)
 
 
 def read_facts(connection: Connection, job_id: int) -> TrialFacts:
@@ -135,6 +110,25 @@ def read_facts(connection: Connection, job_id: int) -> TrialFacts:
         ),
     )
     return TrialFacts(counts.most_common(), first, last, out)
+
+
+def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose) -> list[Trial]:
+    """Whole measurements of the configuration that a trial has, by number, with all metrics.
+
+    They are found by its digest, which has an index.
+    """
+    digest = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == number)
+    which = (
+        select(*_SLIM, trial.c.other_metrics)
+        .where(
+            trial.c.job_id == job_id,
+            trial.c.digest == digest.scalar_subquery(),
+            trial.c.purpose == purpose,
+            trial.c.state == TrialState.DONE,
+        )
+        .order_by(trial.c.number)
+    )
+    return [_slim(row) for row in connection.execute(which)]
 
 
 def _slim(row: Sequence[Any]) -> Trial:

@@ -13,7 +13,7 @@ from db.transactions import reading
 from db.trial_course import read_facts, read_latest, read_runs_of
 from jobs.course import baseline_so_far
 from optimizer.baseline import Baseline
-from optimizer.measured_again import mean_metrics
+from optimizer.front_growth import measured
 from optimizer.objective import Objective
 from optimizer.objective_file import objective_from_document
 from optimizer.trial import Purpose, Trial
@@ -115,9 +115,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
 
 def _measured(baseline: Baseline, runs: Sequence[Trial]) -> Mapping[str, float]:
     """What the runs of a configuration measured, as the plots have it."""
-    if not runs:
-        return {}
-    return mean_metrics([baseline.corrected(r.metrics, r.started_at, r.host) for r in runs])
+    return next(iter(measured(baseline, runs).values()), {})
 
 
 def _metrics(

@@ -1,4 +1,4 @@
-"""Page weight and time to first view of jobs of 10, 1,000 and 100,000 trials.
+"""Page weight and time to first view of jobs of 12, 1,000 and 100,000 trials.
 
 Run with ``make prove-pages ARGS="--trials 12,1000,100000 --visits 5"``, alone on the machine. A
 real server process on SQLite answers a headless Chromium on the same machine.
