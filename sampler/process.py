@@ -112,6 +112,7 @@ class BenchProcess:
         self._pidfd = os.pidfd_open(self._process.pid)
         self._ending = Ending.EXIT
         self._ended: Ended | None = None
+        self._reaping = False
         self._peak_rss = 0
 
     def wait(self, timeout: float) -> Ended | None:
@@ -158,8 +159,9 @@ class BenchProcess:
 
     def _end(self, why: Ending) -> None:
         self._ending = why
-        self._kill_group()
-        self._exits_within(3600)
+        if not self._reaping:
+            self._kill_group()
+            self._exits_within(3600)
         self._reap()
 
     def _kill_group(self) -> None:
@@ -168,20 +170,39 @@ class BenchProcess:
 
     def _reap(self) -> None:
         # Its children go first, while the unreaped leader keeps the group's number from reuse.
-        self._kill_group()
+        if not self._reaping:
+            self._kill_group()
+        self._reaping = True
         wall = time.monotonic() - self._began
-        _, status, used = os.wait4(self._process.pid, 0)
-        os.close(self._pidfd)
-        self._process.returncode = os.waitstatus_to_exitcode(status)
+        status, cpu_seconds, device_bytes = _asked_of_the_kernel(self._process.pid)
+        self._process.returncode = status
         self._ended = Ended(
             ending=self._ending,
-            status=self._process.returncode,
+            status=status,
             wall_seconds=wall,
-            cpu_seconds=used.ru_utime + used.ru_stime,
+            cpu_seconds=cpu_seconds,
             peak_rss=self._peak_rss,
-            device_bytes=used.ru_oublock * 512,
+            device_bytes=device_bytes,
             processors=len(os.sched_getaffinity(0)),
         )
+        os.close(self._pidfd)
+
+
+def _asked_of_the_kernel(pid: int) -> tuple[int, float, int]:
+    """The exit status of a child that has ended, its CPU seconds and bytes written to a device.
+
+    The kernel answers once. Where a signal's exception (someone pressed Ctrl-C) came before the
+    answer was kept, only that it is gone is known: it was killed, as far as anyone can tell.
+    """
+    try:
+        _, status, used = os.wait4(pid, 0)
+    except ChildProcessError:
+        return -signal.SIGKILL, 0.0, 0
+    return (
+        os.waitstatus_to_exitcode(status),
+        used.ru_utime + used.ru_stime,
+        used.ru_oublock * 512,
+    )
 
 
 def _tied_to_this_process() -> tuple[str, ...]:

@@ -108,6 +108,26 @@ def test_cancelling_after_the_end_changes_nothing(spawn: Spawn):
     assert process.cancel() == ended and ended.ending is Ending.EXIT
 
 
+def test_a_ctrl_c_that_swallows_the_exit_status_leaves_a_process_that_can_be_ended(
+    spawn: Spawn, monkeypatch: pytest.MonkeyPatch
+):
+    killed: list[int] = []
+    wait4 = os.wait4
+
+    def interrupted(pid: int, options: int) -> tuple[int, int, object]:
+        wait4(pid, options)
+        monkeypatch.setattr(os, "wait4", wait4)
+        monkeypatch.setattr(os, "killpg", lambda group, _: killed.append(group))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "wait4", interrupted)
+    process = spawn("exit 0")
+    with pytest.raises(KeyboardInterrupt):
+        end_of(process)
+    assert process.cancel().ending is Ending.CANCELLED
+    assert killed == [], "its number may be another's by now"
+
+
 @pytest.mark.parametrize("parent", ["wait", "exit 0"], ids=["killed", "ended by itself"])
 def test_children_die_with_the_command(parent: str, spawn: Spawn, bench_folder: Path):
     pipe = make_fifo(bench_folder / "pipe")
