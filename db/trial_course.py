@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, null, select
+from sqlalchemy import ColumnElement, Connection, Select, func, null, select
 
 from db.tables import MAIN_METRICS, trial
 from db.trial_rows import metrics_of, read_rows
@@ -24,6 +25,7 @@ _WRONG = [state for state in TrialState if state not in (TrialState.DONE, TrialS
 _PHASES = {each.value: each for each in Phase}
 _PURPOSES = {each.value: each for each in Purpose}
 _STATES = {each.value: each for each in TrialState}
+_NUMBER = attrgetter("number")
 _SLIM = (
     trial.c.number, trial.c.phase, trial.c.purpose, trial.c.subject, trial.c.digest,
     trial.c.state, trial.c.host, trial.c.started_at, trial.c.given,
@@ -69,6 +71,16 @@ def read_baseline(connection: Connection, job_id: int) -> list[Trial]:
     return _runs_of(connection, job_id, 1, Purpose.BASELINE)
 
 
+def count_baseline(connection: Connection, job_id: int) -> tuple[int, int]:
+    """How many runs ``read_baseline`` would read, and the number of the last; (0, 0): none.
+
+    A run that has ended well stays as it is: while these two are the same, so are the runs.
+    """
+    counts = select(func.count(), func.coalesce(func.max(trial.c.number), 0))
+    count, last = connection.execute(counts.where(*_measuring(job_id, 1, Purpose.BASELINE))).one()
+    return count, last
+
+
 def read_latest(connection: Connection, job_id: int, *, limit: int) -> list[Trial]:
     """The trials that ended last, the newest first, without points and counters."""
 
@@ -103,32 +115,29 @@ def read_facts(connection: Connection, job_id: int) -> TrialFacts:
     began = select(trial.c.started_at).where(mine, trial.c.started_at.is_not(None))
     first = connection.execute(began.order_by(trial.c.number).limit(1)).scalar()
     last = connection.execute(select(func.max(trial.c.finished_at)).where(mine)).scalar()
-    out = read_rows(
-        connection,
-        lambda columns: columns.where(mine, trial.c.state == TrialState.RUNNING).order_by(
-            trial.c.number
-        ),
-    )
-    return TrialFacts(counts.most_common(), first, last, out)
+    running = (mine, trial.c.state == TrialState.RUNNING)
+    out = read_rows(connection, lambda columns: columns.where(*running))
+    return TrialFacts(counts.most_common(), first, last, sorted(out, key=_NUMBER))
 
 
 def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose) -> list[Trial]:
     """Whole measurements of the configuration that a trial has, by number, with all metrics.
 
-    They are found by its digest, which has an index.
+    They are found by its digest, which has an index. To put the few in order is left to us: asked
+    for it, SQLite would rather go through all trials by number.
     """
+    which = select(*_SLIM, trial.c.other_metrics).where(*_measuring(job_id, number, purpose))
+    return sorted(map(_slim, connection.execute(which)), key=_NUMBER)
+
+
+def _measuring(job_id: int, number: int, purpose: Purpose) -> list[ColumnElement[bool]]:
     digest = select(trial.c.digest).where(trial.c.job_id == job_id, trial.c.number == number)
-    which = (
-        select(*_SLIM, trial.c.other_metrics)
-        .where(
-            trial.c.job_id == job_id,
-            trial.c.digest == digest.scalar_subquery(),
-            trial.c.purpose == purpose,
-            trial.c.state == TrialState.DONE,
-        )
-        .order_by(trial.c.number)
-    )
-    return [_slim(row) for row in connection.execute(which)]
+    return [
+        trial.c.job_id == job_id,
+        trial.c.digest == digest.scalar_subquery(),
+        trial.c.purpose == purpose,
+        trial.c.state == TrialState.DONE,
+    ]
 
 
 def _slim(row: Sequence[Any]) -> Trial:

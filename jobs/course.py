@@ -12,13 +12,16 @@ from sqlalchemy import Engine
 from db.job_row import JobRow
 from db.tables import MAIN_METRICS
 from db.transactions import reading
-from db.trial_course import read_baseline, read_course
+from db.trial_course import count_baseline, read_baseline, read_course
+from jobs.remembered import Remembered
 from optimizer.baseline import Baseline, summarise
 from optimizer.front_growth import measured
 from optimizer.measured_again import again, each_once
 from optimizer.objective import Objective
 from optimizer.objective_file import objective_from_document
 from optimizer.trial import Phase, Purpose, Trial
+
+_baselines = Remembered[Baseline | None]()
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,13 @@ def course_of(engine: Engine, row: JobRow) -> Course | None:
 def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
     """The baseline of a job, with all its metrics; None before a run of it has ended well."""
     with reading(engine) as connection:
-        runs = read_baseline(connection, row.id)
-    return summarise(runs) if runs else None
+        state = count_baseline(connection, row.id)
+
+        def summed_up() -> Baseline | None:
+            runs = read_baseline(connection, row.id)
+            return summarise(runs) if runs else None
+
+        return _baselines.of(engine, row.id, state, summed_up)
 
 
 def _fitness(

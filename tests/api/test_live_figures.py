@@ -19,9 +19,9 @@ from db.trial_course import read_baseline, read_facts, read_latest
 from jobs import live_charts
 from jobs import live_job as live_module
 from jobs.charts.metric_course import metric_course
-from jobs.course import course_of
+from jobs.course import baseline_so_far, course_of
 from jobs.live_job import live_job
-from optimizer.baseline import MetricNoise
+from optimizer.baseline import MetricNoise, summarise
 from optimizer.objective import Term
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
@@ -115,8 +115,28 @@ def test_facts_are_those_of_all_trials(client: TestClient, database: Engine) -> 
     ended = Store(database).trials_ended(1, after=None, number=0, limit=100)
     assert [t.number for t in latest] == [t.number for t in ended][:-5:-1]
     assert facts.ended_at == ended[-1].finished_at
-    whole = [t for t in Store(database).trials(1) if t.purpose is Purpose.BASELINE and t.done]
+    whole = baseline_runs(database)
     assert [(t.number, t.metrics) for t in baseline] == [(t.number, t.metrics) for t in whole]
+
+
+def baseline_runs(database: Engine) -> list[Trial]:
+    return [t for t in Store(database).trials(1) if t.purpose is Purpose.BASELINE and t.done]
+
+
+def test_the_baseline_is_summed_up_when_it_has_a_new_run(
+    client: TestClient, database: Engine
+) -> None:
+    submit(client, LIMITED)
+    seen = []
+    for _ in range(10):
+        advance(client, 1, 1)
+        known = baseline_so_far(database, Store(database).job(1))
+        runs = baseline_runs(database)
+        assert known is not None and known.runs == len(runs)
+        assert known.metrics == summarise(runs).metrics
+        assert baseline_so_far(database, Store(database).job(1)) is known
+        seen.append(known)
+    assert 1 < len({id(each) for each in seen}) == len({each.runs for each in seen}) < 10
 
 
 def test_plots_that_take_long_are_made_again_only_after_a_while(

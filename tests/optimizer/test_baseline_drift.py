@@ -7,6 +7,7 @@ from pretend_bench import START, trial_of
 from scipy import stats
 
 from optimizer.baseline import Baseline, summarise
+from optimizer.drift import drift_p
 from optimizer.trial import Purpose, Trial
 from sampler.outcome import TrialState
 
@@ -116,6 +117,17 @@ class TestFindingDrift:
         alarms = sum(found(10 * np.exp(0.05 * rng.normal(size=runs))) for _ in range(600))
         low, high = stats.binom.interval(0.999, 600, 0.05)
         assert low <= alarms <= high
+
+    def test_of_thousands_of_runs_is_as_likely_as_by_shuffling(self):
+        rng = np.random.default_rng(13)
+        # Clocks now and then stand out by far: the limit must hold for them too.
+        steady = [np.exp(0.05 * rng.standard_t(3, size=1001)) for _ in range(20)]
+        told = [drift_p(values) for values in steady]
+        shuffled = [drift_p(values[:1000]) for values in steady]
+        assert told == pytest.approx(shuffled, abs=0.06)
+        assert len(set(told)) == 20 and min(told) < 0.25 < 0.75 < max(told)
+        slope = steady[0] * np.linspace(1, 1.3, 1001)
+        assert (drift_p(slope) or 1.0) < 0.001
 
     def test_needs_five_runs(self):
         ramp = [10.0, 11.0, 12.0, 13.0]
