@@ -48,15 +48,20 @@ def write_page(
 
 _HEAD = """# What more memory buys
 
-Nearly all gain of a search that may take any memory is bought with write buffers. So a job keeps
-the memory of its baseline (memtables and block cache) unless `--memory` says otherwise. Here the
-same search runs under 1, 2, 4 and 8 times the default's memory, always against the default at its
-own memory: what is gained at 1x costs no memory, what more is gained beyond it is bought.
+Random draws without a budget buy most of what they gain with write buffers (last table). So a job
+keeps the memory of its baseline (memtables and block cache) unless `--memory` says otherwise.
+Here the same search runs under 1, 2, 4 and 8 times the default's memory, always against the
+default at its own memory: what is gained at 1x costs none of it, what more is gained is bought.
 
 `load-quick` is too small for more than 2x: a load must write 16 times the write buffers, or it
 measures memory. The four budgets are compared under a load of 300,000 pairs, the rest of it as
 `load-quick`. *Proof* is of fresh runs, winner and default in turn; *best single run* is the
-luckiest of many, and reads too high."""
+luckiest of many, and reads too high.
+
+The budget bounds what the options may hold in memtables and block cache. It does not bound what
+compactions hold while they run (`compaction_readahead_size` times the files that are read,
+`subcompactions`): that is in the row `peak_rss`, of the scaled-down load. Where it matters,
+`--limit "peak_rss <= 1.1 baseline"` bounds it too."""
 
 
 def _job(study: Study) -> str:
