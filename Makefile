@@ -97,6 +97,12 @@ prove-reading: setup db_bench ## reads of prepared databases and of copies: 15 m
 prove-null: $(DEV) ## 400 simulated jobs on options that do nothing: how often is something found (ARGS=--jobs 10)
 	.venv/bin/python -m benchmarks.null_search $(ARGS)
 
+prove-nothing: setup db_bench ## 30 real jobs on options that do nothing: 45 minutes, resumable, alone (ARGS)
+	.venv/bin/python -m benchmarks.real_null $(ARGS)
+
+prove-intervals: setup db_bench ## confirms one configuration 40 times with the real db_bench: 45 minutes, alone (ARGS)
+	.venv/bin/python -m benchmarks.real_coverage $(ARGS)
+
 prove-guide: setup db_bench ## half, calculated and double of KIOXIA's tuning guide: 15 minutes, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.guide_check $(ARGS)
 

@@ -1,0 +1,116 @@
+"""Confirms one configuration 40 times with the real db_bench, and counts how often it was right.
+
+Run with ``make prove-intervals ARGS="--times 40 --pairs 6"``, alone on the machine: an hour. It
+may be stopped at any time; called again it goes on. ``--page`` measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.json_lines import append_line, read_lines
+from benchmarks.real_coverage.page import write_page
+from jobs.assembly import assemble
+from jobs.specification import specify
+from optimizer.objective_file import load_objective
+from sampler.errors import InputError
+from sampler.machine import fingerprint
+from sampler.outcome import TrialState
+from sampler.parameter import Value
+from sampler.runner import LocalRunner
+from sampler.settings import Settings, load_settings
+
+RAW = Path("docs/results/real_coverage.jsonl")
+WORKLOAD = "load-quick"
+# Changes every metric of the fitness, none of them by much: what is to be found is near the noise.
+CHANGED: Mapping[str, Value] = {
+    "block_size": 16384,
+    "level0_file_num_compaction_trigger": 6,
+    "max_background_jobs": 4,
+}
+SIDES = ("baseline", "changed")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Makes the runs that are missing, and writes the page from all that is there."""
+    given = _parser().parse_args(arguments)
+    said = [
+        each for each in (sys.argv[1:] if arguments is None else arguments) if each != "--page"
+    ]
+    command = shlex.join(
+        ["make", "prove-intervals", *([f"ARGS={shlex.join(said)}"] if said else [])]
+    )
+    try:
+        if not given.page:
+            given.raw.parent.mkdir(parents=True, exist_ok=True)
+            run_missing(given.raw, given.times, given.pairs, given.workload, load_settings())
+        rows = read_lines(given.raw)
+        if not rows:
+            sys.exit(f"{given.raw} holds nothing yet: make prove-intervals measures")
+        print(write_page(given.raw.with_suffix(".md"), command, CHANGED, rows, given.pairs))
+    except InputError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped; called again it goes on")
+
+
+def run_missing(raw: Path, times: int, pairs: int, workload: str, settings: Settings) -> None:
+    """Makes every run that is not in the file of raw results; who goes first takes turns.
+
+    Raises:
+        InputError: The file is of another workload, a run does not end well, or the machine
+            cannot make one.
+    """
+    rows = read_lines(raw)
+    there = {(row["pair"], row["side"]) for row in rows}
+    specification = specify(workload=workload, space="default")
+    name = specification.workload["name"]
+    for row in rows:
+        if row["workload"] != name:
+            raise InputError("--raw", f"{raw} is of the workload {row['workload']}: move it away")
+    assembly = assemble(specification, settings)
+    runner = LocalRunner(assembly.benchmark, settings)
+    version = assembly.installed.version if assembly.installed else ""
+    machine = fingerprint(settings.bench_dir)
+    host = f"{machine['cores']} cores, {machine['cpu']}, {machine['system']}, RocksDB {version}"
+    for pair in range(times * pairs):
+        for side in SIDES if pair % 2 else reversed(SIDES):
+            if (pair, side) not in there:
+                outcome = runner.run(CHANGED if side == "changed" else {})
+                if outcome.state is not TrialState.DONE:
+                    raise InputError(side, f"pair {pair} did not end well: {outcome.failure}")
+                append_line(raw, _row(pair, side, name, outcome.metrics, host))
+        print(f"{pair + 1}/{times * pairs} pairs", flush=True)
+
+
+def _row(
+    pair: int, side: str, workload: str, metrics: Mapping[str, float], host: str
+) -> dict[str, Any]:
+    return {
+        "pair": pair,
+        "side": side,
+        "workload": workload,
+        "metrics": {name: metrics[name] for name in load_objective("paper").metrics},
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": host,
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Confirms one configuration again and again.")
+    parser.add_argument("--times", type=int, default=40, help="confirmations")
+    parser.add_argument("--pairs", type=int, default=6, help="of runs, in each confirmation")
+    parser.add_argument("--workload", default=WORKLOAD)
+    parser.add_argument("--raw", type=Path, default=RAW, help="what was measured")
+    parser.add_argument("--page", action="store_true", help="measure nothing")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

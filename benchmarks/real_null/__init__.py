@@ -1,0 +1,1 @@
+"""Real jobs on a space whose options do nothing: whatever one finds is an error."""

@@ -1,0 +1,51 @@
+"""A real job on options that do nothing, as the thirty of the proof are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.real_null.__main__ import SPACE, main
+from sampler.catalogue import catalogue
+from sampler.space_file import load_space
+
+TINY = """name = "tiny"
+help = "h"
+benchmarks = ["fillrandom"]
+num = 3000
+key_size = 16
+value_size = 1024
+settle = "flush"
+scale = 1024
+timeout_seconds = 60
+"""
+
+
+@pytest.mark.db_bench
+def test_a_job_is_run_kept_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    workload = tmp_path / "tiny.toml"
+    workload.write_text(TINY)
+    monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
+    monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "lock"))
+    asked = ["--jobs", "1", "--trials", "12", "--workload", str(workload)]
+    places = ["--folder", str(tmp_path / "kept"), "--databases", str(tmp_path / "db")]
+    assert main([*asked, *places]) == 0
+    first = capsys.readouterr().out
+    # One in forty such jobs is wrong, and this may be the one.
+    assert re.search(r"[01] of 1 report a gain \(95% interval of the share (0.0|2.5)% to ", first)
+    page = (tmp_path / "kept.md").read_text()
+    assert "| 1 | 12 | " in page and "`strict_bytes_per_sync`" in page
+    assert main([*asked, *places, "--page"]) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_without_a_whole_job_there_is_no_page(tmp_path: Path):
+    with pytest.raises(SystemExit, match="holds no whole job"):
+        main(["--page", "--folder", str(tmp_path / "kept")])
+
+
+def test_the_space_is_of_options_that_the_load_cannot_feel():
+    names = load_space(SPACE).names
+    assert len(names) == 5 and set(names) <= set(catalogue())
