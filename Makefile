@@ -11,9 +11,10 @@ GONE := $(if $(wildcard .venv/bin/python),,gone)
 MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
+FUZZ := .venv/.setup-fuzz
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -103,6 +104,9 @@ prove-nothing: setup db_bench ## 30 real jobs on options that do nothing: 45 min
 prove-intervals: setup db_bench ## confirms one configuration 40 times with the real db_bench: 45 minutes, alone (ARGS)
 	.venv/bin/python -m benchmarks.real_coverage $(ARGS)
 
+prove-fuzz: $(FUZZ) ## 10 million inputs to what reads files, outputs and requests: an hour, resumable (ARGS)
+	PYTHONPATH=.:tests:tests/fuzzing .venv/bin/python tests/proofs/fuzz.py $(ARGS)
+
 prove-guide: setup db_bench ## half, calculated and double of KIOXIA's tuning guide: 15 minutes, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.guide_check $(ARGS)
 
@@ -157,6 +161,10 @@ $(COMPARE): $(MADE_FROM) requirements-compare.txt
 $(TUNER): $(MADE_FROM) requirements-tuner.txt
 	@scripts/setup.sh requirements-tuner.txt
 	@touch .venv/.setup $@
+
+$(FUZZ): $(DEV) requirements-fuzz.txt
+	@scripts/setup.sh requirements-fuzz.txt
+	@touch $@
 
 db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools

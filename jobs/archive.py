@@ -94,7 +94,7 @@ def read_archive(path: Path) -> Archive:
     except OSError as error:  # gzip's own errors too
         why = error.strerror or str(error)
         raise InputError("FILE", f"cannot read {str(path)!r}: {why}") from None
-    except (ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, EOFError, zlib.error, RecursionError) as error:
         raise InputError("FILE", f"{str(path)!r} is no whole archive: {error}") from None
     return Archive(specification, environment, trials)
 

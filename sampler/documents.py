@@ -10,17 +10,35 @@ from typing import Any
 
 from sampler.errors import InputError
 
+# What means something is nested three deep; what is nested a thousand deep cannot be shown either.
+_MOST_DEPTH = 16
+
 
 def read_document(text: str, *, field: str) -> dict[str, Any]:
     """Parses TOML.
 
     Raises:
-        InputError: It is not TOML.
+        InputError: It is not TOML, or is nested more than 16 deep.
     """
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise InputError(field, "is nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
         raise InputError(field, f"is not TOML: {error}") from None
+    if _deeper_than(document, _MOST_DEPTH):
+        raise InputError(field, "is nested too deeply")
+    return document
+
+
+def _deeper_than(document: Any, most: int) -> bool:
+    level = [document]
+    for _ in range(most):
+        inside: list[Any] = []
+        for each in level:
+            inside += each.values() if isinstance(each, dict) else each
+        level = [each for each in inside if isinstance(each, dict | list)]
+    return bool(level)
 
 
 def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: str) -> str:

@@ -18,4 +18,5 @@ compile requirements.txt pyproject.toml
 compile requirements-dev.txt pyproject.toml --group dev --constraints requirements.txt
 compile requirements-compare.txt pyproject.toml --extra compare --constraints requirements-dev.txt
 compile requirements-tuner.txt pyproject.toml --extra tuner --constraints requirements-dev.txt
+compile requirements-fuzz.txt --group fuzz
 compile requirements-setup.txt --group setup

@@ -92,7 +92,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError("--configuration", f"cannot read {str(path)!r}: {error}") from None
     if not isinstance(document, dict):
         raise InputError("--configuration", f"{str(path)!r} holds no JSON object")

@@ -1,0 +1,118 @@
+"""What fuzzing begins with: real outputs, the shipped documents, and what found faults before."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fuzz_targets import LONGEST
+
+_ROOT = Path(__file__).parents[2]
+_DATA = Path(__file__).parents[1] / "data"
+KEPT = _DATA / "fuzz"
+_OPTIONS = """[Version]
+  rocksdb_version=7.8.3
+[DBOptions]
+  max_background_jobs=6 # of 8
+  wal_dir=/wal
+[CFOptions "default"]
+  compression=kLZ4Compression
+  compression_opts={level=7;max_dict_bytes=16384;}
+  compression_per_level=kNoCompression:kZSTD
+[TableOptions/BlockBasedTable "default"]
+  filter_policy=bloomfilter:10:false
+"""
+_BATCH = """name = "nightly"
+[defaults]
+trials = 12
+[[item]]
+name = "a"
+workload = "load-quick"
+space = "default"
+"""
+_EVENTS = """2026/11/22-10:00:00.000001 1 EVENT_LOG_v1 {"time_micros": 1, "event": "flush_started"}
+2026/11/22-10:00:01.000001 1 [db/db_impl.cc:1] ------- DUMPING STATS -------
+Uptime(secs): 10.0 total, 1.0 interval
+Interval compaction: 0.10 GB write, 1.00 MB/s write, 0.10 GB read, 1.00 MB/s read, 0.1 seconds
+rocksdb.bytes.written COUNT : 100
+"""
+_WORDS = (
+    "rate >= 0.95 baseline", "write_p99 <= 200 us", "memory <= 1 GiB", "5%", "rate=5%", "64MiB",
+    "1.5 GB", "8e9", "auto", "17", "waf=2,sa=1", "0 3 * * 1-5", "Europe/Zurich",
+)  # fmt: skip
+_BODIES: tuple[dict[str, Any], ...] = (
+    {"workload": "load-quick", "trials": 20, "seed": 1, "limits": ["rate >= 0.9 baseline"]},
+    {
+        "workload": "external",
+        "trials": 12,
+        "space": {
+            "name": "mine",
+            "parameter": [{"name": "batch", "type": "int", "low": 1, "high": 64, "default": 8}],
+        },
+        "objective": {"name": "o", "metric": [{"name": "rate", "direction": "max"}]},
+    },
+)
+
+
+def seeds(target: str) -> list[bytes]:
+    """What a target is shown first, none of it longer than an input may be."""
+    found = [each[:LONGEST] for each in _own(target)]
+    return [*found, *kept(target)]
+
+
+def kept(target: str) -> list[bytes]:
+    """The corpus that an earlier run has left."""
+    path = KEPT / f"{target}.tar.gz"
+    if not path.exists():
+        return []
+    with tarfile.open(path) as packed:
+        files = [packed.extractfile(each) for each in packed.getmembers()]
+        return [file.read() for file in files if file is not None]
+
+
+def keep(target: str, inputs: Iterable[bytes]) -> int:
+    """Keeps a corpus, the same bytes for the same inputs; returns how many they are."""
+    different = sorted(set(inputs), key=lambda each: (len(each), each))
+    KEPT.mkdir(parents=True, exist_ok=True)
+    with (
+        (KEPT / f"{target}.tar.gz").open("wb") as file,
+        gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as whole,
+    ):
+        for number, each in enumerate(different):
+            about = tarfile.TarInfo(f"{number:05}")
+            about.size = len(each)
+            whole.addfile(about, io.BytesIO(each))
+    return len(different)
+
+
+def _own(target: str) -> list[bytes]:
+    if target in ("output", "log"):
+        texts = [path.read_bytes() for path in sorted((_DATA / "db_bench_outputs").iterdir())]
+        parts = [text[i : i + LONGEST] for text in texts for i in range(0, len(text), LONGEST)]
+        return [*parts[:60], _EVENTS.encode()]
+    if target in ("space", "workload"):
+        folders = (
+            _ROOT / "sampler" / f"{target}s", _DATA / f"good_{target}s", _DATA / f"bad_{target}s",
+        )  # fmt: skip
+        return [path.read_bytes() for each in folders for path in sorted(each.glob("*.toml"))]
+    if target == "objective":
+        folder = _ROOT / "optimizer" / "objectives"
+        return [path.read_bytes() for path in sorted(folder.glob("*.toml"))]
+    if target == "words":
+        return [bytes([first]) + word.encode() for first in range(7) for word in _WORDS]
+    if target == "archive":
+        lines = gzip.decompress((_DATA / "reproduction_first_80.jsonl.gz").read_bytes())
+        return [b"\x01" + lines[:LONGEST], b"\x01" + lines.partition(b"\n")[0]]
+    if target == "body":
+        return [json.dumps(each).encode() for each in _BODIES]
+    return {
+        "options": [_OPTIONS.encode()],
+        "batch": [_BATCH.encode()],
+        "last_line": [b'{"rate": 1.5, "waf": 3}'],
+    }[target]

@@ -1,0 +1,96 @@
+"""The small version of `make prove-fuzz`: seeds, what was kept and found, and some changes."""
+
+import gzip
+import json
+import random
+
+import fuzz_seeds
+import pytest
+from fuzz_seeds import keep, kept, seeds
+from fuzz_targets import LONGEST, TARGETS
+
+from jobs.archive import SCHEMA
+from sampler.documents import read_document
+from sampler.errors import InputError
+
+CHANGED = 150
+QUICK = sorted(TARGETS.keys() - {"body"})
+# Each stopped a reader once, with another exception than it promises.
+FOUND = {
+    "space": [b"a=" + b"[" * 5000, b"a" + b".a" * 5000 + b"=1", b"a=1" + b"0" * 5000],
+    "workload": [b"a=" + b"[" * 5000],
+    "objective": [b"a=" + b"{b=" * 3000],
+    "batch": [b"a=" + b"[" * 5000],
+    "archive": [
+        b"\x01" + b"[" * 100_000,
+        b'\x01{"rocktune_archive":%d,"specification":' % SCHEMA + b"[" * 100_000,
+    ],
+}
+
+
+def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
+    """An input with a part taken out, doubled, changed or replaced by one of another."""
+    first, last = sorted(rng.choices(range(len(data) + 1), k=2))
+    other = rng.choice(others)
+    start = rng.randrange(len(other) + 1)
+    middle = rng.choice(
+        [
+            b"",
+            data[first:last] * 2,
+            bytes([rng.randrange(256)]),
+            other[start : start + rng.randrange(40)],
+            rng.choice([b"\x00", b"\xff\xfe", b"1e999", b"-1", b"9" * 5000, b"{", b'"', b"nan"]),
+        ]
+    )
+    return data[:first] + middle + data[last:]
+
+
+@pytest.mark.parametrize("target", QUICK)
+def test_seeds_and_what_was_kept_are_read_or_refused(target: str):
+    inputs = seeds(target)
+    assert inputs and all(len(each) <= LONGEST for each in inputs)
+    for each in inputs:
+        TARGETS[target](each)
+
+
+@pytest.mark.parametrize("target", [*QUICK, "body"])
+def test_changed_seeds_are_read_or_refused(target: str):
+    rng, others = random.Random(7), seeds(target)
+    for _ in range(CHANGED if target != "body" else 40):
+        data = rng.choice(others)
+        for _ in range(rng.randrange(1, 4)):
+            data = changed(data, others, rng)
+        try:
+            TARGETS[target](data)
+        except Exception as error:
+            error.add_note(f"{target} was given {data[:300]!r}")
+            raise
+
+
+@pytest.mark.parametrize(
+    ("target", "data"), [(name, data) for name, found in FOUND.items() for data in found]
+)
+def test_what_was_found_stays_mended(target: str, data: bytes):
+    TARGETS[target](data)
+
+
+def test_a_document_that_cannot_be_shown_is_refused_by_what_it_is():
+    with pytest.raises(InputError, match="--space: is nested too deeply"):
+        read_document("a" + ".a" * 17 + "=1", field="--space")
+    assert read_document("a" + ".a" * 15 + "=1", field="--space")
+
+
+def test_a_target_that_breaks_is_noticed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("fuzz_targets.parse_options", lambda _: json.loads("["))
+    with pytest.raises(json.JSONDecodeError):
+        TARGETS["options"](b"")
+
+
+def test_a_corpus_is_kept_as_it_is(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fuzz_seeds, "KEPT", tmp_path)
+    keep("log", [b"b", b"", b"aa", b"b"])
+    assert kept("log") == [b"", b"b", b"aa"]
+    first = (tmp_path / "log.tar.gz").read_bytes()
+    keep("log", [b"aa", b"b", b""])
+    assert (tmp_path / "log.tar.gz").read_bytes() == first
+    assert gzip.decompress(first)
