@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from jobs.baseline_warnings import baseline_warnings
 from jobs.confirm_scale import confirm_load
 from jobs.shallow_tree import shallow_warnings
 from jobs.specification import Specification
@@ -99,20 +100,9 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         *too_small,
         *shallow,
         *_factor_warnings(space),
-        *elsewhere_warnings(plan),
+        *baseline_warnings(plan),
     )
     return Frame(problem, plan, warnings)
-
-
-def elsewhere_warnings(plan: BenchPlan) -> list[str]:
-    """That runs stay in their own folder, where the user's own file leads out of it."""
-    if not plan.elsewhere:
-        return []
-    names = ", ".join(plan.elsewhere)
-    return [
-        f"{names} of your OPTIONS file: left out while it is measured, for all that a run writes "
-        "is in a folder of its own; a file that is handed back keeps what yours says"
-    ]
 
 
 def _refuse_own_parameters(space: Space, workload: Workload) -> None:

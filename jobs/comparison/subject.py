@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jobs.baseline_warnings import baseline_warnings
 from jobs.comparison.side import Side
-from jobs.frame import elsewhere_warnings
 from sampler.bench_plan import BenchPlan, effective_values
 from sampler.build_facts import build_facts
 from sampler.builds import DEFAULT_BUILD, Build, installed_build
@@ -95,7 +95,7 @@ def subject_of(
     warnings = [
         *side.notes,
         *installed.warnings,
-        *elsewhere_warnings(first),
+        *baseline_warnings(first),
         *_changed(first, side, installed, field),
         *(w for each in workloads for w in _too_small(each, values)),
     ]
