@@ -24,6 +24,7 @@ from jobs.lease_keeper import JobCancelled, LeaseKeeper
 from jobs.patience import Patience, PatientLog, is_away
 from jobs.place import Place, ThisMachine
 from jobs.report import report_html
+from jobs.same_build import require_same_build
 from jobs.specification import Specification
 from jobs.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.planning import Budget
@@ -74,8 +75,8 @@ def run_job(
         LeaseHeld: Another process is running the job.
         LeaseLost: Another process has taken it over.
         JobCancelled: It was cancelled; what was measured is kept.
-        InputError: The baseline cannot be measured, the machine cannot run a trial, or the job
-            to start from has nothing to teach.
+        InputError: The baseline cannot be measured, the machine cannot run a trial, the job has
+            runs of another build, or the job to start from has nothing to teach.
         KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
     """
     store, place = Store(engine), place or ThisMachine(settings)
@@ -90,6 +91,7 @@ def run_job(
 
     try:
         environment = place.environment(assembly)
+        patience(lambda: require_same_build(store.job(job_id), environment))
         if not patience(lambda: _begin(store, lease, environment, expected)):
             raise JobCancelled(job_id)
         asked, where = specification.warm_start, hosts_in(environment)

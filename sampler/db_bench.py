@@ -17,6 +17,7 @@ from sampler.outcome import Outcome, TrialState
 from sampler.prepared_note import read_note
 from sampler.preparing import Preparing
 from sampler.process import Ended, Ending
+from sampler.program_file import require_same_file, require_same_version
 from sampler.rocksdb_log import parse_log
 from sampler.run_ending import at_rest, ending_problem, is_at_rest, read_text
 from sampler.space import Configuration
@@ -47,7 +48,12 @@ class DbBench:
         return space_for(self.plan.workload)
 
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
-        """Writes the scaled OPTIONS file and returns the command line of what is measured."""
+        """Writes the scaled OPTIONS file and returns the command line of what is measured.
+
+        Raises:
+            InputError: The program is another than the one that was tried.
+        """
+        require_same_file(self.installed.program, self.installed.file)
         options = format_options(
             self.plan.options(configuration), rocksdb_version=self.installed.version
         )
@@ -82,10 +88,15 @@ class DbBench:
             folder: The trial's folder, with ``stdout``, ``stderr`` and the database.
             ended: How the process ended.
             began: When it began, seconds since the epoch.
+
+        Raises:
+            InputError: It was another RocksDB than the one that was tried.
         """
         printed, said = read_text(folder / "stdout"), read_text(folder / "stderr")
         output = parse_output(printed)
-        aside = parse_output(said)  # some versions warn on the other stream
+        aside = parse_output(said)  # where its version and, of some, its warnings stand
+        printed_version = aside.version or output.version
+        require_same_version(self.installed.program, self.installed.version, printed_version)
         output = replace(
             output,
             warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),

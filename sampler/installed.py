@@ -17,6 +17,7 @@ from sampler.errors import InputError
 from sampler.option_values import read_values, title_of
 from sampler.options_file import OptionsFile, format_options, parse_options, within_its_folder
 from sampler.parameter import Parameter, Value
+from sampler.program_file import ProgramFile, program_file
 
 _PROBE_SECONDS = 60
 _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
@@ -32,6 +33,7 @@ class InstalledDbBench:
         defaults: The OPTIONS file that it writes when nothing is set: the library's defaults.
         flags: The names of all its flags.
         warnings: What it warns of, such as a build with assertions.
+        file: What its file was like then; None: nobody looked.
     """
 
     program: Path
@@ -39,6 +41,7 @@ class InstalledDbBench:
     defaults: OptionsFile
     flags: frozenset[str]
     warnings: tuple[str, ...] = ()
+    file: ProgramFile | None = None
 
     def knows(self, parameter: Parameter) -> bool:
         """Whether this RocksDB has the parameter."""
@@ -97,6 +100,7 @@ def probe(program: Path) -> InstalledDbBench:
             defaults=ran.options,
             flags=frozenset(_FLAG.findall(shown.stdout + shown.stderr)),
             warnings=ran.warnings,
+            file=program_file(program),
         )
 
 
