@@ -19,7 +19,7 @@ from sampler.preparing import Preparing
 from sampler.process import Ended, Ending
 from sampler.program_file import require_same_file, require_same_version
 from sampler.rocksdb_log import parse_log
-from sampler.run_ending import at_rest, ending_problem, is_at_rest, read_text
+from sampler.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.space import Configuration
 from sampler.workload import Workload
 
@@ -129,6 +129,9 @@ class DbBench:
                 by_host=ended.ending is Ending.DISK_FULL,
             )
 
+        clock = clock_problem(ended)
+        if clock and ended.ending is not Ending.CANCELLED:
+            return outcome(TrialState.LOST, {}, clock)
         if ended.ending is Ending.CUTOFF:
             why = f"cut off after {ended.wall_seconds:.1f} s, too slow to win{beside}"
             metrics = censored_metrics(

@@ -62,6 +62,8 @@ class Ended:
         device_bytes: Bytes that the kernel says were written to a block device for it.
         peak_rss: Bytes, as last seen while it ran; 0 if it was too short to be seen.
         processors: How many it could run on; None: nobody knows.
+        clock_set_by: Seconds by which the machine's clock was set while it ran, or by which the
+            machine slept.
     """
 
     ending: Ending
@@ -71,6 +73,7 @@ class Ended:
     peak_rss: int
     device_bytes: int
     processors: int | None = None
+    clock_set_by: float = 0.0
 
 
 class BenchProcess:
@@ -97,7 +100,7 @@ class BenchProcess:
         """
         self._folder, self._limits = folder, limits
         self._outputs = (folder / "stdout", folder / "stderr")
-        self._began = time.monotonic()
+        self._began, self._began_clock = _clocks()
         with self._outputs[0].open("wb") as out, self._outputs[1].open("wb") as err:
             self._process = subprocess.Popen(
                 [*_tied_to_this_process(), *argv],
@@ -173,7 +176,8 @@ class BenchProcess:
         if not self._reaping:
             self._kill_group()
         self._reaping = True
-        wall = time.monotonic() - self._began
+        now, clock = _clocks()
+        wall = now - self._began
         status, cpu_seconds, device_bytes = _asked_of_the_kernel(self._process.pid)
         self._process.returncode = status
         self._ended = Ended(
@@ -184,8 +188,14 @@ class BenchProcess:
             peak_rss=self._peak_rss,
             device_bytes=device_bytes,
             processors=len(os.sched_getaffinity(0)),
+            clock_set_by=clock - self._began_clock - wall,
         )
         os.close(self._pidfd)
+
+
+def _clocks() -> tuple[float, float]:
+    """Seconds by the clock that nobody can set, and by the one on the wall."""
+    return time.monotonic(), time.time()
 
 
 def _asked_of_the_kernel(pid: int) -> tuple[int, float, int]:
