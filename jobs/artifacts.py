@@ -40,6 +40,9 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
     """Writes the files, each whole or not at all; returns those that are there.
 
     Where nothing was proven better there is no OPTIONS file, and those of an earlier job go.
+
+    Raises:
+        InputError: One cannot be written. Nothing is lost: they are made of what the database has.
     """
     makers: dict[str, Callable[[], str | bytes]] = {
         RESULT: lambda: json.dumps(finished.result, indent=1, allow_nan=False) + "\n",
@@ -47,16 +50,28 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
         REPORT: lambda: whole_page(report_html(finished)),
     }
     files = {OPTIONS: finished.options, MINIMAL: finished.minimal}
-    for name in (name for name, text in files.items() if text is None):
-        (out / name).unlink(missing_ok=True)
-    written = [_replace(out / name, text) for name, text in files.items() if text is not None]
-    return written + [_replace(out / name, make()) for name, make in makers.items()]
+    try:
+        for name in (name for name, text in files.items() if text is None):
+            (out / name).unlink(missing_ok=True)
+        written = [_replace(out / name, text) for name, text in files.items() if text is not None]
+        return written + [_replace(out / name, make()) for name, make in makers.items()]
+    except OSError as error:
+        problem = (
+            f"cannot write to {str(out)!r}: {error.strerror}; all that was measured is kept, "
+        )
+        raise InputError(
+            "--out", problem + "and the same command with --resume writes the files"
+        ) from None
 
 
 def _replace(path: Path, content: str | bytes) -> Path:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content if isinstance(content, bytes) else content.encode())
-    partial.replace(path)
+    try:
+        partial.write_bytes(content if isinstance(content, bytes) else content.encode())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
     return path
 
 

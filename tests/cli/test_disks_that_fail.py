@@ -1,0 +1,134 @@
+"""A disk that is full or cannot be written to in the middle of a job, on this machine."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from instant import SCRIPT, left_running, write_space, write_workload
+from small_disk import SmallDisk, small_disk
+from terminal import Desk
+
+from db.engine import make_engine
+from db.job_store import Store
+from optimizer.trial import Trial
+from sampler.outcome import TrialState
+
+TRIALS = 24
+STRIKES_AT = 9
+# Once, at the beginning of a run: the line of a shell that spoils the disk.
+STRIKE = """\
+echo run >> '{folder}/runs'
+if [ "$(wc -l < '{folder}/runs')" -eq {at} ]; then {spoil}; fi
+"""
+FULL = "cat /dev/zero > '{disk}/filler' 2> /dev/null"
+
+
+@pytest.fixture
+def disk(desk: Desk) -> Iterator[SmallDisk]:
+    with ExitStack() as closing:
+        try:
+            made = closing.enter_context(small_disk(desk.folder / "disk", 80 * 2**20))
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no disk of its own can be made here: {error}")
+        yield made
+
+
+def arguments(desk: Desk, disk: Path, spoil: str, **places: Path) -> list[object]:
+    strike = STRIKE.format(folder=desk.folder, at=STRIKES_AT, spoil=spoil.format(disk=disk))
+    program = SCRIPT.format(wins="fast", record=strike, noise=50)
+    workload = write_workload(desk.folder, script=program)
+    database, out = places.get("db", Path(desk.database)), places.get("out", desk.out)
+    return ["tune", "--workload", workload, "--space", write_space(desk.folder),
+            "--objective", "waf", "--strategy", "random", "--trials", TRIALS,
+            "--db", database, "--out", out, "--resume"]  # fmt: skip
+
+
+def remount(disk: SmallDisk, how: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{how}", str(disk.folder)], check=True)
+
+
+def trials_of(database: Path) -> list[Trial]:
+    engine = make_engine(str(database))
+    try:
+        return Store(engine).trials(1)
+    finally:
+        engine.dispose()
+
+
+def test_that_of_the_database_fills(desk: Desk, disk: SmallDisk):
+    database = disk.folder / "rocktune.db"
+    given = arguments(desk, disk.folder, FULL, db=database)
+    ended = desk.run(*given)
+    assert ended.returncode in (1, 2), ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("rocktune: ") and "full" in last, ended.stderr
+    assert "Traceback" not in ended.stderr and left_running(desk.mark) == []
+    disk.free()
+    kept = [trial for trial in trials_of(database) if trial.state is TrialState.DONE]
+    assert len(kept) >= STRIKES_AT - 2, "what was measured before is kept"
+    again = desk.run(*given)
+    assert again.returncode in (0, 3), again.stderr
+    trials = trials_of(database)
+    assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
+    assert {trial.state for trial in trials} == {TrialState.DONE}
+    assert trials[: len(kept)] == kept, "and is as it was"
+
+
+def test_that_of_the_bench_folder_fills(desk: Desk, disk: SmallDisk):
+    there = Desk(desk.folder, {**desk.environment, "ROCKTUNE_BENCH_DIR": str(disk.folder / "b")})
+    given = arguments(desk, disk.folder, FULL)
+    ended = there.run(*given)
+    assert ended.returncode in (1, 2), ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("rocktune: ") and str(disk.folder / "b") in last, ended.stderr
+    assert "Traceback" not in ended.stderr
+    disk.free()
+    again = there.run(*given)
+    assert again.returncode in (0, 3), again.stderr
+    assert len(trials_of(Path(desk.database))) == TRIALS
+    shutil.rmtree(disk.folder / "b")
+
+
+def test_that_of_the_results_fills(desk: Desk, disk: SmallDisk):
+    """All is measured then: nothing of it is lost, and to write it again measures nothing."""
+    given = arguments(desk, disk.folder, FULL, out=disk.folder / "out")
+    ended = desk.run(*given)
+    assert ended.returncode in (1, 2), ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("rocktune: ") and str(disk.folder / "out") in last, ended.stderr
+    assert "Traceback" not in ended.stderr
+    disk.free()
+    measured = (desk.folder / "runs").read_text().count("run")
+    assert measured == TRIALS
+    again = desk.run(*given)
+    assert again.returncode in (0, 3), again.stderr
+    assert (desk.folder / "runs").read_text().count("run") == measured
+    assert (disk.folder / "out" / "result.json").is_file()
+    assert {path.name for path in (disk.folder / "out").iterdir()} >= {"report.html", "trials.csv"}
+
+
+@pytest.mark.parametrize(
+    ("place", "field"), [("db", "--db"), ("bench", "ROCKTUNE_BENCH_DIR"), ("out", "--out")]
+)
+def test_one_that_is_read_only_is_told_before_anything_is_measured(
+    place: str, field: str, desk: Desk, disk: SmallDisk
+):
+    there = Desk(
+        desk.folder,
+        {"ROCKTUNE_BENCH_DIR": str(disk.folder / "b")} if place == "bench" else {},
+    )
+    places = {"db": disk.folder / "r.db"} if place == "db" else {}
+    places |= {"out": disk.folder / "out"} if place == "out" else {}
+    given = arguments(desk, disk.folder, "true", **places)
+    remount(disk, "ro")
+    ended = there.run(*given)
+    remount(disk, "rw")
+    assert ended.returncode == 2, ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"rocktune: {field}: ") and str(disk.folder) in last, ended.stderr
+    assert not (desk.folder / "runs").exists()
+    again = there.run(*given)
+    assert again.returncode in (0, 3), again.stderr
