@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
+from db.address import without_secrets
 from optimizer.ports import TrialLog
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
@@ -49,7 +50,7 @@ class Patience:
 
     def __call__(self, action: Callable[[], T]) -> T:
         """What the action returns."""
-        wait, away = _FIRST_WAIT, False
+        wait, away, url = _FIRST_WAIT, False, self._engine.url
         while True:
             try:
                 done = action()
@@ -57,7 +58,9 @@ class Patience:
                 if not is_away(error, self._engine):
                     raise
                 if not away:
+                    why = without_secrets(str(getattr(error, "orig", None) or error), url)
                     self._told("the database does not answer; what is measured is held")
+                    self._told(f"the database's own words: {why}")
                 away = True
                 self._pause(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
