@@ -127,10 +127,11 @@ reproduction: setup db_bench ## repeats the reference paper: some hours, resumab
 reproduction-page: setup ## writes docs/reproduction.md from the trials that are kept
 	.venv/bin/python -m benchmarks.reproduction
 
-lint: $(DEV) ## style, format, and which rooms import which
+lint: $(DEV) ## style, format, which rooms import which, and what could be a hole
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/lint-imports
+	.venv/bin/bandit --quiet --configfile pyproject.toml --recursive sampler models optimizer db jobs api cli
 
 types: $(DEV) ## checks types, strictly
 	.venv/bin/mypy

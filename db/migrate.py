@@ -105,7 +105,8 @@ def draft(engine: Engine, message: str, folder: Path | None = None) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    found = connection.exec_driver_sql(f"SELECT version_num FROM {REVISION_TABLE}").scalar()
+    question = f"SELECT version_num FROM {REVISION_TABLE}"  # nosec B608
+    found = connection.exec_driver_sql(question).scalar()
     return None if found is None else str(found)
 
 

@@ -67,7 +67,7 @@ def _open(path: Path) -> int:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         with contextlib.suppress(OSError):  # another user's file: it is open to all already
-            os.fchmod(descriptor, 0o666)
+            os.fchmod(descriptor, 0o666)  # nosec B103
     except PermissionError:
         with contextlib.suppress(OSError):
             return os.open(path, os.O_RDONLY)  # a lock needs no right to write
