@@ -14,7 +14,7 @@ COMPARE := .venv/.setup-compare
 FUZZ := .venv/.setup-fuzz
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -103,6 +103,12 @@ prove-nothing: setup db_bench ## 30 real jobs on options that do nothing: 45 min
 
 prove-intervals: setup db_bench ## confirms one configuration 40 times with the real db_bench: 45 minutes, alone (ARGS)
 	.venv/bin/python -m benchmarks.real_coverage $(ARGS)
+
+prove-draws: $(DEV) db_bench ## opens 10,000 drawn configurations with the real db_bench: resumable (ARGS)
+	PYTHONPATH=.:tests:tests/sampler .venv/bin/python tests/proofs/accepted_draws.py $(ARGS)
+
+prove-endurance: $(DEV) ## 10,000 trials and 24 nights in one service: what grows: ten minutes, alone (ARGS)
+	PYTHONPATH=.:tests:tests/jobs .venv/bin/python tests/proofs/endurance.py $(ARGS)
 
 prove-fuzz: $(FUZZ) ## 10 million inputs to what reads files, outputs and requests: an hour, resumable (ARGS)
 	PYTHONPATH=.:tests:tests/fuzzing .venv/bin/python tests/proofs/fuzz.py $(ARGS)
