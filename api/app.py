@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -164,14 +163,10 @@ def make_app(
 async def _few_threads(_: FastAPI) -> AsyncIterator[None]:
     """Pages take turns on few threads: many would only make each other wait."""
     to_thread.current_default_thread_limiter().total_tokens = _THREADS
-    # What was imported stays: a collection that went through all of it would stop every page.
-    gc.collect()
-    gc.freeze()
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     yield
     sys.setswitchinterval(before)
-    gc.unfreeze()
 
 
 def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import signal
 import socket
@@ -117,6 +118,9 @@ def _run(
     address, port, *_ = listening.getsockname()
     shown = f"[{address}]" if ":" in address else address
     _log.info("listening", url=f"http://{shown}:{port}", worker=worker is not None)
+    # What was imported stays: a collection that went through all of it would stop every page.
+    gc.collect()
+    gc.freeze()
     try:
         server.run(sockets=[listening])
     finally:
