@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.job_row import JobRow
-    from jobs.assembly import Assembly
     from jobs.batch_plan import BatchPlan
     from jobs.batch_turn import BatchTurn
     from jobs.place import Place
@@ -111,7 +110,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
 
     engine, out = here.engine, here.out
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
-    assemblies = _assembled(plan, here, console)
+    _check(plan, here, console)
     try:
         opened = open_batch(engine, plan, resume=resume)
     except BatchHeld as held:
@@ -124,7 +123,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     many = len(plan.items)
     console.print(f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}",
                   soft_wrap=True)  # fmt: skip
-    run_one = _OneByOne(here, assemblies, console)
+    run_one = _OneByOne(here, console)
     terminate_like_interrupt()
     try:
         document = run_batch(
@@ -140,29 +139,25 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     return _tell(document, out, as_json=as_json)
 
 
-def _assembled(plan: BatchPlan, here: _Here, console: Console) -> dict[str, Assembly]:
-    """Every job, checked against where it is measured before the first begins."""
+def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
+    """Checks every job against where it is measured, before the first begins."""
     from jobs.batch_file import findings_of
     from sampler.errors import InputError, refuse_noted
 
     found: list[InputError] = []
-    assemblies = {}
     for item in plan.items:
         try:
-            assemblies[item.name] = here.place.assemble(
-                item.specification, told=console.print, check=here.turn.check
-            )
+            here.place.assemble(item.specification, told=console.print, check=here.turn.check)
         except InputError as error:
             found += findings_of(item.name, error)
     refuse_noted(found)
-    return assemblies
 
 
 class _OneByOne:
     """Runs the jobs of a batch here, each with its files."""
 
-    def __init__(self, here: _Here, assemblies: Mapping[str, Assembly], console: Console) -> None:
-        self._here, self._assemblies, self._console = here, assemblies, console
+    def __init__(self, here: _Here, console: Console) -> None:
+        self._here, self._console = here, console
 
     def __call__(self, item: str, row: JobRow) -> None:
         from cli.run_here import run_here, tell_warnings
@@ -181,14 +176,18 @@ class _OneByOne:
                 write_artifacts(finished_job(here.engine, row.id), folder)
             self._console.print(f"{item}: job {row.id} is done")
             return
-        assembly = self._assemblies[item]
+        specification = specification_from_document(row.specification)
+        # Anew: hours after all were checked an upgrade may have brought another RocksDB.
+        assembly = here.place.assemble(
+            specification, told=self._console.print, check=here.turn.check
+        )
         self._console.print(f"{item}: job {row.id}", soft_wrap=True)
         tell_warnings(self._console, assembly)
         folder.mkdir(parents=True, exist_ok=True)
         finished = run_here(
             here.engine,
             row.id,
-            specification_from_document(row.specification),
+            specification,
             assembly,
             here.settings,
             console=self._console,

@@ -263,8 +263,13 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
 
     from cli.outcome_table import print_outcome
     from jobs.artifacts import write_artifacts
+    from sampler.errors import InputError
 
-    written = write_artifacts(finished, out)
+    try:
+        written = write_artifacts(finished, out)
+    except InputError as error:
+        mend = "the same command with --resume writes the files"
+        raise InputError(error.field, f"{error.problem}, and {mend}") from None
     if as_json:
         sys.stdout.write(json.dumps(finished.result, allow_nan=False) + "\n")
     console = Console(stderr=as_json)

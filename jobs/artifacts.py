@@ -50,18 +50,15 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
         REPORT: lambda: whole_page(report_html(finished)),
     }
     files = {OPTIONS: finished.options, MINIMAL: finished.minimal}
+    contents = {name: make() for name, make in makers.items()}
     try:
         for name in (name for name, text in files.items() if text is None):
             (out / name).unlink(missing_ok=True)
-        written = [_replace(out / name, text) for name, text in files.items() if text is not None]
-        return written + [_replace(out / name, make()) for name, make in makers.items()]
+        whole = {**{name: text for name, text in files.items() if text is not None}, **contents}
+        return [_replace(out / name, content) for name, content in whole.items()]
     except OSError as error:
-        problem = (
-            f"cannot write to {str(out)!r}: {error.strerror}; all that was measured is kept, "
-        )
-        raise InputError(
-            "--out", problem + "and the same command with --resume writes the files"
-        ) from None
+        problem = f"cannot write to {str(out)!r}: {error.strerror or error}"
+        raise InputError("--out", f"{problem}; all that was measured is kept") from None
 
 
 def _replace(path: Path, content: str | bytes) -> Path:

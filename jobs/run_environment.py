@@ -6,6 +6,7 @@ from typing import Any
 
 from jobs.assembly import Assembly
 from sampler.build_facts import build_facts
+from sampler.installed import InstalledDbBench
 from sampler.machine import fingerprint
 from sampler.settings import Settings
 
@@ -16,6 +17,10 @@ def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:
     return fingerprint(settings.bench_dir) | {
         "rocksdb": installed.version if installed else None,
         "db_bench": str(installed.program) if installed else None,
-        "build": build_facts(installed.program).document() if installed else None,
+        "build": _build(installed) if installed else None,
         "warnings": [*(installed.warnings if installed else ()), *assembly.warnings],
     }
+
+
+def _build(installed: InstalledDbBench) -> dict[str, Any]:
+    return build_facts(installed.program, version=installed.version).document()

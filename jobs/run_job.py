@@ -35,6 +35,7 @@ from sampler.outcome import TrialState
 from sampler.settings import Settings
 
 _RESUMABLE = tuple(JobState)
+_PROGRAM = ("rocksdb", "db_bench", "build")
 _CANCELLED = "the job was cancelled; it is measured again if the job goes on"
 
 
@@ -121,7 +122,7 @@ def run_job(
             specification,
             problem,
             conclusion,
-            place.environment(assembly),
+            {**place.environment(assembly), **_program(environment)},
             export=partial(place.export, specification, assembly),
             tried=assembly.installed is not None,
         )
@@ -165,6 +166,11 @@ def _begin(
         return False
     store.save_environment(lease.job_id, environment, lease=lease)
     return True
+
+
+def _program(environment: dict[str, Any]) -> dict[str, Any]:
+    """The RocksDB that measured: there may be another by now."""
+    return {name: environment[name] for name in _PROGRAM if name in environment}
 
 
 def _give_back(engine: Engine, lease: Lease) -> None:

@@ -8,33 +8,37 @@ from typing import Any
 from db.job_row import JobRow
 from sampler.errors import InputError
 
-_TELLING = ("digest", "source", "compiled")
+_TELLING = ("version", "digest", "source", "compiled")
 
 
 def require_same_build(row: JobRow, environment: Mapping[str, Any]) -> None:
-    """Refuses to go on with another db_bench, or another library under it.
+    """Refuses to measure on with another db_bench, or another library under it.
+
+    Of a cluster nothing is asked: its hosts may have several builds, and which of them was asked
+    first is chance.
 
     Args:
         row: The job as it was left.
         environment: What it would be measured on now.
 
     Raises:
-        InputError: It has runs of another build.
+        InputError: It has runs of another build, and not all of its runs.
     """
-    first, now = _build(row.environment), _build(environment)
-    if not (row.standing or {}).get("done") or not first or not now:
+    before, standing = row.environment or {}, row.standing or {}
+    first, now = before.get("build"), environment.get("build")
+    ended = standing.get("done", 0) + standing.get("failed", 0)
+    on_a_cluster = "hosts" in before or "hosts" in environment
+    goes_on = 0 < ended < (standing.get("total") or ended + 1)
+    if on_a_cluster or not first or not now or not goes_on:
         return
     if any(first.get(name) != now.get(name) for name in _TELLING):
         problem = (
             f"job {row.id} was measured with {_words(first)}, and this is {_words(now)}: runs of "
-            "both cannot be compared. Go on with the first (ROCKTUNE_DB_BENCH), or begin a new "
-            f"job, which may learn from it (--warm-start {row.id})"
+            "both cannot be compared. Go on with the program of the first (--db-bench, "
+            "ROCKTUNE_DB_BENCH), or begin a new job, which may learn from this one "
+            f"(--warm-start {row.id})"
         )
         raise InputError("db_bench", problem)
-
-
-def _build(environment: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return (environment or {}).get("build")
 
 
 def _words(build: Mapping[str, Any]) -> str:

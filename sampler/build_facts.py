@@ -52,11 +52,15 @@ class BuildFacts:
         return {**asdict(self), "codecs": list(self.codecs)}
 
 
-def build_facts(program: Path) -> BuildFacts:
+def build_facts(program: Path, *, version: str | None = None) -> BuildFacts:
     """Asks a db_bench, by writing one key: some milliseconds, and none while it stays the same.
 
     A program counts as the same while its path, size and time of change are. A library that was
-    replaced under it shows in the next process.
+    replaced under it shows in the next process, or at once where ``version`` tells of it.
+
+    Args:
+        program: Its path.
+        version: Of RocksDB, as the program has just said.
 
     Raises:
         InputError: It does not work, or cannot be read.
@@ -65,7 +69,7 @@ def build_facts(program: Path) -> BuildFacts:
         stat = program.stat()
     except OSError as error:
         raise InputError("db_bench", f"cannot read {program}: {error.strerror}") from None
-    return _asked(program, stat.st_size, stat.st_mtime_ns)
+    return _asked(program, stat.st_size, stat.st_mtime_ns, version)
 
 
 def read_facts(log: str) -> Mapping[str, Any]:
@@ -82,8 +86,8 @@ def read_facts(log: str) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def _asked(program: Path, size: int, changed: int) -> BuildFacts:
-    del size, changed
+def _asked(program: Path, size: int, changed: int, version: str | None) -> BuildFacts:
+    del size, changed, version
     with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
         tried = try_options(program, OptionsFile({}), Path(folder))
         if tried.options is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sampler.errors import InputError
 
-# What means something is nested three deep; what is nested a thousand deep cannot be shown either.
+# What means something is nested three deep; what is nested a thousand deep cannot even be shown.
 _MOST_DEPTH = 16
 
 

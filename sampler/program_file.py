@@ -21,13 +21,9 @@ class ProgramFile:
     """A program's file.
 
     Attributes:
-        size: Bytes.
-        changed_ns: When its content was last changed, nanoseconds since the epoch.
         digest: SHA-256 of its content.
     """
 
-    size: int
-    changed_ns: int
     digest: str
 
 
@@ -39,7 +35,7 @@ def program_file(program: Path) -> ProgramFile:
     """
     try:
         stat = program.stat()
-        return _read(program, stat.st_size, stat.st_mtime_ns)
+        return _read(program, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     except OSError as error:
         raise InputError(FIELD, f"cannot read {program}: {error.strerror}") from None
 
@@ -66,5 +62,7 @@ def require_same_version(program: Path, known: str, printed: str | None) -> None
 
 
 @lru_cache(maxsize=64)
-def _read(program: Path, size: int, changed_ns: int) -> ProgramFile:
-    return ProgramFile(size, changed_ns, hashlib.sha256(program.read_bytes()).hexdigest())
+def _read(program: Path, *stat: int) -> ProgramFile:
+    """``stat``: whatever is not the same for another content."""
+    del stat
+    return ProgramFile(hashlib.sha256(program.read_bytes()).hexdigest())

@@ -17,7 +17,7 @@ from sampler.rocksdb_log import RocksdbLog, parse_log
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
 _REST_SECONDS = 1.0
-_CLOCK_SECONDS, _CLOCK_SLEW = 0.1, 0.001
+_CLOCK_SECONDS = 0.1
 
 
 def is_at_rest(printed: Path, log_file: Path, benchmarks: Collection[str]) -> bool:
@@ -56,15 +56,12 @@ def at_rest(output: DbBenchOutput, log: RocksdbLog, database: Path) -> DbBenchOu
 def clock_problem(ended: Ended) -> str | None:
     """Why the seconds of a run cannot be trusted; None: they can.
 
-    db_bench and RocksDB's LOG take them from the clock on the wall. The kernel slews that by at
-    most 0.05%; whoever sets it, or lets the machine sleep, does so by more.
+    db_bench and RocksDB's LOG take them from the clock on the wall. What slews that slews the
+    clock that nobody can set as well; whoever sets it, or lets the machine sleep, parts the two.
     """
-    if abs(ended.clock_set_by) <= _CLOCK_SECONDS + _CLOCK_SLEW * ended.wall_seconds:
+    if abs(ended.clock_set_by) <= _CLOCK_SECONDS:
         return None
-    return (
-        f"the machine's clock was set by {ended.clock_set_by:+,.1f} s while it ran, or it slept; "
-        "the trial is measured again"
-    )
+    return f"the machine's clock was set by {ended.clock_set_by:+,.1f} s while it ran, or it slept"
 
 
 def ending_problem(

@@ -8,7 +8,6 @@ measures one of the four; ``--page`` writes the page from what is kept, and meas
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from benchmarks.greedy.figures import figures_of, found_by
 from benchmarks.greedy.page import write_page
 from benchmarks.greedy.side_by_side import measure_rounds
 from benchmarks.json_lines import read_lines
+from benchmarks.make_command import make_command
 from benchmarks.memory_front.run import archive_of, finish
 from benchmarks.reproduction.study import read_study
 from sampler.errors import InputError
@@ -32,8 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measures what is missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    said = [v for v in sys.argv[1:] if v != "--page"] if arguments is None else arguments
-    command = f'make prove-greedy ARGS="{shlex.join(said)}"' if said else "make prove-greedy"
+    command = make_command("prove-greedy", arguments)
     jobs = [Asked(case, given.trials, given.seed) for case in CASES if case.name in given.cases]
     status = 0
     try:

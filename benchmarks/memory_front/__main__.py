@@ -8,11 +8,11 @@ measured again. ``--page`` writes the page from what is kept, and measures nothi
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.make_command import make_command
 from benchmarks.memory_front.asked import LOAD, asked_jobs
 from benchmarks.memory_front.page import names_in, write_page
 from benchmarks.memory_front.run import archive_of, finish
@@ -27,9 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     folder = given.docs / "results" / "memory"
     folder.mkdir(parents=True, exist_ok=True)
-    asked = [v for v in sys.argv[1:] if v != "--page"] if arguments is None else arguments
-    said = shlex.join(asked)
-    command = f'make prove-memory ARGS="{said}"' if said else "make prove-memory"
+    command = make_command("prove-memory", arguments)
     status = 0
     try:
         if not given.page:

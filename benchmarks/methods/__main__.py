@@ -8,11 +8,11 @@ raw results and docs/methods.md's tables. ``--page`` measures nothing.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.make_command import make_command
 from benchmarks.methods.cases import MULTIPLES, WORKLOADS, cases_of, open_case
 from benchmarks.methods.methods import METHODS, methods_of
 from benchmarks.methods.page import write_page
@@ -28,9 +28,7 @@ OUT = Path("docs/results/methods")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measures what is missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
-    asked = sys.argv[1:] if arguments is None else list(arguments)
-    said = shlex.join(each for each in asked if each != "--page")
-    command = f'make prove-methods ARGS="{said}"' if said else "make prove-methods"
+    command = make_command("prove-methods", arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     try:
         settings = load_settings()

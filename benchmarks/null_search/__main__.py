@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.make_command import make_command
 from benchmarks.null_search.job import Key, Line, keys_of, run_job
 from benchmarks.null_search.machine import level_of
 from benchmarks.null_search.page import too_often, write_page
@@ -32,7 +32,6 @@ OUT = Path("docs/results/null_search")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the jobs that are missing, and writes the page from all that are there."""
     given = _parser().parse_args(arguments)
-    said = shlex.join(sys.argv[1:] if arguments is None else arguments)
     try:
         recorded = read_recorded(given.problem)
         level, raw = level_of(recorded), given.out.with_suffix(".jsonl")
@@ -50,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         sys.exit(str(error))
     lines = [line for line in known.values() if line.key.digest == recorded.digest]
-    command = f'make prove-null ARGS="{said}"' if said else "make prove-null"
+    command = make_command("prove-null", arguments)
     print(write_page(given.out, command, lines, level, len(recorded.problem.space.names)))
     wrong = too_often(lines)
     for each in wrong:

@@ -7,8 +7,6 @@ real server process on SQLite answers a headless Chromium on the same machine.
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.make_command import make_command
 from benchmarks.page_views.long_job import job_of
 from benchmarks.page_views.views import View, view
 from benchmarks.serve_load import served
@@ -58,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     rows.append(_row(name, trials, view(browser, address, visits=given.visits)))
                     print(rows[-1], flush=True)
             browser.close()
-    asked = shlex.join(sys.argv[1:] if arguments is None else arguments)
-    given.out.write_text(_page(asked, version, given.visits, rows), encoding="utf-8")
+    command = make_command("prove-pages", arguments)
+    given.out.write_text(_page(command, version, given.visits, rows), encoding="utf-8")
 
 
 def _row(name: str, trials: int, seen: View) -> str:
@@ -76,9 +75,8 @@ def _row(name: str, trials: int, seen: View) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _page(asked: str, chromium: str, visits: int, rows: Sequence[str]) -> str:
+def _page(command: str, chromium: str, visits: int, rows: Sequence[str]) -> str:
     machine = fingerprint(Path())
-    command = f'make prove-pages ARGS="{asked}"' if asked else "make prove-pages"
     return "\n".join(
         [
             "# Weight of the pages, and time to first view",

@@ -7,12 +7,12 @@ may be stopped at any time; called again it goes on. ``--page`` measures nothing
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.make_command import make_command
 from benchmarks.memory_front.run import archive_of, finish
 from benchmarks.real_null.page import write_page
 from benchmarks.reproduction.study import read_study
@@ -53,10 +53,7 @@ class NullJob:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs what is missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
-    said = [
-        each for each in (sys.argv[1:] if arguments is None else arguments) if each != "--page"
-    ]
-    command = " ".join(["make prove-nothing", *([f'ARGS="{shlex.join(said)}"'] if said else [])])
+    command = make_command("prove-nothing", arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
     status = 0
     try:

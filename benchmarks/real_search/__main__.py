@@ -9,11 +9,11 @@ strategy has measured, for it has changed since.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.make_command import make_command
 from benchmarks.one_thread import one_thread
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.course import run_seed
@@ -31,9 +31,7 @@ STRATEGIES = ("forest", "tpe", "optuna-gp", "smac", "genetic", "random")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measures what is missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
-    asked = sys.argv[1:] if arguments is None else list(arguments)
-    said = shlex.join(each for each in asked if each != "--page")
-    command = f'make prove-strategies ARGS="{said}"' if said else "make prove-strategies"
+    command = make_command("prove-strategies", arguments)
     try:
         study = open_study(given.workload, given.space, given.evaluations, load_settings())
         given.out.parent.mkdir(parents=True, exist_ok=True)

@@ -9,11 +9,11 @@ and budgets above 200 evaluations, have fewer seeds (``--few``).
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.make_command import make_command
 from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import PROBLEMS, Functions, families_of, name_of
@@ -40,8 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A prediction of one configuration is too small to be shared by threads.
         with one_thread():
             run_missing(functions, raw, given)
-        said = shlex.join(sys.argv[1:] if arguments is None else arguments)
-        command = f'make prove-search ARGS="{said}"' if said else "make prove-search"
+        command = make_command("prove-search", arguments)
         print(write_page(given.out, command, read_results(raw), functions.known(), effort))
     except InputError as error:
         sys.exit(str(error))

@@ -49,6 +49,9 @@ def measure(request: MeasureRequest) -> Outcome:
     try:
         while (outcome := runner.wait(_POLL_SECONDS)) is None:
             _require_wanted()
+    except InputError as error:  # its RocksDB was replaced meanwhile
+        runner.cancel()
+        raise HostUnfit(str(error)) from None
     except BaseException:
         runner.cancel()
         raise

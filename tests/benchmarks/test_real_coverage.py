@@ -84,3 +84,13 @@ def test_results_of_another_workload_are_not_mixed_in(tmp_path: Path, settings: 
     append_line(raw, {"pair": 0, "side": "baseline", "workload": "load", "metrics": {}})
     with pytest.raises(InputError, match="of the workload load: move it away"):
         run_missing(raw, 3, 2, str(workload), settings)
+
+
+@pytest.mark.db_bench
+def test_results_of_another_machine_are_not_mixed_in(tmp_path: Path, settings: Settings):
+    raw, workload = tmp_path / "raw.jsonl", tmp_path / "tiny.toml"
+    workload.write_text(TINY)
+    row = {"pair": 0, "side": "baseline", "workload": "tiny", "metrics": {}, "host": "another"}
+    append_line(raw, row)
+    with pytest.raises(InputError, match="was measured elsewhere"):
+        run_missing(raw, 3, 2, str(workload), settings)

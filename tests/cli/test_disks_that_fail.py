@@ -50,6 +50,11 @@ def remount(disk: SmallDisk, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", str(disk.folder)], check=True)
 
 
+def mark(disk: SmallDisk) -> str:
+    """Of what runs where the bench folder is on the disk."""
+    return f"ROCKTUNE_BENCH_DIR={disk.folder / 'b'}"
+
+
 def trials_of(database: Path) -> list[Trial]:
     engine = make_engine(str(database))
     try:
@@ -84,7 +89,7 @@ def test_that_of_the_bench_folder_fills(desk: Desk, disk: SmallDisk):
     assert ended.returncode in (1, 2), ended.stderr
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("rocktune: ") and str(disk.folder / "b") in last, ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in ended.stderr and left_running(mark(disk)) == []
     disk.free()
     again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
@@ -132,3 +137,4 @@ def test_one_that_is_read_only_is_told_before_anything_is_measured(
     assert not (desk.folder / "runs").exists()
     again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
+    assert left_running(mark(disk)) == []

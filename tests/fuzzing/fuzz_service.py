@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -22,7 +24,9 @@ def sent(data: bytes) -> tuple[int, str]:
 
 @cache
 def _client() -> TestClient:
-    engine = make_engine(Path(tempfile.mkdtemp(prefix="rocktune-fuzz-")) / "rocktune.db")
+    folder = Path(tempfile.mkdtemp(prefix="rocktune-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    engine = make_engine(folder / "rocktune.db")
     upgrade(engine)
     app = make_app(engine, ServiceSettings(rate_limit="1000000/second"))
     return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)

@@ -6,12 +6,16 @@ it calls, and what was read well must read the same again after it was written.
 
 from __future__ import annotations
 
+import atexit
 import gzip
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+
+from options_compared import settings_of
 
 from jobs.archive import read_archive
 from jobs.batch_file import read_batch
@@ -30,7 +34,7 @@ from sampler.documents import read_document
 from sampler.errors import InputError
 from sampler.interval_stats import parse_intervals
 from sampler.option_values import read_values
-from sampler.options_file import VERSION, OptionsFile, format_options, parse_options
+from sampler.options_file import format_options, parse_options
 from sampler.rocksdb_log import parse_log
 from sampler.space_file import space_from_document
 from sampler.workload_file import workload_document, workload_from_document
@@ -66,7 +70,7 @@ def options(data: bytes) -> None:
     with suppress(InputError):
         found = parse_options(_text(data))
         again = parse_options(format_options(found, rocksdb_version="7.8.3"))
-        assert _settings(again) == _settings(found)
+        assert settings_of(again) == settings_of(found)
         read_values(found, catalogue().values(), scale=64)
 
 
@@ -140,12 +144,6 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _settings(found: OptionsFile) -> dict[str, dict[str, str]]:
-    return {
-        title: dict(keys) for title, keys in found.sections.items() if keys and title != VERSION
-    }
-
-
 @contextmanager
 def _file(name: str, content: bytes) -> Iterator[Path]:
     path = _folder() / name
@@ -157,4 +155,6 @@ def _file(name: str, content: bytes) -> Iterator[Path]:
 def _folder() -> Path:
     memory = Path("/dev/shm")
     within = memory if memory.is_dir() else None
-    return Path(tempfile.mkdtemp(prefix="rocktune-fuzz-", dir=within))
+    made = Path(tempfile.mkdtemp(prefix="rocktune-fuzz-", dir=within))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made

@@ -208,7 +208,9 @@ class TestItsFiles:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(Path, "write_bytes", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(
+            InputError, match="No space left on device; all that was measured is kept"
+        ):
             write_artifacts(finished, tmp_path)
         monkeypatch.undo()
         assert {name: (tmp_path / name).read_bytes() for name in before} == before

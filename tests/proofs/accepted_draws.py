@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from options_compared import settings_of
 from real_runs import drawn
 
 from benchmarks.json_lines import append_line, read_lines
@@ -25,7 +26,7 @@ from sampler.bench_plan import BenchPlan, effective_values
 from sampler.installed import InstalledDbBench, find_db_bench, probe, try_options
 from sampler.machine import fingerprint
 from sampler.option_values import read_values
-from sampler.options_file import VERSION, OptionsFile, format_options, parse_options
+from sampler.options_file import OptionsFile, format_options, parse_options
 from sampler.space import Configuration
 from sampler.space_file import SHIPPED, load_space
 from sampler.workload import Workload
@@ -39,9 +40,10 @@ def main() -> int:
     """Tries what is missing, and writes the page; 1 where something was refused."""
     given = _parser().parse_args()
     installed = probe(find_db_bench("db_bench"))
-    rows = read_lines(RAW)
+    count = -(-given.draws // len(SHIPPED))
+    # Of another number of draws, or another RocksDB, they would be of another design.
+    rows = [r for r in read_lines(RAW) if (r["of"], r["rocksdb"]) == (count, installed.version)]
     for space in SHIPPED:
-        count = -(-given.draws // len(SHIPPED))
         done = sum(row["draws"] for row in rows if row["space"] == space)
         for first in range(done, count, _EVERY):
             row = _tried(installed, space, count, first, min(first + _EVERY, count))
@@ -80,6 +82,8 @@ def _tried(
     return {
         "space": name,
         "draws": end - first,
+        "of": count,
+        "rocksdb": installed.version,
         "refused": refused,
         "repaired": dict(repaired),
         "torn": torn,
@@ -93,15 +97,11 @@ def _round_trips(written: OptionsFile, plan: BenchPlan, configuration: Configura
     exported = plan.export(configuration)
     for options, scale in ((written, SCALE), (exported, 1)):
         again = parse_options(format_options(options, rocksdb_version="7.8.3"))
-        if _settings(again) != _settings(options):
+        if settings_of(again) != settings_of(options):
             return False
         if read_values(again, known, scale=scale) != read_values(options, known, scale=scale):
             return False
     return True
-
-
-def _settings(found: OptionsFile) -> Mapping[str, Mapping[str, str]]:
-    return {t: dict(keys) for t, keys in found.sections.items() if keys and t != VERSION}
 
 
 def _write_page(

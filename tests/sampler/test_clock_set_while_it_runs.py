@@ -17,35 +17,31 @@ def ran(wall_seconds: float, clock_set_by: float) -> Ended:
 
 
 @pytest.mark.parametrize(
-    ("wall", "by", "wrong"),
-    [(10, 0.0, False), (10, 0.1, False), (10, -0.12, True), (10, 3600, True),
-     (3600, 1.8, False), (3600, -1.8, False), (3600, 4.0, True)],
-)  # fmt: skip
-def test_a_clock_that_is_slewed_is_trusted_and_one_that_is_set_is_not(
-    wall: float, by: float, wrong: bool
-):
-    said = clock_problem(ran(wall, by))
+    ("by", "wrong"), [(0.0, False), (0.1, False), (-0.1, False), (-0.12, True), (3600, True)]
+)
+def test_a_clock_that_was_set_is_told(by: float, wrong: bool):
+    said = clock_problem(ran(10, by))
     assert (said is not None) is wrong
     if said:
         assert f"set by {by:+,.1f} s" in said
 
 
 @pytest.mark.db_bench
+@pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("by", [-3600.0, 3600.0])
 def test_its_seconds_count_for_nothing_and_it_is_measured_again(
-    by: float, measure: Measure, monkeypatch: pytest.MonkeyPatch
+    by: float, times: int, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ):
-    real, seen = process._clocks, []
+    real, runs = process._clocks, iter([*[0.0, by] * times, *[0.0] * 9])
 
     def clocks() -> tuple[float, float]:
         monotonic, wall = real()
-        seen.append(wall)
-        return monotonic, wall + (by if len(seen) > 1 else 0.0)
+        return monotonic, wall + next(runs)
 
     monkeypatch.setattr(process, "_clocks", clocks)
     outcome = measure({}, settle="flush").outcome
-    assert len(seen) == 2
+    if times < 3:
+        assert outcome.state is TrialState.DONE
+        return
     assert (outcome.state, outcome.metrics) == (TrialState.LOST, {})
     assert outcome.failure is not None and f"set by {by:+,.1f} s" in outcome.failure
-    monkeypatch.setattr(process, "_clocks", real)
-    assert measure({}, settle="flush").outcome.state is TrialState.DONE
