@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 from cli.cluster_options import Certificates, Scheduler
 from cli.database_option import Db
 from cli.exits import Exit
+from cli.stop_signals import stop_on_signals
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -92,8 +92,7 @@ def worker(
             cluster = partial(cluster_of, scheduler, certificates)
             cluster()  # what is wrong with the address is told now
         working = Worker(engine, settings, keep_days=service.keep_days, cluster=cluster)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: working.stop())
+        stop_on_signals(working.stop)
         working.run()
     finally:
         engine.dispose()

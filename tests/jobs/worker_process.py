@@ -20,6 +20,7 @@ _processes.set_forkserver_preload(["jobs.worker", "jobs.logs", "db.engine", *MOD
 
 def work(url: str, settings: Settings, log: str) -> None:
     """What `rocktune worker` does."""
+    from cli.stop_signals import stop_on_signals
     from db.engine import make_engine
     from jobs import durable_queue, worker
     from jobs.logs import configure_logs
@@ -32,7 +33,7 @@ def work(url: str, settings: Settings, log: str) -> None:
     configure_logs("info")
     engine = make_engine(url)
     working = worker.Worker(engine, settings)
-    signal.signal(signal.SIGTERM, lambda *_: working.stop())
+    stop_on_signals(working.stop)
     working.run()
     engine.dispose()
 
