@@ -50,6 +50,7 @@ _PAGES = {
     "schedules": "/schedules",
     "interface": "/docs",
 }
+_LOG_IN = {"log-in": "/login"}
 _NIGHTS = {"nights": "/nights/nightly"}
 _LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
 _SCHEDULE = {
@@ -110,9 +111,7 @@ def main(folder: str) -> None:
             browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
             # To take a picture Playwright adds a style, which the pages' policy would refuse.
             with seen_page(browser, bypass_csp=True) as page:
-                page.page.goto(f"{server.url}/login")
-                picture = page.page.screenshot()
-                (out / "log-in-light.png").write_bytes(smaller(picture))
+                take(page, server.url, out, _LOG_IN)
                 page.log_in(server.url, token)
                 take(page, server.url, out, _PAGES)
                 kept_nights(engine, nights_that_turn_worse())
