@@ -53,14 +53,21 @@ def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db archive` wrote.")],
     db: Db = None,
 ) -> int:
-    """Puts an archived job into a database, where `rocktune tune --resume` goes on with it."""
+    """Puts an archived job into a database, where it can go on.
+
+    An archive holds trials, not what was concluded from them: when the job goes on
+    and all its trials are there, that is worked out again, and nothing is measured.
+    """
     from db.migrate import upgrade
     from jobs.archive import restore_archive
 
     with _opened(db) as engine:
         upgrade(engine)
         job_id = restore_archive(engine, file)
-    typer.echo(f"{file} is job {job_id} there")
+    typer.echo(
+        f"{file} is job {job_id} there, without a result yet: its `rocktune tune` command with "
+        f"--resume goes on with it, or `rocktune resume {job_id}` and a worker"
+    )
     return Exit.DONE
 
 

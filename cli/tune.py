@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
+    from db.job_store import Store
     from jobs.finished import Finished
     from jobs.place import Place
     from jobs.specification import Specification
@@ -30,7 +32,7 @@ Examples:
 
   rocktune tune --workload load --trials 400      the paper's load, some hours
 
-  rocktune tune --objective waf --memory 512MiB   fewer writes, with more memory
+  rocktune tune --objective waf --workload load --memory 512MiB    fewer writes, more memory
 
   rocktune tune --objective waf --limit "rate >= 0.95 baseline"    and nearly as fast
 
@@ -48,7 +50,7 @@ Examples:
 
   rocktune tune --scheduler tls://bench:8786 --certificates DIR    on many hosts
 
-  rocktune tune --resume                          goes on where it was stopped
+  rocktune tune --minutes 30 --resume             the same command goes on where it was stopped
 """
 
 
@@ -124,7 +126,7 @@ def tune(
         "rocktune-out"
     ),
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the newest job of the same kind.")
+        bool, typer.Option("--resume", help="Go on with the newest job of just these options.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="result.json alone on standard output.")
@@ -212,6 +214,8 @@ def _run(
     console = Console(stderr=True)
     store = Store(engine)
     earlier = store.newest_job_with(specification.digest()) if resume else None
+    if resume and earlier is None:
+        _say(console, _nothing_to_resume(store))
     if earlier and earlier.state is JobState.DONE:
         console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
         return finished_job(engine, earlier.id)
@@ -243,12 +247,37 @@ def _run(
         complain(f"{cancelled}. The same command with --resume goes on")
         return None
     except KeyboardInterrupt:
-        kept = sum(store.count_trials(job_id).values())
+        kept = _left(engine, job_id)
         complain(
             f"interrupted; {kept} trials of job {job_id} are kept. "
             "The same command with --resume goes on"
         )
         return None
+
+
+def _left(engine: Engine, job_id: int) -> int:
+    """Says of a job that nobody runs it any more; how many of its trials have ended."""
+    from db.job_store import Store
+    from db.lease import LeaseHeld
+    from jobs.lifecycle import give_up
+    from sampler.outcome import TrialState
+
+    with suppress(LeaseHeld):
+        give_up(engine, job_id)
+    counts = Store(engine).count_trials(job_id)
+    return sum(counts.values()) - counts.get(TrialState.LOST, 0)
+
+
+def _nothing_to_resume(store: Store) -> str:
+    newest = store.jobs(limit=1)
+    there = "there is no job yet"
+    if newest:
+        row = newest[0]
+        there = (
+            f"the newest is job {row.id}, {row.specification['workload']['name']}, "
+            f"{row.state.value}"
+        )
+    return f"--resume: no job has just these options ({there}); a new one begins"
 
 
 def _say(console: Console, what: str) -> None:

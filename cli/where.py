@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,6 +44,8 @@ def opened(url: str | None, db: str | None) -> Iterator[Remote]:
     if address is None:
         from cli.in_process import local
 
+        if db is not None:
+            _require_there(db)
         with local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
             yield remote
         return
@@ -56,6 +59,18 @@ def opened(url: str | None, db: str | None) -> Iterator[Remote]:
         mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
     ) as client:
         yield Remote(client, checked.rstrip("/"), token=_token())
+
+
+def _require_there(db: str) -> None:
+    """A file that was mistyped must not be made, and told to hold no jobs."""
+    from db.address import FIELD, address
+
+    url = address(db)
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        raise InputError(
+            FIELD,
+            f"there is no {url.database}; name one that is there; `rocktune tune` makes them",
+        )
 
 
 def _checked(given: str, field: str) -> str:

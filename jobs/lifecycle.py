@@ -7,8 +7,13 @@ from sqlalchemy import Engine
 from db.job_queue import queue_again, state_of
 from db.job_row import JobRow, JobState
 from db.job_store import Store
+from db.lease import LeaseHeld, acquire, release
+from db.process import this_process
+from db.trial_log import StoredTrialLog
+from jobs.in_flight import lose_in_flight
 
 WAITS = "waits for its turn on the bench host"
+INTERRUPTED = "interrupted; it can go on"
 TOLD = "waits for trials of your own runner: ask for suggestions and tell them"
 
 
@@ -39,8 +44,25 @@ def cancel(engine: Engine, job_id: int) -> None:
         raise WrongState(f"job {job_id} is {found[0].value}; only a live one can be cancelled")
 
 
+def give_up(engine: Engine, job_id: int) -> None:
+    """Says of a job that a terminal ran that nobody runs it: it is cancelled, and can go on.
+
+    Raises:
+        KeyError: There is no such job.
+        LeaseHeld: Somebody runs it.
+    """
+    lease = acquire(engine, job_id, this_process())
+    try:
+        lose_in_flight(StoredTrialLog(engine, lease), INTERRUPTED)
+        Store(engine).set_state(
+            job_id, JobState.CANCELLED, why=INTERRUPTED, expected=[JobState.RUNNING], lease=lease
+        )
+    finally:
+        release(engine, lease)
+
+
 def resume(engine: Engine, job_id: int) -> None:
-    """Lets a job that failed or was cancelled go on from what it has measured.
+    """Lets a job that failed, was cancelled or has lost its terminal go on from what it measured.
 
     Raises:
         KeyError: There is no such job.
@@ -48,6 +70,11 @@ def resume(engine: Engine, job_id: int) -> None:
     """
     row = Store(engine).job(job_id)
     external = is_external(row)
+    if row.state is JobState.RUNNING and not (external or row.by_service):
+        try:
+            give_up(engine, job_id)
+        except LeaseHeld as held:
+            raise WrongState(str(held)) from None
     changed = queue_again(
         engine,
         job_id,

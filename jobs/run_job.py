@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from db.process import this_process
 from db.trial_log import StoredTrialLog
 from jobs.assembly import Assembly
 from jobs.finished import Finished, conclude_job, keep_finished
+from jobs.in_flight import lose_in_flight
 from jobs.lease_keeper import JobCancelled, LeaseKeeper
 from jobs.patience import Patience, PatientLog, is_away
 from jobs.place import Place, ThisMachine
@@ -28,10 +28,9 @@ from jobs.same_build import require_same_build
 from jobs.specification import Specification
 from jobs.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.planning import Budget
-from optimizer.ports import ControllerStops, LeaseLost, Progress, TrialLog
+from optimizer.ports import ControllerStops, LeaseLost, Progress
 from optimizer.strategies import find_strategy
 from optimizer.tuning import Tuning
-from sampler.outcome import TrialState
 from sampler.settings import Settings
 
 _RESUMABLE = tuple(JobState)
@@ -195,13 +194,3 @@ def _require_done(store: Store, job_id: int) -> None:
     """A commit whose answer was lost has ended the job all the same."""
     if store.job(job_id).state is not JobState.DONE:
         raise JobCancelled(job_id)
-
-
-def lose_in_flight(log: TrialLog, failure: str) -> None:
-    """Marks what was begun and has no outcome as lost, so that it is run again one day."""
-    for trial in log.trials():
-        if trial.state is TrialState.RUNNING:
-            lost = replace(
-                trial, state=TrialState.LOST, failure=failure, finished_at=datetime.now(UTC)
-            )
-            log.finish(lost)

@@ -91,16 +91,23 @@ def test_interrupted_while_it_follows(service: Scene, number: int):
     service.until(job_id, "done")
 
 
-def test_a_new_file_is_made(client: Client, capsys: Capture):
-    assert client("jobs", "--db", "new.db") == 0
+def test_a_mistyped_file_is_refused_and_not_made(client: Client, capsys: Capture):
+    assert client("jobs", "--db", "folder/new.db") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("rocktune: --db: there is no ") and "folder/new.db; name one" in said
+    assert not Path("folder").exists()
+
+
+def test_the_usual_file_is_made(client: Client, capsys: Capture):
+    assert client("jobs", ROCKTUNE_DB="usual.db") == 0
     assert capsys.readouterr().err == "no jobs\n"
-    assert Path("new.db").exists()
+    assert Path("usual.db").exists()
 
 
 def test_a_server_must_be_current(client: Client, empty_database_url: str, capsys: Capture):
     """Its tables are changed when its owner says so, not by the way."""
     if empty_database_url.startswith("sqlite"):
-        assert client("jobs", "--db", empty_database_url) == 0
+        assert client("jobs", ROCKTUNE_DB=empty_database_url) == 0
         return
     assert client("jobs", "--db", empty_database_url) == 2
     assert "has no tables of Rocktune; run `rocktune db upgrade`" in capsys.readouterr().err
@@ -111,7 +118,7 @@ def test_a_server_must_be_current(client: Client, empty_database_url: str, capsy
 
 def test_what_the_application_cannot_do_is_one_line(client: Client, capsys: Capture):
     """Not its log, and not what it would say to a stranger."""
-    assert client("jobs", "--db", "broken.db") == 0
+    assert client("jobs", ROCKTUNE_DB="broken.db") == 0
     engine = create_engine("sqlite:///broken.db")
     with engine.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE job RENAME TO task")

@@ -12,6 +12,7 @@ from terminal import Desk
 from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
+from sampler.outcome import TrialState
 
 # The fifth run, and every one after it, stays until it is ended or `free` is there.
 SCRIPT = """\
@@ -56,13 +57,16 @@ def test_a_signal_ends_it_and_it_goes_on_later(
         printed, said = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "")
     assert said.splitlines()[-1] == (
-        "rocktune: interrupted; 5 trials of job 1 are kept. The same command with --resume goes on"
+        "rocktune: interrupted; 4 trials of job 1 are kept. The same command with --resume goes on"
     )
     assert "Traceback" not in said
     assert left_running(desk.mark) == []
     assert list(desk.bench.iterdir()) == []
     engine = make_engine(desk.database)
-    assert Store(engine).job(1).lease_owner is None
+    left = Store(engine).job(1)
+    assert (left.state, left.why) == (JobState.CANCELLED, "interrupted; it can go on")
+    assert left.lease_owner is None
+    assert [trial.state for trial in Store(engine).trials(1)][-1] is TrialState.LOST
     (desk.folder / "free").touch()
     assert desk.run(*arguments).returncode == 3
     trials = Store(engine).trials(1)
@@ -79,6 +83,11 @@ def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe
         process.communicate(timeout=60)
     # It would have slept for a minute.
     assert left_running(desk.mark) == []
+    resumed = desk.run("resume", 1, "--db", desk.database)
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    engine = make_engine(desk.database)
+    assert Store(engine).job(1).state is JobState.QUEUED
+    engine.dispose()
 
 
 def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object], pipe: int):
@@ -89,6 +98,9 @@ def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object
         last = second.stderr.splitlines()[-1]
         assert last.startswith(f"rocktune: --resume: job 1 is being run by process {process.pid} ")
         assert process.poll() is None
+        resumed = desk.run("resume", 1, "--db", desk.database)
+        assert resumed.returncode == 2
+        assert f"job 1 is being run by process {process.pid} " in resumed.stderr
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
@@ -104,7 +116,8 @@ def test_one_that_waits_for_the_host_can_be_interrupted(
             second.send_signal(signal.SIGINT)
             said = second.communicate(timeout=60)[1]
         assert second.returncode == 130
-        assert "rocktune: interrupted; 1 trials of job 2 are kept" in said
+        assert said.startswith("--resume: no job has just these options (the newest is job 1, ")
+        assert "rocktune: interrupted; 0 trials of job 2 are kept" in said
         assert first.poll() is None
         first.send_signal(signal.SIGTERM)
         first.communicate(timeout=60)

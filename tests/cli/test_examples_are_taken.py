@@ -1,0 +1,43 @@
+"""Every `rocktune tune` that the README and `--help` show gets as far as its first trial."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import cli.run_here
+from cli.main import main
+from cli.tune import EXAMPLES
+from optimizer.strategies.extras import missing_extra
+
+README = Path(__file__).parents[2] / "README.md"
+# What they name is not on every machine: files of the reader's own, servers, another RocksDB.
+ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
+SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", README.read_text() + EXAMPLES, re.MULTILINE)
+COMMANDS = sorted({re.split(r" {3,}|#", line)[0].strip() for line in SHOWN})
+HERE = [each for each in COMMANDS if not any(part in each for part in ELSEWHERE)]
+
+
+@pytest.mark.db_bench
+@pytest.mark.parametrize("command", HERE)
+def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, capsys):
+    begun: list[object] = []
+
+    def run_here(*given: object, **_: object) -> None:
+        begun.append(given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.run_here, "run_here", run_here)
+    monkeypatch.setattr(cli.run_here, "terminate_like_interrupt", lambda: None)
+    monkeypatch.setenv("ROCKTUNE_DB", str(tmp_path / "rocktune.db"))
+    monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
+    monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "host.lock"))
+    monkeypatch.chdir(tmp_path)
+    status = main(shlex.split(command)[1:])
+    assert (status, len(begun)) == (130, 1), capsys.readouterr().err
+
+
+def test_there_are_some():
+    assert len(HERE) > 10
+    assert missing_extra("forest") is None
