@@ -71,17 +71,18 @@ def guide(
         require_folder(out)
     found = worked_out(planned)
     document = guide_document(found)
+    # Before anything is printed: whoever reads it may leave after the first lines.
+    written = [] if out is None else [out / name for name in document["options"]]
+    for path in written:
+        write_whole(path, document["options"][path.name].encode())
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:
         _print(found)
     for each in document["warnings"]:
         complain(f"warning: {each['setting']}: {each['text']}")
-    if out is not None:
-        for name, text in document["options"].items():
-            write_whole(out / name, text.encode())
-            print_to = sys.stderr if as_json else sys.stdout
-            print_to.write(f"Written to {out / name}\n")
+    for path in written:
+        (sys.stderr if as_json else sys.stdout).write(f"Written to {path}\n")
     return Exit.DONE
 
 

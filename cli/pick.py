@@ -90,18 +90,19 @@ def pick(
             model="true" if model else None,
         )
     answer = understood(PickAnswer, document)
+    text = document["options"]  # as it came: a file is not cleaned for a terminal
+    # Before anything is printed: whoever reads it may leave after the first lines.
+    if text is not None and out is not None:
+        write_whole(out / OPTIONS, text.encode())
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:
         _print(answer, model=model)
-    text = document["options"]  # as it came: a file is not cleaned for a terminal
     if text is None:
         complain(_nothing(answer))
         return Exit.ANSWER_IS_NO
     if out is not None:
-        write_whole(out / OPTIONS, text.encode())
-        print_to = sys.stderr if as_json else sys.stdout
-        print_to.write(f"Written to {out / OPTIONS}\n")
+        (sys.stderr if as_json else sys.stdout).write(f"Written to {out / OPTIONS}\n")
     return Exit.DONE
 
 

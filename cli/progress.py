@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.text import Text
 
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
@@ -49,7 +50,8 @@ class TuningProgress:
     def phase(self, phase: Phase, why: str) -> None:
         """The job entered a phase."""
         self._bar.update(self._task, description=phase.value)
-        self._console.print(f"[bold]{phase.value}[/bold]: {why}", highlight=False, soft_wrap=True)
+        said = Text.assemble((phase.value, "bold"), f": {why}")
+        self._console.print(said, soft_wrap=True)
 
     def trial_started(self, trial: Trial) -> None:
         """A trial begins: shown by the bar alone."""

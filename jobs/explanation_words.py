@@ -49,7 +49,8 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
         return ["The models do not see that the winner is better: no change is called idle."]
     count = len(minimal["kept"]) + len(minimal["dropped"])
     if not minimal["dropped"]:
-        return [f"All {count} changes are needed, as far as the models know."]
+        needed = "The one change is" if count == 1 else f"All {count} changes are"
+        return [f"{needed} needed, as far as the models know."]
     loss = minimal["loss"]
     against = {"expected": -loss["expected"], "low": -loss["high"], "high": -loss["low"]}
     lines = [

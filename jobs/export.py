@@ -89,7 +89,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     judged = (result.get("verdict") or {}).get("limits", [])
     lines += [f"Limit {kept_words(row)}" for row in judged]
     if not tried:
-        lines.append("Measured elsewhere: this file was not tried with RocksDB")
+        lines.append(_untried(problem))
     return [*lines, *carried_apart(problem, best["configuration"])]
 
 
@@ -108,8 +108,13 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
         f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
     ]
     if not tried:
-        lines.append("Measured elsewhere: this file was not tried with RocksDB")
+        lines.append(_untried(problem))
     return [*lines, *carried_apart(problem, minimal["configuration"])]
+
+
+def _untried(problem: Problem) -> str:
+    how = "by your own command" if problem.workload.command else "elsewhere"
+    return f"Measured {how}: this file was not tried with RocksDB"
 
 
 def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
@@ -125,4 +130,6 @@ def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
             lines.append(f"Set {set_here} in the application: no OPTIONS file can hold it")
         else:
             lines.append(f"Measured with {set_here}, a fact of the workload, not an option")
+    own = [name for name in configuration if name not in catalogue()]
+    lines += [f"Set {name} = {values[name]} yourself: it is no option of RocksDB" for name in own]
     return lines

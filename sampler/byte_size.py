@@ -17,7 +17,7 @@ def parse_bytes(text: str, *, field: str = "size") -> int:
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise InputError(field, f"{text!r} is not a size; write it like 64MiB or 67108864")
+        raise InputError(field, f"{text!r} is not a size; write it like 64MiB, 3GB or 67108864")
     number, prefix, unit = match.group(1), match.group(2).lower(), (match.group(3) or "").lower()
     factor = (_DECIMAL if unit == "b" and prefix else _BINARY)[prefix]
     return int(float(number) * factor) if "." in number else int(number) * factor

@@ -13,6 +13,14 @@ EXTRAS = {
     "optuna-gp": ("compare-gp", ("optuna", "torch")),
 }
 
+_COMPARE = "`make compare` adds it to .venv"
+_TORCH = '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`'
+MENDS = {
+    "compare": _COMPARE,
+    # Some GB on Linux, and other files on every machine: no lock holds it.
+    "compare-gp": f"`make compare`, then {_TORCH} add it to .venv",
+}
+
 
 def missing_extra(strategy: str) -> str | None:
     """The extra that a strategy needs and that is not installed; None: nothing is missing."""
@@ -28,5 +36,5 @@ def require_extra(strategy: str) -> None:
     """
     extra = missing_extra(strategy)
     if extra is not None:
-        mend = f"pip install 'rocktune[{extra}]'"
-        raise InputError("--strategy", f"{strategy} needs the extra {extra}: {mend}")
+        problem = f"{strategy} needs the extra {extra}: {MENDS[extra]}"
+        raise InputError("--strategy", problem)

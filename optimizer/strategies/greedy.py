@@ -1,6 +1,6 @@
 """One parameter after the other: measure its values, keep the best, go on with the next.
 
-The method of Krishnamoorthy and Choi, "Fine-tuning RocksDB for NVMe SSD" (Samsung): four or five
+The method of Krishnamoorthy and Choi, "Fine-tuning RocksDB for NVMe SSD" (Samsung): three to five
 values of each parameter, in a fixed order, around the best configuration so far. Theirs ends with
 the last parameter. Here a further pass follows while the one before has kept anything and the
 budget lasts: a value that was chosen early may not be the best beside those chosen since.

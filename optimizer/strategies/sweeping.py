@@ -219,8 +219,8 @@ def _ended_before(run: Trial, other: Trial) -> bool:
 
 
 def tried_by(sweeps: Sequence[Sweep]) -> Mapping[str, int]:
-    """How many values of each parameter were measured, over all passes."""
-    found: dict[str, int] = {}
+    """How many configurations its sweeps took a parameter through; each counts once."""
+    found: dict[str, set[int]] = {}
     for sweep in sweeps:
-        found[sweep.parameter] = found.get(sweep.parameter, 0) + len(sweep.values)
-    return found
+        found.setdefault(sweep.parameter, set()).update(trial for _, trial in sweep.values)
+    return {name: len(trials) for name, trials in found.items()}

@@ -124,3 +124,22 @@ def test_its_comments_name_workload_factors(settings: Settings):
     }
     lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
     assert "Measured with threads = 4, a fact of the workload, not an option" in lines
+
+
+def test_its_comments_hold_what_rocksdb_does_not_know(settings: Settings, tmp_path: Path):
+    space, workload = write_space(tmp_path), write_workload(tmp_path)
+    assembly = assemble(
+        specify(space=str(space), workload=str(workload), objective="waf"), settings
+    )
+    best = {
+        "configuration": {"codec": "fast", "level": 3},
+        "change": {"waf": {"percent": -1.0, "low": -2.0, "high": -0.5, "p": 0.001}},
+        "fitness": 10.0,
+        "runs": 3,
+    }
+    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
+    assert lines[-3:] == [
+        "Measured by your own command: this file was not tried with RocksDB",
+        "Set codec = fast yourself: it is no option of RocksDB",
+        "Set level = 3 yourself: it is no option of RocksDB",
+    ]

@@ -7,7 +7,7 @@ from pretend_bench import STRATEGY_NAMES
 from strategy_contract import StrategyContract
 
 from optimizer.strategies import STRATEGIES, find_strategy
-from optimizer.strategies.extras import EXTRAS, missing_extra
+from optimizer.strategies.extras import EXTRAS, MENDS, missing_extra
 from sampler.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
@@ -41,5 +41,5 @@ def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monke
     with pytest.raises(InputError) as refused:
         find_strategy(strategy)
     assert str(refused.value) == (
-        f"--strategy: {strategy} needs the extra {extra}: pip install 'rocktune[{extra}]'"
+        f"--strategy: {strategy} needs the extra {extra}: {MENDS[extra]}"
     )
