@@ -24,7 +24,7 @@ class ContributionRow:
         name: Of the parameter; or the starting point that the search began with.
         before: Its value at the baseline of the search, in words.
         after: The one that was kept last.
-        values: How many values were measured.
+        values: How many configurations with other values of it were measured.
         gain: In fitness.
         share: Percent of the whole gain; None where there is none.
         changes: Percent of each metric of the objective, by name.
