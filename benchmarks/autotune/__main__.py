@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.autotune.page import write_page
 from benchmarks.autotune.plan import asked, missing, probe, steps
 from benchmarks.json_lines import append_line, read_lines
+from benchmarks.make_command import make_command
 from jobs.autotune.compare import run_alone
 from jobs.autotune.outcome import document, figures
 from jobs.autotune.shape import FULL_SECONDS
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.raw.parent.mkdir(parents=True, exist_ok=True)
         if not given.page:
             run_missing(given.raw, repeats, given.share, given.capacity, load_settings())
-        write_page(given.raw, "make prove-autotune", read_lines(given.raw))
+        write_page(given.raw, make_command("prove-autotune", arguments), read_lines(given.raw))
         print(f"{given.raw.parent.parent / 'autotune.md'} is written")
     except InputError as error:
         sys.exit(str(error))
