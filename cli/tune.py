@@ -247,25 +247,28 @@ def _run(
         complain(f"{cancelled}. The same command with --resume goes on")
         return None
     except KeyboardInterrupt:
-        kept = _left(engine, job_id)
-        complain(
-            f"interrupted; {kept} trials of job {job_id} are kept. "
-            "The same command with --resume goes on"
-        )
+        complain(f"interrupted; {_left(engine, job_id)}. The same command with --resume goes on")
         return None
 
 
-def _left(engine: Engine, job_id: int) -> int:
-    """Says of a job that nobody runs it any more; how many of its trials have ended."""
+def _left(engine: Engine, job_id: int) -> str:
+    """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.job_store import Store
     from db.lease import LeaseHeld
     from jobs.lifecycle import give_up
+    from jobs.patience import is_away
     from sampler.outcome import TrialState
 
-    with suppress(LeaseHeld):
-        give_up(engine, job_id)
-    counts = Store(engine).count_trials(job_id)
-    return sum(counts.values()) - counts.get(TrialState.LOST, 0)
+    try:
+        with suppress(LeaseHeld, KeyError):  # another's by now, or deleted
+            give_up(engine, job_id)
+        counts = Store(engine).count_trials(job_id)
+    except Exception as error:
+        if not is_away(error, engine):
+            raise
+        return f"the database does not answer, and keeps what it had of job {job_id}"
+    kept = sum(counts.values()) - counts.get(TrialState.LOST, 0)
+    return f"{kept} trials of job {job_id} are kept"
 
 
 def _nothing_to_resume(store: Store) -> str:

@@ -1,6 +1,7 @@
 """A PostgreSQL that takes no more connections, or its time: nothing is lost, and it is told."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -91,9 +92,8 @@ def test_no_connection_at_first_is_one_clear_line(desk: Desk, server: PrivateSer
     assert "not-to-be-told" not in said
 
 
-def test_no_connection_in_the_middle_is_waited_for(
-    desk: Desk, zygote: Zygote, server: PrivateServer, url: str
-):
+def held_in_the_middle(desk: Desk, zygote: Zygote, url: str) -> int:
+    """The process of a job whose run waits to be let go on."""
     for name in ("measured", "go"):
         os.mkfifo(desk.folder / name)
     pipe = os.open(desk.folder / "measured", os.O_RDWR)
@@ -102,6 +102,13 @@ def test_no_connection_in_the_middle_is_waited_for(
     pid = zygote.start(desk, *arguments(desk, url, script))
     assert read_from(pipe, pid) == b"held\n"
     os.close(pipe)
+    return pid
+
+
+def test_no_connection_in_the_middle_is_waited_for(
+    desk: Desk, zygote: Zygote, server: PrivateServer, url: str
+):
+    pid = held_in_the_middle(desk, zygote, url)
     limit(server, 0)
     (desk.folder / "go").write_text("on\n")
     log = desk.folder / "log"
@@ -115,6 +122,25 @@ def test_no_connection_in_the_middle_is_waited_for(
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
     assert {(trial.state, trial.attempt) for trial in trials} == {(TrialState.DONE, 1)}
     assert (desk.folder / "runs").read_text().count("run") == TRIALS
+
+
+def test_interrupted_without_a_connection_it_says_so_and_goes_on_later(
+    desk: Desk, zygote: Zygote, server: PrivateServer, url: str
+):
+    pid = held_in_the_middle(desk, zygote, url)
+    limit(server, 0)
+    os.kill(pid, signal.SIGINT)
+    log = desk.folder / "log"
+    assert zygote.wait(pid) == 130, log.read_text()
+    *_, last = log.read_text().splitlines()
+    assert last == (
+        "rocktune: interrupted; the database does not answer, and keeps what it had of job 1. "
+        "The same command with --resume goes on"
+    )
+    limit(server, -1)
+    assert [t.state for t in trials_of(url)].count(TrialState.DONE) == HELD_AT - 1
+    ended = desk.run("resume", 1, "--db", url)
+    assert "job 1 is queued; " in ended.stdout, ended.stderr
 
 
 def test_a_slow_one_slows_the_job_and_nothing_else(desk: Desk, url: str):
