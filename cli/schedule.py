@@ -69,7 +69,7 @@ def add(
     from cli.screen import screen
 
     about = {"cron": cron, "time_zone": time_zone, "missed": missed}
-    with opened(url, db) as remote, _by_name():
+    with opened(url, db, makes=True) as remote, _by_name():
         given = None if name is None else _part(name, field="--name")
         kept = _kept_here(db, file, given, about) if remote.is_local else None
         kept = kept or _sent(remote, file, given, about)

@@ -30,8 +30,13 @@ _FORM = "write http://HOST:PORT or https://HOST"
 
 
 @contextmanager
-def opened(url: str | None, db: str | None) -> Iterator[Remote]:
+def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[Remote]:
     """What was typed, else what is set as ROCKTUNE_URL or ROCKTUNE_DB, else the user's own file.
+
+    Args:
+        url: The service, as typed.
+        db: The database, as typed.
+        makes: A file that is not there is made; else one that was typed must be there.
 
     Raises:
         InputError: The address or the token is none, or the database cannot be used.
@@ -44,7 +49,7 @@ def opened(url: str | None, db: str | None) -> Iterator[Remote]:
     if address is None:
         from cli.in_process import local
 
-        if db is not None:
+        if db is not None and not makes:
             _require_there(db)
         with local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
             yield remote
