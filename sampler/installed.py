@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -138,6 +139,10 @@ def try_options(
     given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
     argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
     ran = _run([*argv, "--benchmarks=fillseq"], folder)
+    if ran.returncode == -signal.SIGABRT:
+        # A build with assertions dies, once in thousands of starts, of one (that of
+        # `sync_without_flush_called_`) which the same file passes the next time.
+        ran = _run([*argv, "--benchmarks=fillseq"], folder)
     printed = parse_output(ran.stdout + "\n" + ran.stderr)
     written = newest_options(database) if ran.returncode == 0 else None
     said = complaint(ran.stderr) or f"exit status {ran.returncode}"

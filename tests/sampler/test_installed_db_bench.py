@@ -152,6 +152,23 @@ def test_rocksdb_accepts_every_drawn_configuration_and_uses_it_as_asked(
         assert effective == configuration
 
 
+@pytest.mark.parametrize(("deaths", "taken"), [(1, True), (2, False)])
+def test_one_death_of_an_assertion_says_nothing_of_a_file(
+    deaths: int, taken: bool, installed: InstalledDbBench, tmp_path: Path
+):
+    program, folder = tmp_path / "dies.sh", tmp_path / "tried"
+    folder.mkdir()
+    program.write_text(
+        f"#!/bin/sh\necho x >> {tmp_path}/starts\n"
+        f'if [ "$(wc -l < {tmp_path}/starts)" -le {deaths} ]; then kill -ABRT $$; fi\n'
+        f'exec {installed.program} "$@"\n'
+    )
+    program.chmod(0o755)
+    text = format_options(OptionsFile({}), rocksdb_version="7.8.3")
+    assert (try_options(program, text, folder).options is not None) is taken
+    assert (tmp_path / "starts").read_text().count("x") == 2
+
+
 @pytest.mark.parametrize("name", ["default", "universal", "blob"])
 def test_rocksdb_accepts_what_is_exported_and_uses_it_as_exported(
     name: str, installed: InstalledDbBench, tmp_path: Path
