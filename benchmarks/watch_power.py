@@ -12,8 +12,6 @@ import json
 import multiprocessing
 import os
 import platform
-import shlex
-import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from benchmarks.make_command import make_command
 from benchmarks.watch_rivals import RIVALS, rival_row, rivals_head
 from benchmarks.watch_simulation import LAWS, Changed, Quiet, changed, quiet
 from sampler.machine import fingerprint
@@ -220,8 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         quiet_found = dict(zip(calm, (each.get() for each in first), strict=True))
         changed_found = dict(zip(cases, (each.get() for each in second), strict=True))
         rivals = "\n".join([*rivals_head(), *(each.get() for each in third)])
-    said = shlex.join(sys.argv[1:] if arguments is None else arguments)
-    command = "make prove-watch" + (f" ARGS={said!r}" if said else "")
+    command = make_command("prove-watch", arguments)
     text = page(command, given, quiet_found, changed_found, rivals,
                 time.monotonic() - began)  # fmt: skip
     given.out.parent.mkdir(parents=True, exist_ok=True)

@@ -247,13 +247,12 @@ def _run(
         complain(f"{cancelled}. The same command with --resume goes on")
         return None
     except KeyboardInterrupt:
-        complain(f"interrupted; {_left(engine, job_id)}. The same command with --resume goes on")
+        complain(f"interrupted; {_left(store, job_id)}. The same command with --resume goes on")
         return None
 
 
-def _left(engine: Engine, job_id: int) -> str:
+def _left(store: Store, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
-    from db.job_store import Store
     from db.lease import LeaseHeld
     from jobs.lifecycle import give_up
     from jobs.patience import is_away
@@ -261,10 +260,10 @@ def _left(engine: Engine, job_id: int) -> str:
 
     try:
         with suppress(LeaseHeld, KeyError):  # another's by now, or deleted
-            give_up(engine, job_id)
-        counts = Store(engine).count_trials(job_id)
+            give_up(store.engine, job_id)
+        counts = store.count_trials(job_id)
     except Exception as error:
-        if not is_away(error, engine):
+        if not is_away(error, store.engine):
             raise
         return f"the database does not answer, and keeps what it had of job {job_id}"
     kept = sum(counts.values()) - counts.get(TrialState.LOST, 0)

@@ -140,8 +140,8 @@ def try_options(
     argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
     ran = _run([*argv, "--benchmarks=fillseq"], folder)
     if ran.returncode == -signal.SIGABRT:
-        # A build with assertions dies, once in thousands of starts, of one (that of
-        # `sync_without_flush_called_`) which the same file passes the next time.
+        # A build with assertions was seen to die of one (`sync_without_flush_called_`) that the
+        # same file passed the next time.
         ran = _run([*argv, "--benchmarks=fillseq"], folder)
     printed = parse_output(ran.stdout + "\n" + ran.stderr)
     written = newest_options(database) if ran.returncode == 0 else None

@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -20,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.make_command import make_command
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import Functions
 from benchmarks.search.run import run
@@ -96,8 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     with raw.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(line)) + "\n")
                     print(line, flush=True)
-    said = shlex.join(sys.argv[1:] if arguments is None else arguments)
-    command = f'make prove-warm ARGS="{said}"' if said else "make prove-warm"
+    command = make_command("prove-warm", arguments)
     given.out.with_suffix(".md").write_text(page(command, read_lines(raw)), encoding="utf-8")
 
 

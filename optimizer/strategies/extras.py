@@ -13,10 +13,9 @@ EXTRAS = {
     "optuna-gp": ("compare-gp", ("optuna", "torch")),
 }
 
-_COMPARE = "`make compare` adds it to .venv"
 _TORCH = '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`'
-MENDS = {
-    "compare": _COMPARE,
+_MENDS = {
+    "compare": "`make compare` adds it to .venv",
     # Some GB on Linux, and other files on every machine: no lock holds it.
     "compare-gp": f"`make compare`, then {_TORCH} add it to .venv",
 }
@@ -36,5 +35,5 @@ def require_extra(strategy: str) -> None:
     """
     extra = missing_extra(strategy)
     if extra is not None:
-        problem = f"{strategy} needs the extra {extra}: {MENDS[extra]}"
+        problem = f"{strategy} needs the extra {extra}: {_MENDS[extra]}"
         raise InputError("--strategy", problem)

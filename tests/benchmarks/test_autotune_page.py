@@ -82,7 +82,7 @@ def test_without_runs_the_page_says_so(tmp_path: Path) -> None:
     raw = tmp_path / "docs" / "results" / "autotune.jsonl"
     main(["--page", "--raw", str(raw)])
     page = (tmp_path / "docs" / "autotune.md").read_text()
-    assert "Nothing yet: `make prove-autotune" in page
+    assert f'Nothing yet: `make prove-autotune ARGS="--raw {raw}"` measures' in page
 
 
 def test_runs_are_kept_as_they_end_and_only_those_missing_are_made(

@@ -9,7 +9,6 @@ import pytest
 import cli.run_here
 from cli.main import main
 from cli.tune import EXAMPLES
-from optimizer.strategies.extras import missing_extra
 
 README = Path(__file__).parents[2] / "README.md"
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
@@ -40,4 +39,3 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
 
 def test_there_are_some():
     assert len(HERE) > 10
-    assert missing_extra("forest") is None

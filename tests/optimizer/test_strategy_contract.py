@@ -7,7 +7,7 @@ from pretend_bench import STRATEGY_NAMES
 from strategy_contract import StrategyContract
 
 from optimizer.strategies import STRATEGIES, find_strategy
-from optimizer.strategies.extras import EXTRAS, MENDS, missing_extra
+from optimizer.strategies.extras import EXTRAS, missing_extra
 from sampler.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
@@ -40,6 +40,9 @@ def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monke
     monkeypatch.setitem(sys.modules, modules[-1], None)
     with pytest.raises(InputError) as refused:
         find_strategy(strategy)
-    assert str(refused.value) == (
-        f"--strategy: {strategy} needs the extra {extra}: {MENDS[extra]}"
-    )
+    mend = {
+        "compare": "`make compare` adds it to .venv",
+        "compare-gp": "`make compare`, then "
+        '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"` add it to .venv',
+    }[extra]
+    assert str(refused.value) == f"--strategy: {strategy} needs the extra {extra}: {mend}"

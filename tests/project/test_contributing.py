@@ -49,7 +49,7 @@ def rocktune(folder: Path, *arguments: str, status: int = 0) -> str:
     }
     ended = subprocess.run(
         [sys.executable, "-m", "cli.main", *arguments],
-        cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600,
+        cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert ended.returncode == status, ended.stderr
     return ended.stdout
