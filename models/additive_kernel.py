@@ -49,11 +49,18 @@ def likeness(one: Settings, other: Settings) -> Singles:
         this is where the time of a proposal goes, and noise is added before anything is solved.
     """
     a, b = (each.position.T.astype(np.float32) * _PER_LENGTH for each in (one, other))
-    steps = a[:, :, None] - b[:, None, :]
-    np.abs(steps, out=steps)
-    alike = np.exp(-steps)
-    alike *= 1.0 + steps * (1.0 + steps / 3.0)
-    alike *= one.level.T[:, :, None] == other.level.T[:, None, :]
+    level_a, level_b = one.level.T, other.level.T
+    alike = np.empty((len(a), len(one), len(other)), dtype=np.float32)
+    # Each by itself stays in the processor's cache: all at once takes up to four times as long.
+    for place, kernel in enumerate(alike):
+        if a[place].any() or b[place].any():
+            steps = np.abs(a[place, :, None] - b[place])
+            np.exp(-steps, out=kernel)
+            kernel *= 1.0 + steps * (1.0 + steps / 3.0)
+        else:
+            kernel.fill(1.0)
+        if level_a[place].any() or level_b[place].any():
+            kernel *= level_a[place, :, None] == level_b[place]
     return alike
 
 

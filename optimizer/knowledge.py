@@ -15,6 +15,7 @@ from models.groups import group_labels
 from models.ranking import Ranking, rank_parameters
 from optimizer.baseline import CLOCKS, Baseline, summarise
 from optimizer.history import History
+from optimizer.objective import Objective
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.encoding import encode_columns
@@ -24,6 +25,8 @@ COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 _WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)
 _baselines: WeakKeyDictionary[History, tuple[tuple[int, ...], Baseline]] = WeakKeyDictionary()
 _rankings: WeakKeyDictionary[History, tuple[tuple[int, ...], Ranking]] = WeakKeyDictionary()
+_Worths = dict[int, tuple[Trial, float]]
+_worths: WeakKeyDictionary[History, tuple[Baseline, Objective, _Worths]] = WeakKeyDictionary()
 
 
 def baseline_of(history: History, problem: Problem | None = None) -> Baseline:
@@ -53,17 +56,27 @@ def comparable(
     problem: Problem, history: History, trials: Iterable[Trial]
 ) -> list[tuple[float, Trial]]:
     """Finished trials with their fitness, clocks corrected for drift; in the given order."""
-    baseline = baseline_of(history, problem)
-    return [
-        (
-            problem.objective.rank_value(
-                baseline.corrected(trial.metrics, trial.started_at, trial.host), baseline.metrics
-            ),
-            trial,
-        )
-        for trial in trials
-        if trial.state in COMPARABLE
-    ]
+    finished = [trial for trial in trials if trial.state in COMPARABLE]
+    return [*zip(worths_of(problem, history, finished), finished, strict=True)]
+
+
+def worths_of(problem: Problem, history: History, trials: Iterable[Trial]) -> list[float]:
+    """What the objective makes of each, clocks corrected for drift; see ``rank_value``.
+
+    It is kept until the baseline is measured again: a proposal asks for that of every trial.
+    """
+    baseline, objective = baseline_of(history, problem), problem.objective
+    kept = _worths.get(history)
+    if kept is None or kept[0] is not baseline or kept[1] is not objective:
+        kept = _worths[history] = (baseline, objective, {})
+    found, known = [], kept[2]
+    for trial in trials:
+        before = known.get(trial.number)
+        if before is None or before[0] is not trial:
+            metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+            before = known[trial.number] = trial, objective.rank_value(metrics, baseline.metrics)
+        found.append(before[1])
+    return found
 
 
 def best_first(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from optimizer.history import History
-from optimizer.knowledge import baseline_of
+from optimizer.knowledge import baseline_of, worths_of
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
 
@@ -42,14 +42,16 @@ def configurations_of(
         trials: New configurations; those in flight are passed over.
     """
     baseline = baseline_of(history, problem)
+    ended = by_configuration(trial for trial in trials if trial.has_outcome)
+    whole = [runs for runs in ended if all(run.done for run in runs)]
+    firsts = [runs[0] for runs in whole]
     found = []
-    for runs in by_configuration(trial for trial in trials if trial.has_outcome):
-        if not all(run.done for run in runs):
-            continue
+    for runs, worth in zip(whole, worths_of(problem, history, firsts), strict=True):
         metrics = mean_metrics(
             [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
         )
-        fitness = problem.objective.rank_value(metrics, baseline.metrics)
+        of_mean = len(runs) > 1
+        fitness = problem.objective.rank_value(metrics, baseline.metrics) if of_mean else worth
         found.append(Measured(runs[0], len(runs), metrics, fitness))
     return found
 
