@@ -60,8 +60,14 @@ def comparable(
     return [*zip(worths_of(problem, history, finished), finished, strict=True)]
 
 
+def worth_of(problem: Problem, baseline: Baseline, trial: Trial) -> float:
+    """What the objective makes of a trial, clocks corrected for drift; see ``rank_value``."""
+    metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+    return problem.objective.rank_value(metrics, baseline.metrics)
+
+
 def worths_of(problem: Problem, history: History, trials: Iterable[Trial]) -> list[float]:
-    """What the objective makes of each, clocks corrected for drift; see ``rank_value``.
+    """``worth_of`` each, beside the baseline over all its runs.
 
     It is kept until the baseline is measured again: a proposal asks for that of every trial.
     """
@@ -73,8 +79,7 @@ def worths_of(problem: Problem, history: History, trials: Iterable[Trial]) -> li
     for trial in trials:
         before = known.get(trial.number)
         if before is None or before[0] is not trial:
-            metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-            before = known[trial.number] = trial, objective.rank_value(metrics, baseline.metrics)
+            before = known[trial.number] = trial, worth_of(problem, baseline, trial)
         found.append(before[1])
     return found
 

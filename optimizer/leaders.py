@@ -6,14 +6,13 @@ A run of the baseline on one host changes what that host's trials are worth, and
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from optimizer.baseline import Baseline
 from optimizer.history import History
 from optimizer.host_baseline import HostBaseline
-from optimizer.knowledge import COMPARABLE, baseline_of
+from optimizer.knowledge import COMPARABLE, baseline_of, worth_of
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
 
@@ -74,7 +73,7 @@ def _best(
         trial = history[number]
         key = (number, trial.attempt)
         if trial.phase is phase and trial.state in COMPARABLE and key not in known.values:
-            known.values[key] = _value(problem, baseline, trial)
+            known.values[key] = worth_of(problem, baseline, trial)
     live = ((v, n) for (n, attempt), v in known.values.items() if _stands(history[n], attempt))
     known.best = heapq.nsmallest(count, live, key=lambda pair: (-pair[0], pair[1]))
     return known.best
@@ -83,10 +82,3 @@ def _best(
 def _stands(trial: Trial, attempt: int) -> bool:
     """Whether it was not withdrawn since."""
     return trial.attempt == attempt and trial.state in COMPARABLE
-
-
-def _value(problem: Problem, baseline: Baseline, trial: Trial) -> float:
-    corrected: Mapping[str, float] = baseline.corrected(
-        trial.metrics, trial.started_at, trial.host
-    )
-    return problem.objective.rank_value(corrected, baseline.metrics)

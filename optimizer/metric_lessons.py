@@ -11,6 +11,7 @@ import numpy as np
 from optimizer.baseline import Baseline
 from optimizer.coordinates import Floats
 from optimizer.history import History
+from optimizer.knowledge import worth_of
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
 from sampler.latent import encode
@@ -63,13 +64,7 @@ def measured_worth(
     problem: Problem, history: History, baseline: Baseline, numbers: Sequence[int]
 ) -> dict[int, float]:
     """What the objective makes of trials, by number, clocks corrected for drift."""
-    return {
-        n: problem.objective.rank_value(
-            baseline.corrected(history[n].metrics, history[n].started_at, history[n].host),
-            baseline.metrics,
-        )
-        for n in numbers
-    }
+    return {n: worth_of(problem, baseline, history[n]) for n in numbers}
 
 
 def lessons_of(
