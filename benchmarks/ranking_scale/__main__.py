@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.make_command import make_command
 from benchmarks.ranking_scale.configurations import STEPS, Configurations
 from benchmarks.ranking_scale.measure import Bench
 from benchmarks.ranking_scale.order import Run, order_of
@@ -48,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.exit(f"{given.raw} holds nothing yet: make prove-ranking-scale measures")
         beside = given.raw.with_name(f"{given.raw.stem}_remarks.md")
         remarks = beside.read_text(encoding="utf-8").strip() if beside.exists() else ""
-        write_page(given.raw.parent.parent, "make prove-ranking-scale", rows, remarks)
+        command = make_command("prove-ranking-scale", arguments)
+        write_page(given.raw.parent.parent, command, rows, remarks)
         print(f"{given.raw.parent.parent / 'scale.md'} tells of {len(rows)} runs")
     except InputError as error:
         sys.exit(str(error))
