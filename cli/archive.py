@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.database_option import Db
+from cli.database_option import Db, require_there
 from cli.exits import Exit
 from sampler.errors import InputError
 
@@ -39,6 +39,7 @@ def archive(
     from db.migrate import require_current
     from jobs.archive import write_archive
 
+    require_there(db)
     with _opened(db) as engine:
         require_current(engine)
         try:

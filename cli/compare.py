@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.database_option import Db
+from cli.database_option import Db, require_there
 from cli.exits import Exit, complain
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
         from cli.service import open_database
         from jobs.comparison.job_side import side_of_job
 
+        require_there(db)
         engine = open_database(db, migrate=False)
         try:
             return side_of_job(engine, number, field)

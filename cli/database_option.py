@@ -1,8 +1,11 @@
 """`--db`, which many commands share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sampler.errors import InputError
 
 Db = Annotated[
     str | None,
@@ -10,3 +13,21 @@ Db = Annotated[
         help="A file or postgresql:// URL; else in your data folder.", envvar="ROCKTUNE_DB"
     ),
 ]
+
+
+def require_there(db: str | None) -> None:
+    """A file that was mistyped must not be made, and told to hold nothing.
+
+    Raises:
+        InputError: The file that was named is not there.
+    """
+    from db.address import FIELD, address
+
+    if db is None:
+        return
+    url = address(db)
+    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
+        raise InputError(
+            FIELD,
+            f"there is no {url.database}; name one that is there; `rocktune tune` makes them",
+        )

@@ -94,6 +94,7 @@ def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> int | None:
     """Measures on this machine; a status where that is the end of it."""
+    from cli.database_option import require_there
     from cli.service import open_database
     from db.job_row import JobState
     from db.job_store import Store
@@ -108,8 +109,10 @@ def _measure(
     share, metric = parse_detect(margin, field="--margin")
     if metric is not None:
         raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")
+    given = db or os.environ.get("ROCKTUNE_DB") or None
+    require_there(given)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    engine = open_database(db or os.environ.get("ROCKTUNE_DB") or None, migrate=False)
+    engine = open_database(given, migrate=False)
     try:
         try:
             job = Store(engine).job(job_id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.database_option import Db
+from cli.database_option import Db, require_there
 from cli.exits import Exit
 from sampler.errors import InputError
 
@@ -68,6 +68,7 @@ def nights(
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
+    require_there(db)
     engine = make_engine(db)
     try:
         require_current(engine)

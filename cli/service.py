@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.cluster_options import Certificates, Scheduler
-from cli.database_option import Db
+from cli.database_option import Db, require_there
 from cli.exits import Exit
 from cli.stop_signals import stop_on_signals
 
@@ -140,6 +140,7 @@ def list_(db: Db = None) -> int:
     """Lists the tokens, without their secrets."""
     from db.tokens import list_tokens
 
+    require_there(db)
     engine = open_database(db, migrate=False)
     try:
         for token in list_tokens(engine):
@@ -157,6 +158,7 @@ def revoke(
     """Makes a token invalid from this moment on."""
     from db.tokens import revoke_token
 
+    require_there(db)
     engine = open_database(db, migrate=False)
     try:
         revoke_token(engine, name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.database_option import require_there
 from cli.remote import Remote
 from sampler.errors import InputError
 
@@ -49,8 +49,8 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
     if address is None:
         from cli.in_process import local
 
-        if db is not None and not makes:
-            _require_there(db)
+        if not makes:
+            require_there(db)
         with local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
             yield remote
         return
@@ -64,18 +64,6 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
         mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
     ) as client:
         yield Remote(client, checked.rstrip("/"), token=_token())
-
-
-def _require_there(db: str) -> None:
-    """A file that was mistyped must not be made, and told to hold no jobs."""
-    from db.address import FIELD, address
-
-    url = address(db)
-    if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
-        raise InputError(
-            FIELD,
-            f"there is no {url.database}; name one that is there; `rocktune tune` makes them",
-        )
 
 
 def _checked(given: str, field: str) -> str:

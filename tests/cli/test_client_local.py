@@ -91,8 +91,23 @@ def test_interrupted_while_it_follows(service: Scene, number: int):
     service.until(job_id, "done")
 
 
-def test_a_mistyped_file_is_refused_and_not_made(client: Client, capsys: Capture):
-    assert client("jobs", "--db", "folder/new.db") == 2
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["jobs"],
+        ["nights", "nightly"],
+        ["db", "archive", 1, "job.jsonl.gz"],
+        ["explain", 1, "--runs", 3],
+        ["compare", "default", "job:1"],
+        ["token", "list"],
+        ["token", "revoke", "anna"],
+    ],
+    ids=lambda command: "-".join(map(str, command[:2])),
+)
+def test_a_mistyped_file_is_refused_and_not_made(
+    client: Client, capsys: Capture, command: list[object]
+):
+    assert client(*command, "--db", "folder/new.db") == 2
     said = capsys.readouterr().err
     assert said.startswith("rocktune: --db: there is no ") and "folder/new.db; name one" in said
     assert not Path("folder").exists()
