@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Select, bindparam, func, null, select
 
 from db.tables import MAIN_METRICS, trial
 from db.types import finite, plain
+from optimizer.packed_point import PackedPoint
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
 
@@ -193,7 +194,7 @@ def _trial(row: Sequence[Any]) -> Trial:
         seed=seed,
         configuration=configuration,
         digest=digest,
-        point=point,
+        point=PackedPoint.of(point),
         subject=subject,
         why=why,
         based_on=based_on,

@@ -10,6 +10,7 @@ from optimizer.choosing import candidates_of, winner_of
 from optimizer.contradicting_limits import require_possible
 from optimizer.history import History
 from optimizer.out_of_line import suspect
+from optimizer.packed_point import PackedPoint
 from optimizer.problem import Problem
 from optimizer.rounds import Turn, complete, next_turn
 from optimizer.spent import explore_left
@@ -189,7 +190,7 @@ def _exploring(
         seed=problem.seed_of(number),
         configuration=proposal.configuration,
         digest=digest(proposal.configuration),
-        point=proposal.point,
+        point=PackedPoint.of(proposal.point),
         subject=proposal.subject,
         why=proposal.why,
         based_on=history.finished,

@@ -30,7 +30,7 @@ class Purpose(StrEnum):
     PROVE = "prove"  # confirmation, second part: winner against baseline on fresh runs
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
     """One row of a job's history.
 
