@@ -1,5 +1,6 @@
 """`--db`, which many commands share."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +19,14 @@ Db = Annotated[
 def require_there(db: str | None) -> None:
     """A file that was mistyped must not be made, and told to hold nothing.
 
+    The usual file, which ROCKTUNE_DB names, is made by the first command that needs it.
+
     Raises:
         InputError: The file that was named is not there.
     """
     from db.address import FIELD, address
 
-    if db is None:
+    if db is None or db == os.environ.get("ROCKTUNE_DB"):
         return
     url = address(db)
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():

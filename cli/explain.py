@@ -110,7 +110,7 @@ def _measure(
     if metric is not None:
         raise InputError("--margin", "is a share of the winner's fitness; write for example 10%")
     given = db or os.environ.get("ROCKTUNE_DB") or None
-    require_there(given)
+    require_there(db)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     engine = open_database(given, migrate=False)
     try:

@@ -150,6 +150,7 @@ def restore(engine: Engine, archive: Archive) -> int:
 def _document(trial: Trial) -> dict[str, Any]:
     moments = {name: getattr(trial, name) for name in _MOMENTS}
     return asdict(trial) | {
+        "point": None if trial.point is None else dict(trial.point),
         "counters": {name: count for name, count in trial.counters.items() if count},
         **{name: moment and moment.isoformat() for name, moment in moments.items()},
     }

@@ -135,7 +135,7 @@ def test_a_search_that_has_begun_goes_on():
     job = started(0.1, 0.2)
     problem, trials = job.problem, job.log.trials()
     searched = next(t for t in trials if t.phase is Phase.SEARCH)
-    late = replace(problem, starts=(StartingPoint("late", searched.point | {"x": 0.77}),))
+    late = replace(problem, starts=(StartingPoint("late", {**searched.point, "x": 0.77}),))
     assert next_start(late, History(trials[:4]), 20) is not None
     assert next_start(late, History(trials), 20) is None
 
