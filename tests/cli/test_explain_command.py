@@ -42,7 +42,7 @@ def tuned(desk: Desk, client: Client, capsys: Capture) -> Desk:
     said = capsys.readouterr().out
     why = "Why, by models (fitness of each step): compression_type snappy -> zstd +"
     assert why in said, said
-    assert "1 of 2 changes are enough: compression_type." in said
+    assert "1 of 2 changes are enough: compression_type." in said, said
     return desk
 
 
