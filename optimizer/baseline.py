@@ -11,14 +11,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optimizer.host_baseline import CLOCKS, HostBaseline, MetricNoise, host_baseline
 from optimizer.trial import Trial
 
 __all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
 
+_Number = TypeVar("_Number", float, NDArray[np.float64])
 _LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
 
 
@@ -49,22 +52,59 @@ class Baseline:
             host: Where. Of a host that has no baseline nothing is corrected, unless there is
                 only one host's.
         """
-        if len(self.hosts) == 1:
-            (only,) = self.hosts.values()
-            factors = only.drift_factors(measured_at)
-        else:
-            factors = self._factors(host, measured_at)
+        own = self._own(host)
+        if own is None:
+            return metrics
+        factors = self._factors(own, own.drift_factors(measured_at), 1.0)
         if not factors:
             return metrics
         return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
 
-    def _factors(self, host: str | None, measured_at: datetime | None) -> Mapping[str, float]:
+    def corrected_of_many(
+        self, trials: Sequence[Trial], names: Sequence[str]
+    ) -> dict[str, NDArray[np.float64]]:
+        """The same of many trials at once, to the last digit.
+
+        Args:
+            trials: Measured ones.
+            names: Metrics.
+
+        Returns:
+            Of each metric a value a trial, NaN where it has none.
+        """
+        values = {
+            name: np.array([trial.metrics.get(name, math.nan) for trial in trials], dtype=float)
+            for name in names
+        }
+        began = [t.started_at.timestamp() if t.started_at else math.nan for t in trials]
+        places: defaultdict[str | None, list[int]] = defaultdict(list)
+        for place, trial in enumerate(trials):
+            places[trial.host].append(place)
+        for host, here in places.items():
+            own, moments = self._own(host), np.array(began)[here]
+            if own is None:
+                continue
+            drift = own.drift_factors_of_many(moments)
+            for name, factors in self._factors(own, drift, np.ones(len(here))).items():
+                if name in values:
+                    values[name][here] *= factors
+        return values
+
+    def _own(self, host: str | None) -> HostBaseline | None:
+        """What a host's trials are compared with; None: nothing of theirs is corrected."""
+        if len(self.hosts) == 1:
+            (only,) = self.hosts.values()
+            return only
         own = self.hosts.get(host)
-        if own is None or own.runs < _LEAST_COMPARED:
-            return {}
-        drift = own.drift_factors(measured_at)
+        return None if own is None or own.runs < _LEAST_COMPARED else own
+
+    def _factors(
+        self, own: HostBaseline, drift: Mapping[str, _Number], none: _Number
+    ) -> Mapping[str, _Number]:
+        if len(self.hosts) == 1:
+            return drift
         return {
-            name: drift.get(name, 1.0) * self.metrics[name] / level
+            name: drift.get(name, none) * self.metrics[name] / level
             for name, level in own.metrics.items()
             if level > 0 and self.metrics.get(name, 0) > 0
         }

@@ -58,11 +58,19 @@ class HostBaseline:
         """What takes each drifting metric from its level at that time to the median."""
         if measured_at is None or not self._levels:
             return {}
-        moment = measured_at.timestamp()
-        return {
-            name: self.metrics[name] / float(np.interp(moment, self._seconds, level))
-            for name, level in self._levels.items()
-        }
+        found = self.drift_factors_of_many(np.array([measured_at.timestamp()]))
+        return {name: float(factors[0]) for name, factors in found.items()}
+
+    def drift_factors_of_many(
+        self, moments: NDArray[np.float64]
+    ) -> Mapping[str, NDArray[np.float64]]:
+        """The same of many moments: seconds since 1970, NaN where nobody knows (1 there)."""
+        known = ~np.isnan(moments)
+        found = {name: np.ones(len(moments)) for name in self._levels}
+        for name, level in self._levels.items():
+            passed = np.interp(moments[known], self._seconds, level)
+            found[name][known] = self.metrics[name] / passed
+        return found
 
 
 def host_baseline(trials: Sequence[Trial]) -> HostBaseline:

@@ -10,6 +10,7 @@ from typing import Any
 
 from optimizer.baseline import Baseline, summarise
 from optimizer.confirm_load import apart, confirming_seconds
+from optimizer.fittest import fittest_first
 from optimizer.history import History
 from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.problem import Problem
@@ -153,10 +154,16 @@ class Scoreboard:
         for host in {trial.host for trial in candidates}:
             self._best_on.pop(host, None)
         ended = [trial for trial in candidates if trial.has_outcome]
-        found = by_configuration(ended)
-        self._again = self._again or len(found) < len(ended)
-        for runs in found:
-            self._consider(runs)
+        self._again = self._again or len({trial.digest for trial in ended}) < len(ended)
+        if self._again:
+            for runs in by_configuration(ended):
+                self._consider(runs)
+            return
+        done = [trial for trial in ended if trial.done]
+        for trial in fittest_first(self._problem.objective, self._baseline, done):
+            # A host's best is the first that may be.
+            if trial.host not in self._best_on:
+                self._consider([trial])
 
     def _consider(self, runs: Sequence[Trial]) -> None:
         """Takes in a configuration, of which these are all the runs that have ended."""
