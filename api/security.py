@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -70,6 +71,25 @@ def identified(
 
 
 CallerDep = Annotated[Caller, Depends(identified)]
+
+
+def still_known(
+    request: Request,
+    given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Callable[[], bool]:
+    """Asks the same again, for what is answered for long: was the token revoked meanwhile?"""
+
+    def known() -> bool:
+        try:
+            identified(request, given)
+        except ProblemError:
+            return False
+        return True
+
+    return known
+
+
+StillKnownDep = Annotated[Callable[[], bool], Depends(still_known)]
 
 
 def _caller(request: Request, caller: CallerDep) -> Caller:

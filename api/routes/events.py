@@ -14,7 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from api.dependencies import JobDep, Service, ServiceDep
 from api.job_schemas import JobProgress
 from api.problems import EVERYWHERE, described
-from api.security import requires
+from api.security import StillKnownDep, requires
 from api.trial_schemas import TrialPublic
 from db.job_row import ENDED, JobRow
 from db.tokens import Role
@@ -37,6 +37,7 @@ Seen = tuple[datetime | None, int]
 async def watch_job(
     service: ServiceDep,
     job: JobDep,
+    still_known: StillKnownDep,
     last_event_id: Annotated[
         str | None, Header(alias="Last-Event-ID", max_length=100, description="Go on after it.")
     ] = None,
@@ -48,11 +49,14 @@ async def watch_job(
     """A job as it goes on.
 
     ``job``: how it stands, whenever that changes. ``trial``: each trial as it ends, with an id to
-    go on from. ``end``: the job has ended, and so do the events.
+    go on from. ``end``: the job has ended, and so do the events. They also end, without a word,
+    once the token is revoked.
     """
     seen = _seen(last_event_id or after)
     shown: JobProgress | None = None
     while not service.stopping():
+        if not await run_in_threadpool(still_known):
+            return
         row, trials = await run_in_threadpool(_look, service, job.id, seen)
         if row is None:
             return

@@ -14,13 +14,18 @@ from sqlalchemy import Engine
 from sse import Event, events, tags
 
 from api.app import make_app
+from db.tokens import Role, make_token, revoke_token
+from jobs.lifecycle import cancel
 
 Served = Callable[..., TestClient]
 
 
 @contextmanager
-def watching(url: str, job: int, last: str | None = None) -> Iterator[Iterator[Event]]:
+def watching(
+    url: str, job: int, last: str | None = None, token: str | None = None
+) -> Iterator[Iterator[Event]]:
     headers = {} if last is None else {"Last-Event-ID": last}
+    headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
     with (
         httpx2.Client(base_url=url, timeout=60) as client,
         client.stream("GET", f"/v1/jobs/{job}/events", headers=headers) as answer,
@@ -124,6 +129,24 @@ def test_the_events_end_when_the_server_stops(client: TestClient, database: Engi
         assert next(found).kind == "job"
         stopping.set()
         assert list(found) == []
+
+
+def test_the_events_end_when_the_token_is_revoked(client: TestClient, database: Engine) -> None:
+    job = submit(client, EXTERNAL)
+    gone, stays = (make_token(database, name, Role.READ) for name in ("gone", "stays"))
+    with (
+        serving(make_app(database)) as url,
+        watching(url, job, token=gone) as ends,
+        watching(url, job, token=stays) as goes_on,
+    ):
+        assert next(ends).kind == next(goes_on).kind == "job"
+        else_it_ends = threading.Timer(20, cancel, (database, job))
+        else_it_ends.start()
+        revoke_token(database, "gone")
+        assert list(ends) == []
+        else_it_ends.cancel()
+        cancel(database, job)
+        assert [event.kind for event in goes_on] == ["job", "end"]
 
 
 @pytest.mark.parametrize(
