@@ -39,12 +39,11 @@ class TrialFacts:
 
     Attributes:
         failures: (state, first line of the reason) with the number of trials, most often first.
-        began_at, ended_at: Of the first trial that began and the last that ended.
+        ended_at: Of the last that ended.
         out: The trials that are being measured now.
     """
 
     failures: Sequence[tuple[tuple[str, str], int]]
-    began_at: datetime | None
     ended_at: datetime | None
     out: Sequence[Trial]
 
@@ -112,12 +111,10 @@ def read_facts(connection: Connection, job_id: int) -> TrialFacts:
     counts: Counter[tuple[str, str]] = Counter()
     for state, failure, count in connection.execute(reasons):
         counts[state, (failure.splitlines() or [""])[0][:200]] += count
-    began = select(trial.c.started_at).where(mine, trial.c.started_at.is_not(None))
-    first = connection.execute(began.order_by(trial.c.number).limit(1)).scalar()
     last = connection.execute(select(func.max(trial.c.finished_at)).where(mine)).scalar()
     running = (mine, trial.c.state == TrialState.RUNNING)
     out = read_rows(connection, lambda columns: columns.where(*running))
-    return TrialFacts(counts.most_common(), first, last, sorted(out, key=_NUMBER))
+    return TrialFacts(counts.most_common(), last, sorted(out, key=_NUMBER))
 
 
 def _runs_of(connection: Connection, job_id: int, number: int, purpose: Purpose) -> list[Trial]:

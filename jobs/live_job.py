@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import Engine
 
@@ -73,7 +73,8 @@ class LiveJob:
         out: What is being measured now.
         failures: (state, reason) with the number of trials, the most frequent ones.
         more_failures: How many further reasons there are.
-        wall_seconds: From the first trial's beginning until now, or the last one's end.
+        bench_share: Of a host's time, what the benchmark has and not the tuner, without the hours
+            in which nobody ran the job; None where that is not known yet.
         cautions: What of the baseline's noise the reader must know.
     """
 
@@ -84,7 +85,7 @@ class LiveJob:
     out: Sequence[Trial]
     failures: Sequence[tuple[tuple[str, str], int]]
     more_failures: int
-    wall_seconds: float | None
+    bench_share: float | None
     cautions: Sequence[str]
 
 
@@ -99,7 +100,6 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         runs = read_runs_of(connection, row.id, best) if best else []
     metrics = _metrics(objective, baseline, _measured(baseline, runs)) if baseline else []
     names = [term.metric for term in objective.terms]
-    end = facts.ended_at if row.state in ENDED else datetime.now(UTC)
     return LiveJob(
         metrics=metrics,
         runs=baseline.runs if baseline else 0,
@@ -108,9 +108,23 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         out=[] if row.state in ENDED else facts.out,
         failures=facts.failures[:_REASONS],
         more_failures=max(0, len(facts.failures) - _REASONS),
-        wall_seconds=(end - facts.began_at).total_seconds() if facts.began_at and end else None,
+        bench_share=bench_share(row.standing),
         cautions=_cautions(metrics),
     )
+
+
+def bench_share(standing: Mapping[str, Any] | None) -> float | None:
+    """Of a host's time, what the benchmark has: its mean run beside the mean pause after it.
+
+    Args:
+        standing: ``optimizer.standing.Standing`` as a document; None: no trial has ended.
+    """
+    pause = (standing or {}).get("between_seconds")
+    ended = standing["done"] + standing["failed"] if standing else 0
+    if standing is None or pause is None or not ended:
+        return None
+    run = standing["bench_seconds"] / ended
+    return float(run / (run + pause)) if run + pause > 0 else None
 
 
 def _measured(baseline: Baseline, runs: Sequence[Trial]) -> Mapping[str, float]:
