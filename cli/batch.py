@@ -58,9 +58,9 @@ def batch(
     """Runs the jobs of a file once, one after another, here or on a cluster.
 
     Exit status: 0 all jobs ended well, whether or not they found anything
-    better; 1 a job failed (the others still ran), or the batch is being run
-    already; 2 bad input, before anything was run; 130 interrupted (go on
-    with --resume).
+    better; 1 a job failed or its files could not be written (the others
+    still ran), or the batch is being run already; 2 bad input, before
+    anything was run; 130 interrupted (go on with --resume).
     """
     from db.engine import make_engine
     from db.migrate import upgrade
@@ -124,10 +124,16 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     console.print(f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}",
                   soft_wrap=True)  # fmt: skip
     run_one = _OneByOne(here, console)
+    failed: list[str] = []
+
+    def told_failed(item: str, why: str) -> None:
+        failed.append(item)
+        complain(f"{item}: {why}")
+
     terminate_like_interrupt()
     try:
         document = run_batch(
-            engine, batch_id, run_one, failed=_told_failed, waiting=_told_once(console)
+            engine, batch_id, run_one, failed=told_failed, waiting=_told_once(console)
         )
     except TurnLost as lost:
         complain(str(lost))
@@ -136,7 +142,8 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
         interrupt_batch(engine, batch_id)
         complain(f"interrupted; batch {batch_id} is kept. The same command with --resume goes on")
         return Exit.INTERRUPTED
-    return _tell(document, out, as_json=as_json)
+    well = _tell(document, out, as_json=as_json)
+    return Exit.DONE if well and not failed else Exit.TOOL_FAILED
 
 
 def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
@@ -198,10 +205,6 @@ class _OneByOne:
         write_artifacts(finished, folder)
 
 
-def _told_failed(item: str, why: str) -> None:
-    complain(f"{item}: {why}")
-
-
 def _told_once(console: Console) -> Any:
     told: set[str] = set()
 
@@ -213,8 +216,8 @@ def _told_once(console: Console) -> Any:
     return tell
 
 
-def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> int:
-    """Writes batch.json and prints the table."""
+def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
+    """Writes batch.json and prints the table; whether all jobs ended well."""
     from cli.batch_table import batch_table
     from cli.screen import screen
     from jobs.batch_items import BATCH_RESULT
@@ -231,4 +234,4 @@ def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> int:
         console.print(line, soft_wrap=True)
     console.print(f"Batch {document['batch']}: {document['why']}. Written to {out}.",
                   soft_wrap=True)  # fmt: skip
-    return Exit.DONE if is_well(document) else Exit.TOOL_FAILED
+    return is_well(document)

@@ -111,7 +111,8 @@ def run_batch(
         batch_id: The batch.
         run_one: Runs a job, or what is left of it, to its end; given the item's name. A job that
             is done already is given too, for what is to be written about it.
-        failed: Told which item failed and why; the others still run.
+        failed: Told which item failed and why, also where only its files could not be written;
+            the others still run.
         waiting: Told who holds a job while it must be waited for.
         pause: How to wait.
 
@@ -131,7 +132,7 @@ def run_batch(
             failed(item, str(gone))
         except Exception as error:
             _fail(store, job_id, error)
-            failed(item, str(error))
+            failed(item, _why(store, job_id, error))
     return end_batch_now(engine, batch_id)
 
 
@@ -157,6 +158,19 @@ def interrupt_batch(engine: Engine, batch_id: int) -> None:
 def _fail(store: Store, job_id: int, error: Exception) -> None:
     """What fails before a job begins is its end; `run_job` has said the rest itself."""
     store.set_state(job_id, JobState.FAILED, error=str(error), expected=LIVE)
+
+
+def _why(store: Store, job_id: int, error: Exception) -> str:
+    try:
+        done = store.job(job_id).state is JobState.DONE
+    except KeyError:  # deleted meanwhile
+        done = False
+    if not done:
+        return str(error)
+    return (
+        f"job {job_id} is done, but its files could not be written: {error}; "
+        f"`rocktune report {job_id}` and `rocktune options {job_id}` give them"
+    )
 
 
 def is_well(document: Mapping[str, Any]) -> bool:

@@ -112,6 +112,25 @@ def log(desk: Desk) -> str:
     return (desk.folder / "log").read_text()
 
 
+def test_a_job_whose_files_cannot_be_written_is_done_all_the_same(
+    desk: Desk, here: Here, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_workload(desk.folder)
+    file = write_nightly(desk.folder, NIGHTLY)
+    first, second = ITEMS
+    (desk.out / first / "result.json").mkdir(parents=True)  # where a file should go
+    assert here(*arguments(desk, file)) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{first}: job 1 is done, but its files could not be written: " in said
+    assert "`rocktune report 1` and `rocktune options 1` give them" in said
+    assert written(desk)["state"] == "done"
+    assert {path.name for path in (desk.out / second).iterdir()} >= FILES
+    (desk.out / first / "result.json").rmdir()
+    capsys.readouterr()
+    assert here("report", 1, "--db", desk.database, "--out", desk.folder / "one.html") == 0
+    assert (desk.folder / "one.html").stat().st_size > 10_000
+
+
 def test_a_failed_job_is_told_and_the_others_run(
     desk: Desk, here: Here, capsys: pytest.CaptureFixture[str]
 ) -> None:
