@@ -8,8 +8,19 @@ from typing import Any
 
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.study import Study
-from benchmarks.real_search.summary import by_strategy, compared, winners_of
-from benchmarks.real_search.tables import ahead_table, cost_table, seeds_table, winners_table
+from benchmarks.real_search.summary import (
+    by_strategy,
+    compared,
+    scatter_of_baseline,
+    winners_of,
+)
+from benchmarks.real_search.tables import (
+    ahead_table,
+    cost_table,
+    scatter_table,
+    seeds_table,
+    winners_table,
+)
 
 OURS = "forest"
 _HOW = (
@@ -25,6 +36,10 @@ _WINNERS = (
     "Fitness and changes against the baseline of the same rounds, from medians; mean over seeds "
     "(of changes the geometric one) and its 95% interval by Student's t. The fitness of the "
     "baseline is 0."
+)
+_SCATTER = (
+    "Standard deviation of single runs of the baseline during the searches of a seed, in percent "
+    "of their mean: the more, the less a single fitness of that seed tells."
 )
 _COSTS = (
     "A proposal is made between two runs, by one thread; its seconds are those of the wall and "
@@ -63,6 +78,9 @@ def write_page(out: Path, command: str, study: Study, book: Book, rounds: int) -
             why = "Differences within a seed, where both were measured side by side."
             parts += [f"### How far {OURS} is ahead", why, ahead_table(groups, OURS)]
         parts += ["### Fitness by seed", seeds_table(groups)]
+        shown = sorted({winner.seed for winner in found})
+        scatters = {seed: scatter_of_baseline(book, seed, metrics) for seed in shown}
+        parts += ["### How noisy the machine was", _SCATTER, scatter_table(scatters, metrics)]
     if trials:
         parts += ["## The cost", _COSTS, cost_table(groups, trials)]
     text = "\n\n".join([*parts, ""])

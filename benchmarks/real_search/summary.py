@@ -14,6 +14,7 @@ from benchmarks.real_search.book import Book
 from benchmarks.real_search.side_by_side import BASELINE, set_of, winners
 from optimizer.objective import Objective
 from optimizer.problem import Problem
+from optimizer.trial import Purpose
 from sampler.outcome import TrialState
 
 
@@ -98,6 +99,21 @@ def _medians(rows: Sequence[Mapping[str, Any]], subject: str) -> dict[str, float
     runs = [row["metrics"] for row in _done(rows) if row["subject"] == subject]
     names = set.intersection(*(set(run) for run in runs)) if runs else set()
     return {name: float(np.median([run[name] for run in runs])) for name in sorted(names)}
+
+
+def scatter_of_baseline(book: Book, seed: int, metrics: Sequence[str]) -> dict[str, float]:
+    """How noisy the machine was: a metric's standard deviation over its mean, in percent.
+
+    Over the runs of the baseline in the searches of a seed, of all strategies; a metric that
+    fewer than two runs have is left out.
+    """
+    rows = _done(list(book.rows("trial", seed=seed, purpose=Purpose.BASELINE)))
+    found = {}
+    for name in metrics:
+        values = [row["metrics"][name] for row in rows if name in row["metrics"]]
+        if len(values) > 1:
+            found[name] = 100 * float(np.std(values, ddof=1) / np.mean(values))
+    return found
 
 
 def by_strategy(found: Sequence[Winner]) -> dict[str, list[Winner]]:

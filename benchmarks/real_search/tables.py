@@ -36,6 +36,18 @@ def seeds_table(groups: Mapping[str, Sequence[Winner]]) -> str:
     return _table(["strategy", *(f"seed {seed}" for seed in seeds)], rows)
 
 
+def scatter_table(scatters: Mapping[int, Mapping[str, float]], metrics: Sequence[str]) -> str:
+    """How noisy the machine was during each seed, by metric."""
+    rows = [
+        [
+            metric.upper(),
+            *(f"{of[metric]:.1f}%" if metric in of else "-" for of in scatters.values()),
+        ]
+        for metric in metrics
+    ]
+    return _table(["metric", *(f"seed {seed}" for seed in scatters)], rows)
+
+
 def ahead_table(groups: Mapping[str, Sequence[Winner]], one: str) -> str:
     """By how much one strategy is ahead of every other, seed by seed beside each other."""
     found = [winner for group in groups.values() for winner in group]

@@ -16,7 +16,14 @@ from benchmarks.real_search.kept import row_of, trial_of
 from benchmarks.real_search.measure import measured
 from benchmarks.real_search.page import write_page
 from benchmarks.real_search.side_by_side import BASELINE, set_of, winners
-from benchmarks.real_search.summary import ahead, by_strategy, change_of, interval_of, winners_of
+from benchmarks.real_search.summary import (
+    ahead,
+    by_strategy,
+    change_of,
+    interval_of,
+    scatter_of_baseline,
+    winners_of,
+)
 from benchmarks.search.asking import baseline_trial, candidate_trial
 from optimizer.cutoff import cutoff_seconds
 from optimizer.history import History
@@ -208,6 +215,21 @@ def test_the_page_tells_winners_costs_and_who_is_ahead(finished, tmp_path):
     assert "| forest less | fitness | better on seeds |" in text
     # Of a round that is not whole nothing is shown.
     assert "## The winners" not in write_page(tmp_path / "x", "make it", study, book, ROUNDS + 1)
+
+
+def test_the_scatter_of_a_seed_is_that_of_its_baseline_alone(finished, tmp_path):
+    _, _, study, book = finished
+    for seed in (1, 2):
+        rows = [r for r in book.rows("trial", seed=seed) if r["purpose"] == "baseline"]
+        times = [row["metrics"]["time"] for row in rows]
+        assert len(times) == 4 * len(STRATEGIES)
+        expected = 100 * np.std(times, ddof=1) / np.mean(times)
+        assert scatter_of_baseline(book, seed, ["time", "none"]) == {
+            "time": pytest.approx(expected)
+        }
+        text = write_page(tmp_path / "real_search", "make it", study, book, ROUNDS)
+        (shown,) = (line for line in text.splitlines() if line.startswith("| TIME |"))
+        assert shown.split(" | ")[seed].removesuffix(" |") == f"{expected:.1f}%"
 
 
 def test_differences_are_taken_within_a_seed(finished):
