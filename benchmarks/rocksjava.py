@@ -19,9 +19,9 @@ from benchmarks.json_lines import read_lines
 from cli.main import main as rocktune
 from jobs.comparison.artifacts import RESULT
 from jobs.comparison.table import METRICS, Table, tables
-from jobs.comparison.turns import whole_sets
 from jobs.comparison.words import sentences
-from jobs.upgrade.runs_file import RUNS, Run
+from jobs.in_turn.runs_file import RUNS, Run
+from jobs.in_turn.turns import whole_sets
 from jobs.upgrade.verdict import change_in_words
 from sampler.byte_size import format_bytes
 from sampler.errors import InputError

@@ -83,7 +83,8 @@ def compare(
     Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
     interrupted (go on with --resume).
     """
-    from cli.compare_screen import RunsShown, show_compared, show_subjects
+    from cli.compare_screen import show_compared, show_subjects
+    from cli.runs_shown import RunsShown
     from cli.screen import screen
     from jobs.comparison.artifacts import write_comparison
     from jobs.comparison.compared import compare_subjects

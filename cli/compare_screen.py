@@ -7,45 +7,10 @@ from rich.table import Table
 
 from cli.screen import plain
 from jobs.comparison.compared import Asked, Compared
-from jobs.comparison.turns import Watcher
 from jobs.comparison.words import percent
 from jobs.report import amount
-from jobs.upgrade.runs_file import Run
 from jobs.upgrade.verdict import change_in_words
 from sampler.byte_size import format_bytes
-
-
-class RunsShown:
-    """A line for each run, on a console beside the answer's."""
-
-    def __init__(self, console: Console) -> None:
-        """Takes the console."""
-        self._console, self._holder = console, ""
-
-    @property
-    def watcher(self) -> Watcher:
-        """Itself, as the comparison knows it."""
-        return Watcher(begins=self._begins, waiting=self._waiting, ended=self._ended)
-
-    def caution(self, line: str) -> None:
-        """What must be known before the figures are read."""
-        self._console.print(f"note: {plain(line)}", soft_wrap=True)
-
-    def _begins(self, left: int, of: int) -> None:
-        rest = "" if left == of else f" of {of} are left"
-        self._console.print(f"{left} runs{rest}", soft_wrap=True)
-
-    def _ended(self, run: Run) -> None:
-        said = run.state if run.failure is None else f"{run.state}: {plain(run.failure)}"
-        self._console.print(
-            f"round {run.round}, {plain(run.case)}, {run.side}: {said}, {run.seconds:.1f} s",
-            soft_wrap=True,
-        )
-
-    def _waiting(self, holder: str) -> None:
-        if holder != self._holder:
-            self._holder = holder
-            self._console.print(f"waiting: {plain(holder)} uses this host", soft_wrap=True)
 
 
 def show_subjects(console: Console, asked: Asked) -> None:

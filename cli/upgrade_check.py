@@ -60,11 +60,11 @@ def upgrade_check(
     refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted (go on
     with --resume).
     """
+    from cli.runs_shown import RunsShown
     from cli.screen import screen
-    from cli.upgrade_screen import RunsShown, show_builds, show_checked, show_differences
+    from cli.upgrade_screen import show_builds, show_checked, show_differences
     from jobs.specification import specify
     from jobs.upgrade.check import check_upgrade, differences, find_builds
-    from jobs.upgrade.pair_runs import Watcher
     from sampler.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -78,12 +78,8 @@ def upgrade_check(
         seed=seed,
     )
     settings = load_settings()
-    answer, aside = screen(stderr=as_json), screen(stderr=True)
-
-    def watcher(runs: int) -> Watcher:
-        aside.print(f"{runs} runs", soft_wrap=True)
-        return RunsShown(aside).watcher
-
+    answer = screen(stderr=as_json)
+    shown = RunsShown(screen(stderr=True), run_of="{case} on the {side} build")
     try:
         builds = find_builds(old, new, settings)
         show_builds(answer, builds)
@@ -91,7 +87,7 @@ def upgrade_check(
         show_differences(answer, found)
         checked = check_upgrade(
             specification, builds, found, settings, out,
-            pairs=pairs, draws=configurations, resume=resume, watcher=watcher,
+            pairs=pairs, draws=configurations, resume=resume, watcher=shown.watcher,
         )  # fmt: skip
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")

@@ -10,37 +10,10 @@ from rich.table import Table
 from cli.screen import plain
 from jobs.upgrade.check import Builds, Checked, Differences
 from jobs.upgrade.option_drift import Concern, LoneOption
-from jobs.upgrade.pair_runs import Watcher
-from jobs.upgrade.runs_file import Run
 from jobs.upgrade.verdict import change_in_words
 from sampler.builds import Build
 
 _MOST_NAMES = 12
-
-
-class RunsShown:
-    """A line for each run, on a console beside the answer's."""
-
-    def __init__(self, console: Console) -> None:
-        """Takes the console."""
-        self._console, self._holder = console, ""
-
-    @property
-    def watcher(self) -> Watcher:
-        """Itself, as the check knows it."""
-        return Watcher(waiting=self._waiting, ended=self._ended)
-
-    def _ended(self, run: Run) -> None:
-        said = run.state if run.failure is None else f"{run.state}: {plain(run.failure)}"
-        self._console.print(
-            f"round {run.round}, {run.case} on the {run.side} build: {said}, {run.seconds:.1f} s",
-            soft_wrap=True,
-        )
-
-    def _waiting(self, holder: str) -> None:
-        if holder != self._holder:
-            self._holder = holder
-            self._console.print(f"waiting: {plain(holder)} uses this host", soft_wrap=True)
 
 
 def show_builds(console: Console, builds: Builds) -> None:

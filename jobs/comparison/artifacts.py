@@ -9,8 +9,8 @@ from pathlib import Path
 
 from jobs.comparison.compared import Compared
 from jobs.comparison.page import comparison_html
+from jobs.in_turn.runs_file import RUNS
 from jobs.report_engine import whole_page
-from jobs.upgrade.runs_file import RUNS
 from jobs.whole_file import write_whole
 from sampler.metric_units import unit_of
 

@@ -11,13 +11,15 @@ from typing import Any
 from jobs.artifacts import require_folder
 from jobs.comparison.subject import Subject
 from jobs.comparison.table import Table, tables
-from jobs.comparison.turns import Watcher, measure_turns, whole_sets
 from jobs.comparison.words import cautions, sentences
-from jobs.upgrade.runs_file import Run, runs_file
+from jobs.in_turn.runs_file import Run, runs_file
+from jobs.in_turn.turns import Turns, Watcher, measure_turns, whole_sets
 from optimizer.confirmation import LEAST_PAIRS
+from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.machine import fingerprint, host_name
 from sampler.settings import Settings
+from sampler.space import Configuration
 from sampler.workload import Workload
 from sampler.workload_file import workload_document
 
@@ -127,12 +129,10 @@ def compare_subjects(
     for line in told:
         caution(line)
     names = [subject.name for subject in asked.subjects]
-    with runs_file(out, _identity(asked), resume=resume) as kept:
-        measure_turns(
-            asked.subjects, settings, kept, rounds=asked.rounds, seed=asked.seed, watcher=watcher
-        )
-        sets = whole_sets(kept.runs, names)
     loads = [workload.name for workload in asked.workloads]
+    with runs_file(out, _identity(asked), resume=resume) as kept:
+        measure_turns(_turns(asked, names, loads), settings, kept, watcher)
+        sets = whole_sets(kept.runs, names)
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
     runs = sorted((run for each in sets.values() for run in each.values()), key=_began)
     said = sentences(found)
@@ -152,6 +152,16 @@ def compare_subjects(
     return Compared(
         asked=asked, runs=runs, tables=found, cautions=told, verdict=said, document=document
     )
+
+
+def _turns(asked: Asked, names: Sequence[str], loads: Sequence[str]) -> Turns:
+    by_name = dict(zip(names, asked.subjects, strict=True))
+
+    def bench(load: str, name: str) -> tuple[DbBench, Configuration]:
+        subject = by_name[name]
+        return subject.benches[load], subject.side.values
+
+    return Turns(cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed)
 
 
 def _began(run: Run) -> str:

@@ -16,10 +16,10 @@ from jobs.charts.turns import turns
 from jobs.comparison.compared import Compared
 from jobs.comparison.table import Table
 from jobs.comparison.words import percent
+from jobs.in_turn.runs_file import Run
 from jobs.page_environment import page_environment
 from jobs.report import amount, data, p_value
 from jobs.report_engine import PLACE
-from jobs.upgrade.runs_file import Run
 from jobs.upgrade.verdict import change_in_words
 from optimizer.objective import Term
 from sampler.byte_size import format_bytes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.comparison.turns import Sets
+from jobs.in_turn.turns import Sets
 from jobs.upgrade.comparison import CaseChange, MetricChange, compare
 from optimizer.objective import Direction, Term
 from sampler.errors import InputError

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from jobs.artifacts import require_folder
+from jobs.in_turn.runs_file import runs_file
+from jobs.in_turn.turns import Turns, Watcher, measure_turns
 from jobs.specification import Specification
 from jobs.upgrade.cases import KEPT, Case, cases_of
-from jobs.upgrade.comparison import CaseChange, Cause, causes, compare
+from jobs.upgrade.comparison import SIDES, CaseChange, Cause, causes, compare, whole_pairs
 from jobs.upgrade.option_drift import OptionDrift, option_drift
 from jobs.upgrade.own_file import OwnFile, own_file
-from jobs.upgrade.pair_runs import Watcher, measure_pairs, whole_pairs
-from jobs.upgrade.runs_file import runs_file
 from jobs.upgrade.verdict import is_worse, sentences
 from jobs.whole_file import write_whole
 from optimizer.confirmation import LEAST_PAIRS
 from optimizer.objective_file import objective_from_document
 from sampler.build_facts import build_facts
 from sampler.builds import Build, installed_build
+from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
 from sampler.machine import fingerprint, host_name
 from sampler.options_file import parse_options
 from sampler.settings import Settings
+from sampler.space import Configuration
 from sampler.workload_file import workload_from_document
 
 RESULT = "upgrade.json"
@@ -120,7 +122,7 @@ def check_upgrade(
     pairs: int,
     draws: int,
     resume: bool,
-    watcher: Callable[[int], Watcher],
+    watcher: Watcher,
 ) -> Checked:
     """Measures what is missing and compares.
 
@@ -133,7 +135,7 @@ def check_upgrade(
         pairs: Runs of every case on either build; 0: nothing is measured.
         draws: Random configurations of the space, beside the defaults and the user's file.
         resume: Go on with the runs that are there.
-        watcher: Given the number of runs in all, who is told of each.
+        watcher: Told how it goes.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
@@ -149,11 +151,8 @@ def check_upgrade(
         )
         asked = _asked(specification, builds, cases, pairs)
         with runs_file(out, asked, resume=resume) as kept:
-            measure_pairs(
-                cases, settings, kept, pairs=pairs, seed=specification.seed,
-                watcher=watcher(2 * pairs * len(cases)),
-            )  # fmt: skip
-            measured = dict(whole_pairs(kept.runs))
+            measure_turns(_turns(cases, pairs, specification.seed), settings, kept, watcher)
+            measured = whole_pairs(kept.runs)
     terms = objective_from_document(specification.objective).terms
     changes = compare(measured, [case.name for case in cases], terms)
     has_kept = any(case.name == KEPT for case in cases)
@@ -181,6 +180,16 @@ def check_upgrade(
         builds=builds, differences=found, what=what, changes=changes, causes=why,
         verdict=verdict, worse=worse, document=document,
     )  # fmt: skip
+
+
+def _turns(cases: Sequence[Case], pairs: int, seed: int) -> Turns:
+    by_name = {case.name: case for case in cases}
+
+    def bench(name: str, side: str) -> tuple[DbBench, Configuration]:
+        case = by_name[name]
+        return case.old if side == "old" else case.new, case.configuration
+
+    return Turns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
 
 
 def _named(name: str, installed: InstalledDbBench) -> Build:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jobs.in_turn.runs_file import Run
+from jobs.in_turn.turns import whole_sets
 from jobs.upgrade.cases import DEFAULTS, KEPT
-from jobs.upgrade.pair_runs import RunPair
-from jobs.upgrade.runs_file import Run
 from models.anova import holm
 from optimizer.confirmation import CONFIDENCE, LEAST_PAIRS, Change, change, differences_of
 from optimizer.objective import Term
@@ -18,7 +18,16 @@ from optimizer.power import smallest_mean
 from sampler.outcome import TrialState
 
 SIGNIFICANT = 1 - CONFIDENCE
+SIDES = ("old", "new")
 _MOST_LOG = 700.0
+
+RunPair = tuple[Run, Run]
+
+
+def whole_pairs(runs: Sequence[Run]) -> dict[tuple[int, str], RunPair]:
+    """The pairs (old, new) by round and case; see ``jobs.in_turn.turns.whole_sets``."""
+    old, new = SIDES
+    return {key: (found[old], found[new]) for key, found in whole_sets(runs, SIDES).items()}
 
 
 @dataclass(frozen=True, kw_only=True)

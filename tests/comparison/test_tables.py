@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from jobs.comparison.table import METRICS, require_metrics, tables
-from jobs.comparison.turns import Sets, order_of_runs, whole_sets
 from jobs.comparison.words import percent, sentences
-from jobs.upgrade.runs_file import Run
+from jobs.in_turn.runs_file import Run
+from jobs.in_turn.turns import Sets, order_of_runs, whole_sets
 from sampler.errors import InputError
 from sampler.workload import Workload
 

@@ -12,7 +12,7 @@ from second_builds import build, with_default, without_option
 from terminal import Desk
 
 from cli.main import main
-from jobs.upgrade.runs_file import RUNS
+from jobs.in_turn.runs_file import RUNS
 
 Capture = pytest.CaptureFixture[str]
 Check = Callable[..., int]
@@ -85,6 +85,7 @@ def test_a_changed_default_is_measured_blamed_and_gone_on_with(
     # The half of a pair that was left is measured again with its partner.
     assert len(again) == len(whole) + 1
     printed = capsys.readouterr()
+    assert "2 runs of 12 are left" in printed.err
     assert printed.err.count("round 3") == 2
     assert "round 1" not in printed.err
     assert "WAF" in printed.out

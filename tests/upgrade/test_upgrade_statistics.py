@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jobs.in_turn.runs_file import Run, Side
+from jobs.in_turn.turns import order_of_runs
 from jobs.upgrade.cases import DEFAULTS, KEPT, OWN
-from jobs.upgrade.comparison import causes, compare
+from jobs.upgrade.comparison import SIDES, RunPair, causes, compare, whole_pairs
 from jobs.upgrade.option_drift import ChangedValue, Concern
-from jobs.upgrade.pair_runs import RunPair, order_of_runs, whole_pairs
-from jobs.upgrade.runs_file import Run, Side
 from jobs.upgrade.verdict import is_worse, sentences
 from optimizer.objective_file import load_objective
 from optimizer.power import smallest_change
@@ -54,7 +54,7 @@ def simulated(
     """
     runs = []
     for number, case, sides in order_of_runs(
-        [*ratios], pairs=pairs, seed=int(rng.integers(2**31))
+        [*ratios], SIDES, rounds=pairs, seed=int(rng.integers(2**31))
     ):
         for side in sides:
             slow = 1 + drift * len(runs) / (2 * pairs * len(ratios))
@@ -207,9 +207,9 @@ def test_only_neighbours_are_a_pair():
 
 
 def test_which_build_goes_first_is_drawn_and_the_same_again():
-    order = [*order_of_runs([DEFAULTS, KEPT], pairs=200, seed=4)]
-    assert order == [*order_of_runs([DEFAULTS, KEPT], pairs=200, seed=4)]
-    assert order != [*order_of_runs([DEFAULTS, KEPT], pairs=200, seed=5)]
+    order = [*order_of_runs([DEFAULTS, KEPT], SIDES, rounds=200, seed=4)]
+    assert order == [*order_of_runs([DEFAULTS, KEPT], SIDES, rounds=200, seed=4)]
+    assert order != [*order_of_runs([DEFAULTS, KEPT], SIDES, rounds=200, seed=5)]
     first = [sides[0] for _, _, sides in order]
     assert 150 < first.count("old") < 250
     assert 60 < sum(name == KEPT for _, name, _ in order[::2]) < 140
