@@ -23,8 +23,8 @@ _WHAT = (
     "`mixed-quick` and `overwrite-quick`, with the same budget, see "
     "[recorded](../recorded/README.md); `null`: no option matters, space and noise are those of "
     "`load`. What is after the slash learned the function: gradient boosting or a random "
-    "forest. No strategy here but smac "
-    "learns with trees: `forest` is guided by Gaussian processes, see [search](../search.md)."
+    "forest. Of the strategies `smac` and `genetic` alone learn with trees (random forests); "
+    "`forest` is guided by Gaussian processes, see [search](../search.md)."
 )
 _HOW = (
     "A trial's outcome is the truth times one of the residuals of the default's recorded runs "
