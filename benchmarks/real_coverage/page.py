@@ -63,8 +63,8 @@ def write_page(
         f"`{rows[-1]['workload']}`.",
         "",
         f"One configuration ({settings}) is confirmed {times} times against the default, as a job "
-        f"does it: {size} pairs of fresh runs, who goes first in turn, Student's t on logarithms "
-        "of ratios. Nobody knows its true change. Each interval is held against the mean of all "
+        f"does it: {size} pairs of fresh runs, Student's t on logarithms of ratios; who goes "
+        "first takes turns, where a job draws it. Nobody knows its true change. Each interval is held against the mean of all "
         "other confirmations, which is itself uncertain: a 95% interval holds that in "
         f"{100 * expected(times):.1f}% of cases.",
         "",

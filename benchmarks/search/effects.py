@@ -7,7 +7,6 @@ function and seed is not run again.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc, spearmanr
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.json_lines import append_line, read_lines
 from benchmarks.search.best import Effort
 from benchmarks.search.function import TestFunction
 from benchmarks.search.functions import Functions
@@ -44,6 +44,7 @@ from sampler.space import digest
 
 Floats = NDArray[np.float64]
 PROBLEMS = ("load", "paper", "default")
+NULL = "null"  # no option matters
 TRIALS = 96  # of a job
 TOP = 5
 _TREES = 100
@@ -154,37 +155,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--null", type=int, default=10, help="runs where nothing matters")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     given = parser.parse_args(arguments)
-    raw = given.out.with_suffix(".jsonl")
-    lines = raw.read_text(encoding="utf-8").splitlines() if raw.exists() else []
-    known = {(row["function"], row["digest"], row["seed"]): row for row in map(json.loads, lines)}
     functions = Functions(OUT.with_name("search_functions.json"), Effort())
     with threadpool_limits(1):
-        for problem in (*PROBLEMS, "null"):
-            family, seeds = (
-                ("none", given.null) if problem == "null" else ("boosting", given.seeds)
-            )
-            mark = functions.digest(problem, family)
-            missing = [seed for seed in range(seeds) if (problem, mark, seed) not in known]
-            if not missing:
-                continue
-            function, _ = functions.make(problem, family)
-            truth = {} if problem == "null" else {"truth": true_shares(function)}
-            if truth:
-                truth["recorded"] = recorded_shares(read_recorded(problem))
-            for seed in missing:
-                shares = {**truth, **run_seed(function, seed)}
-                row = {"function": problem, "digest": mark, "seed": seed} | {
-                    name: np.asarray(each, dtype=float).round(6).tolist()
-                    for name, each in shares.items()
-                }
-                known[problem, mark, seed] = row
-                with raw.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
-                print(problem, seed, flush=True)
-    marks = {p: functions.digest(p, "none" if p == "null" else "boosting")
-             for p in (*PROBLEMS, "null")}  # fmt: skip
-    rows = [row for row in known.values() if row["digest"] == marks[row["function"]]]
-    given.out.with_suffix(".md").write_text(page(rows), encoding="utf-8")
+        for problem in PROBLEMS:
+            run_missing(functions, problem, given.seeds, given.out.with_suffix(".jsonl"))
+        run_missing(functions, NULL, given.null, given.out.with_suffix(".jsonl"))
+    marks = {problem: functions.digest(problem, _family(problem)) for problem in (*PROBLEMS, NULL)}
+    rows = read_lines(given.out.with_suffix(".jsonl"))
+    current = [row for row in rows if row["digest"] == marks[row["function"]]]
+    given.out.with_suffix(".md").write_text(page(current), encoding="utf-8")
+
+
+def run_missing(functions: Functions, problem: str, seeds: int, raw: Path) -> None:
+    """Runs the seeds that are not in the file of raw results, and adds them to it."""
+    family = _family(problem)
+    mark = functions.digest(problem, family)
+    known = {(row["function"], row["digest"], row["seed"]) for row in read_lines(raw)}
+    missing = [seed for seed in range(seeds) if (problem, mark, seed) not in known]
+    if not missing:
+        return
+    function, _ = functions.make(problem, family)
+    truth = {} if problem == NULL else {
+        "truth": true_shares(function), "recorded": recorded_shares(read_recorded(problem))
+    }  # fmt: skip
+    for seed in missing:
+        shares = {**truth, **run_seed(function, seed)}
+        rounded = {name: each.round(6).tolist() for name, each in shares.items()}
+        append_line(raw, {"function": problem, "digest": mark, "seed": seed, **rounded})
+        print(problem, seed, flush=True)
+
+
+def _family(problem: str) -> str:
+    return "none" if problem == NULL else "boosting"
 
 
 def page(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -223,7 +225,7 @@ def page(rows: Sequence[Mapping[str, Any]]) -> str:
             f"\nOf {len(shares)} parameters that the {len(called)} jobs call sure to matter "
             f"{int((shares < LEAST_SHARE).sum())} make less than {LEAST_SHARE:.0%} in truth.\n"
         )
-    null = [row for row in rows if row["function"] == "null"]
+    null = [row for row in rows if row["function"] == NULL]
     if null:
         wrong = sum(bool(np.any(row["sure"])) for row in null)
         text += (

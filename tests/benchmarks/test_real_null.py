@@ -4,8 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from scipy.stats import ttest_1samp
 
 from benchmarks.real_null.__main__ import SPACE, main
+from benchmarks.real_null.any_six_runs import chances_of_any_six
+from benchmarks.reproduction.study import read_study
+from optimizer.confirmation import fitness_by_pair
+from optimizer.objective_file import load_objective
 from sampler.catalogue import catalogue
 from sampler.space_file import load_space
 
@@ -37,6 +42,18 @@ def test_a_job_is_run_kept_and_told(
     assert re.search(r"[01] of 1 report a gain \(95% interval of the share (0.0|2.5)% to ", first)
     page = (tmp_path / "kept.md").read_text()
     assert "| 1 | 12 | " in page and "`strict_bytes_per_sync`" in page
+    assert ": 12 runs of `db_bench` in 1 jobs" in page
+    assert re.search(r": [0-9]+ of 14 of these", page)
+    study = read_study(tmp_path / "kept" / "nothing-01.jsonl.gz")
+    runs = [trial.metrics for trial in study.trials]
+    chances = chances_of_any_six(study)
+    for at, first in ((0, 0), (-2, 6)):
+        six = runs[first : first + 6]
+        gains = fitness_by_pair(
+            load_objective("paper"), list(zip(six[::2], six[1::2], strict=True))
+        )
+        expected = ttest_1samp(gains, 0, alternative="greater").pvalue
+        assert chances[at] == pytest.approx(expected)
     assert main([*asked, *places, "--page"]) == 0
     assert capsys.readouterr().out == first
 
