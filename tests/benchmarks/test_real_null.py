@@ -47,8 +47,8 @@ def test_a_job_is_run_kept_and_told(
     study = read_study(tmp_path / "kept" / "nothing-01.jsonl.gz")
     runs = [trial.metrics for trial in study.trials]
     chances = chances_of_any_six(study)
-    for at, first in ((0, 0), (-2, 6)):
-        six = runs[first : first + 6]
+    for at, begin in ((0, 0), (-2, 6)):
+        six = runs[begin : begin + 6]
         gains = fitness_by_pair(
             load_objective("paper"), list(zip(six[::2], six[1::2], strict=True))
         )
