@@ -155,14 +155,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--null", type=int, default=10, help="runs where nothing matters")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     given = parser.parse_args(arguments)
+    raw = given.out.with_suffix(".jsonl")
     functions = Functions(OUT.with_name("search_functions.json"), Effort())
     with threadpool_limits(1):
         for problem in PROBLEMS:
-            run_missing(functions, problem, given.seeds, given.out.with_suffix(".jsonl"))
-        run_missing(functions, NULL, given.null, given.out.with_suffix(".jsonl"))
+            run_missing(functions, problem, given.seeds, raw)
+        run_missing(functions, NULL, given.null, raw)
     marks = {problem: functions.digest(problem, _family(problem)) for problem in (*PROBLEMS, NULL)}
-    rows = read_lines(given.out.with_suffix(".jsonl"))
-    current = [row for row in rows if row["digest"] == marks[row["function"]]]
+    current = [row for row in read_lines(raw) if row["digest"] == marks[row["function"]]]
     given.out.with_suffix(".md").write_text(page(current), encoding="utf-8")
 
 
