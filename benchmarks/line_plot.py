@@ -7,6 +7,7 @@ from html import escape
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 60, 20, 40, 90
+_LEGEND_ROWS = 3  # of two names each; with more the picture is higher
 COLOURS = ("#1f5fa8", "#b8530f", "#2f7d4f", "#7a3f94", "#8a6d00", "#a8324a")
 
 
@@ -32,6 +33,8 @@ class Line:
 def line_plot(title: str, x_title: str, lines: Sequence[Line]) -> str:
     """Draws lines over a logarithmic x axis and a y axis from 0 to 1.
 
+    The colours begin again with the seventh line, dashed.
+
     Args:
         title: Above the plot.
         x_title: Below its x axis.
@@ -49,10 +52,11 @@ def line_plot(title: str, x_title: str, lines: Sequence[Line]) -> str:
         down = TOP + (1 - min(max(y, 0.0), 1.0)) * (HEIGHT - TOP - BOTTOM)
         return f"{right:.1f},{down:.1f}"
 
+    height = HEIGHT + 15 * max(0, (len(lines) + 1) // 2 - _LEGEND_ROWS)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         'font-family="sans-serif" font-size="12">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
         _text(WIDTH / 2, 20, title, anchor="middle", size=15),
         _text(WIDTH / 2, HEIGHT - BOTTOM + 36, x_title, anchor="middle"),
     ]
@@ -71,13 +75,17 @@ def line_plot(title: str, x_title: str, lines: Sequence[Line]) -> str:
             back = [at(x, y) for x, y in zip(line.x, line.low, strict=True)]
             around = " ".join([*edge, *reversed(back)])
             parts.append(f'<polygon points="{around}" fill="{colour}" opacity="0.12"/>')
+        dashes = ' stroke-dasharray="4 3"' if index >= len(COLOURS) else ""
         points = " ".join(at(x, y) for x, y in zip(line.x, line.y, strict=True))
         parts.append(
-            f'<polyline points="{points}" stroke="{colour}" fill="none" stroke-width="2"/>'
+            f'<polyline points="{points}" stroke="{colour}" fill="none" stroke-width="2"{dashes}/>'
         )
         row = HEIGHT - BOTTOM + 54 + 15 * (index // 2)
         column = LEFT + (index % 2) * (WIDTH - LEFT) / 2
-        parts.append(f'<rect x="{column}" y="{row - 9}" width="14" height="4" fill="{colour}"/>')
+        parts.append(
+            f'<line x1="{column}" y1="{row - 7}" x2="{column + 14}" y2="{row - 7}" '
+            f'stroke="{colour}" stroke-width="4"{dashes}/>'
+        )
         parts.append(_text(column + 20, row, line.name))
     return "\n".join([*parts, "</svg>", ""])
 
