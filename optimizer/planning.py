@@ -95,7 +95,7 @@ def _divided(problem: Problem, budget: Budget, history: History) -> Plan:
     if problem.confirm is None:
         return divide(trials_in(minutes, seconds, least=least))
     # By the first runs alone, so that the plan stays what it was while it is confirmed.
-    larger = seconds
+    larger = confirming_seconds(problem, History(first)) or seconds
     return _fitting(minutes * 60, seconds, larger, least=least)
 
 

@@ -6,10 +6,11 @@ import pytest
 from pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
 from two_loads import LARGER, TwoLoads
 
+from optimizer.budget import Plan, divide
 from optimizer.conclusion import Conclusion
 from optimizer.confirm_load import confirming_seconds, growth
 from optimizer.history import History
-from optimizer.planning import Budget
+from optimizer.planning import Budget, plan_of
 from optimizer.problem import Problem
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.standing import Scoreboard
@@ -106,3 +107,16 @@ def test_minutes_hold_the_larger_runs(minutes: int):
     spent = sum(trial.bench_seconds for trial in trials)
     assert 0.5 * minutes * 60 < spent < 1.1 * minutes * 60
     assert any(trial.purpose is Purpose.PROVE for trial in trials)
+
+
+@pytest.mark.parametrize("minutes", [60, 600])
+def test_minutes_are_planned_with_what_the_larger_runs_will_take(minutes: int):
+    runs = [
+        trial_of(n, {"time": 10.0}, purpose=Purpose.BASELINE, bench_seconds=12.0) for n in (1, 2)
+    ]
+    plan = plan_of(two_loads(), Budget(minutes=minutes), History(runs))
+
+    def seconds(plan: Plan) -> float:
+        return (plan.trials - plan.confirm_runs) * 12 + plan.confirm_runs * 82
+
+    assert seconds(plan) <= minutes * 60 < seconds(divide(plan.trials + 1))
