@@ -78,7 +78,7 @@ def compare(
     """Measures A and B in turn on this machine, and says what differs and how sure that is.
 
     The runs are interleaved: each round measures both under every workload, one
-    right after the other, in an order that is drawn anew.
+    right after the other; who goes first is drawn, and turned round in the next.
 
     Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
     interrupted (go on with --resume).

@@ -165,7 +165,7 @@ class _Runs:
 
 
 def _order(design: Design, number: int) -> list[str]:
-    """Whose turn it is within a round, drawn anew for every round as in the proof."""
+    """Whose turn it is within a round, drawn as in the proof."""
     places = range(len(design.subjects))
     return [design.subjects[place] for place in order_of(places, number, seed=design.seed)]
 

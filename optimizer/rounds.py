@@ -78,9 +78,15 @@ def host_of(trials: Collection[Trial]) -> str | None:
 
 
 def order_of(subjects: Sequence[int], number: int, *, seed: int) -> list[int]:
-    """Whose turn it is within a round: each once, in an order drawn anew for every round."""
+    """Whose turn it is within a round: each once.
+
+    The order is drawn anew for every second round, and the round after it takes it backwards: a
+    machine that slows down steadily then slows all subjects of the two alike.
+    """
     ordered = sorted(subjects)
-    return random.Random(f"{seed}/{ordered}/{number - 1}").sample(list(subjects), len(subjects))
+    block, second = divmod(number - 1, 2)
+    drawn = random.Random(f"{seed}/{ordered}/{block}").sample(list(subjects), len(subjects))
+    return drawn[::-1] if second else drawn
 
 
 def complete(history: History, purpose: Purpose, size: int, count: int) -> bool:

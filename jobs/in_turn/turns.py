@@ -1,7 +1,8 @@
-"""Whose turn it is: rounds of all sides next to each other, in an order drawn anew each time.
+"""Whose turn it is: rounds of all sides next to each other, whose order is drawn.
 
 Machines drift: what is compared with each other is measured one after the other, who goes first
-is drawn, and the cases of a round (workloads, configurations) come in random order.
+is drawn in one round and turned round in the next, and the cases of a round (workloads,
+configurations) come in random order.
 """
 
 from __future__ import annotations
@@ -58,11 +59,16 @@ class Watcher:
 def order_of_runs(
     cases: Sequence[str], sides: Sequence[Side], *, rounds: int, seed: int
 ) -> Iterator[tuple[int, str, list[Side]]]:
-    """Round, case, and the sides in their turn."""
+    """Round, case, and the sides in their turn; every second round takes them backwards."""
+    drawn: dict[str, list[Side]] = {}
     for number in range(1, rounds + 1):
         rng = np.random.default_rng([seed, number])
         for place in rng.permutation(len(cases)):
-            yield number, cases[place], [sides[i] for i in rng.permutation(len(sides))]
+            case = cases[place]
+            before = drawn.pop(case, None)
+            if before is None:
+                drawn[case] = [sides[i] for i in rng.permutation(len(sides))]
+            yield number, case, drawn[case] if before is None else before[::-1]
 
 
 def whole_sets(runs: Sequence[Run], sides: Sequence[Side]) -> Sets:

@@ -42,6 +42,17 @@ def test_who_goes_first_changes():
     assert all(70 < first.count(name) < 130 for name in SUBJECTS)
 
 
+@given(st.integers(0, 2**31 - 1))
+def test_every_second_round_takes_the_sides_backwards(seed: int):
+    orders = {
+        (number, workload): names
+        for number, workload, names in order_of_runs(WORKLOADS, SUBJECTS, rounds=4, seed=seed)
+    }
+    for number in (1, 3):
+        for workload in WORKLOADS:
+            assert orders[number + 1, workload] == orders[number, workload][::-1]
+
+
 @given(st.integers(0, 2**31 - 1), st.lists(st.integers(0, 24), max_size=5))
 def test_gone_on_with_after_any_interruption_every_set_is_of_neighbours(
     seed: int, stops: list[int]
