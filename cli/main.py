@@ -153,9 +153,19 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if "ROCKTUNE_DEBUG" in os.environ:
             raise
-        kind = type(error).__name__
-        complain(f"failed: {kind}: {error} (set ROCKTUNE_DEBUG=1 for the whole story)")
+        complain(f"{_failure(error)} (set ROCKTUNE_DEBUG=1 for the whole story)")
         return Exit.TOOL_FAILED
+
+
+def _failure(error: Exception) -> str:
+    # Only SQLAlchemy's errors have one: the driver's own words, without statement and link.
+    driver = getattr(error, "orig", None)
+    if driver is None:
+        return f"failed: {type(error).__name__}: {error}"
+    return (
+        f"--db: the database failed: {driver}; when that is mended, run the command again, "
+        "a job with --resume: what was written goes on from there"
+    )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from failing_disk import FailingDisk, failing_disk
 from instant import SCRIPT, left_running, write_space, write_workload
 from small_disk import SmallDisk, small_disk
 from terminal import Desk
@@ -36,6 +37,17 @@ def disk(desk: Desk) -> Iterator[SmallDisk]:
         yield made
 
 
+@pytest.fixture
+def failing(desk: Desk) -> Iterator[FailingDisk]:
+    with ExitStack() as closing:
+        try:
+            image = desk.folder / "disk.img"
+            made = closing.enter_context(failing_disk(desk.folder / "disk", image, 200 * 2**20))
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no disk of its own can be made here: {error}")
+        yield made
+
+
 def arguments(desk: Desk, disk: Path, spoil: str, **places: Path) -> list[object]:
     strike = STRIKE.format(folder=desk.folder, at=STRIKES_AT, spoil=spoil.format(disk=disk))
     program = SCRIPT.format(wins="fast", record=strike, noise=50)
@@ -50,7 +62,7 @@ def remount(disk: SmallDisk, how: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{how}", str(disk.folder)], check=True)
 
 
-def mark(disk: SmallDisk) -> str:
+def mark(disk: SmallDisk | FailingDisk) -> str:
     """Of what runs where the bench folder is on the disk."""
     return f"ROCKTUNE_BENCH_DIR={disk.folder / 'b'}"
 
@@ -138,3 +150,33 @@ def test_one_that_is_read_only_is_told_before_anything_is_measured(
     again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
     assert left_running(mark(disk)) == []
+
+
+@pytest.mark.parametrize("place", ["db", "bench", "out"])
+def test_one_that_turns_read_only_in_the_middle_stops_the_job_which_goes_on_when_it_is_mended(
+    place: str, desk: Desk, failing: FailingDisk
+):
+    """As after an error of the disk; what had reached it before is there when it is mended."""
+    there = Desk(
+        desk.folder,
+        {"ROCKTUNE_BENCH_DIR": str(failing.folder / "b")} if place == "bench" else {},
+    )
+    places = {"db": failing.folder / "r.db"} if place == "db" else {}
+    places |= {"out": failing.folder / "out"} if place == "out" else {}
+    database = places.get("db", Path(desk.database))
+    given = arguments(desk, failing.folder, f"sync; {failing.spoil}", **places)
+    ended = there.run(*given)
+    assert ended.returncode in (1, 2), ended.stderr
+    last = ended.stderr.strip().splitlines()[-1]
+    said = {"db": "--db: the database failed: ", "bench": "ROCKTUNE_BENCH_DIR: ", "out": "--out: "}
+    assert last.startswith(f"rocktune: {said[place]}"), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert left_running(mark(failing)) == left_running(desk.mark) == []
+    failing.repair()
+    kept = [trial for trial in trials_of(database) if trial.state is TrialState.DONE]
+    assert len(kept) >= STRIKES_AT - 2, "what was measured before is kept"
+    again = there.run(*given)
+    assert again.returncode in (0, 3), again.stderr
+    trials = trials_of(database)
+    assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
+    assert trials[: len(kept)] == kept, "and is as it was"
