@@ -32,7 +32,7 @@ def changes(
     points = [
         _point(row, name, change, better.get(name)) for row, (name, change) in enumerate(rows)
     ]
-    names = [name for name, _ in rows]
+    names, shown = [name for name, _ in rows], _range(rows)
     return Chart(
         name="changes",
         title=_title(rows, better),
@@ -40,9 +40,9 @@ def changes(
         "noise." + _band_words(detectable, names) + _beyond_words(rows),
         traces=points,
         layout={
-            "xaxis": axis("change against the baseline, %", zeroline=False, range=_range(rows)),
+            "xaxis": axis("change against the baseline, %", zeroline=False, range=shown),
             "yaxis": rows_axis(names),
-            "shapes": [line_at(0.0, across="x", dash="solid"), *_bands(names, detectable)],
+            "shapes": [line_at(0.0, across="x", dash="solid"), *_bands(names, detectable, shown)],
             "showlegend": False,
         },
         height=110 + 34 * len(rows),
@@ -98,12 +98,16 @@ def _range(rows: Sequence[tuple[str, Mapping[str, float]]]) -> list[float]:
     return [low - room, high + room]
 
 
-def _bands(names: Sequence[str], detectable: Mapping[str, float]) -> list[dict[str, Any]]:
+def _bands(
+    names: Sequence[str], detectable: Mapping[str, float], shown: Sequence[float]
+) -> list[dict[str, Any]]:
+    """No wider than what is shown: what is only cut off counts as wider than a phone."""
+    left, right = shown
     return [
         {
             "type": "rect",
-            "x0": -detectable[name],
-            "x1": detectable[name],
+            "x0": max(-detectable[name], left),
+            "x1": min(detectable[name], right),
             "y0": row - 0.32,
             "y1": row + 0.32,
             "fillcolor": "@band",

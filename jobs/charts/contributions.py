@@ -32,7 +32,7 @@ def contributions(explanation: Mapping[str, Any] | None) -> Chart | None:
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
         traces=[_bars(steps), _whole(steps), *_diamonds(steps, measured)],
         layout={
-            "xaxis": axis("fitness against the baseline", zeroline=False),
+            "xaxis": axis("fitness", zeroline=False),
             "yaxis": rows_axis(rows),
             "shapes": [line_at(0.0, across="x", dash="solid")],
             "showlegend": False,
