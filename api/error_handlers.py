@@ -11,9 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from api.findings import finding
+from api.more_findings import more_findings
 from api.pages.errors import shown as as_asked
 from api.problems import ProblemError, field_problems, refused
-from api.submission import more_findings
 from db.lease import LeaseHeld
 from jobs.lifecycle import WrongState
 from jobs.open_jobs import NotAsked

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 from api.dependencies import Service
 from api.job_schemas import JobChange, JobCreate
 from api.problems import ProblemError, field_problems, refused
 from api.security import Caller
-from api.submission import request_digest, specification_from
+from api.submission import specification_from
 from db.job_queue import KeyReusedError, QueueFullError, submit
 from db.job_row import JobRow, JobState
 from jobs import lifecycle
@@ -38,7 +39,7 @@ def take_job(
     specification = _checked(service, asked, None)
     if key is not None:
         key = hashlib.sha256(f"{caller.name or '-'}/{key}".encode()).hexdigest()
-    return _submit(service, specification, asked.priority, caller, key, request_digest(asked))
+    return _submit(service, specification, asked.priority, caller, key, _request_digest(asked))
 
 
 def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller) -> int:
@@ -65,6 +66,12 @@ def _checked(service: Service, asked: JobChange, start: Specification | None) ->
     except InputError as error:
         raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
     return specification
+
+
+def _request_digest(asked: JobCreate) -> str:
+    """The same for the same request, however its fields are ordered."""
+    text = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _submit(

@@ -21,7 +21,8 @@ from benchmarks.known_truth import DEFAULT, SPACE, measured, truth
 from benchmarks.memory_log import MemoryLog
 from benchmarks.simulated_hosts import SimulatedHosts
 from jobs.assembly import assembly_of
-from jobs.specification import Specification, specification_of
+from jobs.checked_specification import specification_of
+from jobs.specification import Specification
 from optimizer.objective_file import load_objective, objective_document
 from optimizer.planning import Budget
 from optimizer.strategies import find_strategy

@@ -26,7 +26,8 @@ from db.job_store import Store
 from db.migrate import upgrade
 from jobs.assembly import assemble
 from jobs.run_job import run_job
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
 from sampler.settings import Settings

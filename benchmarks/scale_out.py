@@ -30,7 +30,7 @@ from db.migrate import upgrade
 from db.process import this_process
 from db.trial_log import StoredTrialLog
 from jobs.assembly import assembly_of
-from jobs.specification import specification_of
+from jobs.checked_specification import specification_of
 from optimizer.objective_file import load_objective, objective_document
 from optimizer.planning import Budget
 from optimizer.standing import Standing

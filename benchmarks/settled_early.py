@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from jobs.assembly import assemble
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.db_bench import DbBench
 from sampler.db_bench_output import parse_output
 from sampler.process import BenchProcess, Ending, Limits

@@ -8,7 +8,7 @@ import dataclasses
 import random
 
 from jobs.assembly import assemble
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.confirmation import change
 from sampler import bench_plan
 from sampler.db_bench import DbBench

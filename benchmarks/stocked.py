@@ -12,7 +12,7 @@ from db.tables import document, job, trial
 from db.transactions import writing
 from jobs.assembly import assemble
 from jobs.run_job import run_job
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
 from sampler.settings import Settings

@@ -43,7 +43,7 @@ def bench(
     from rich.console import Console
 
     from jobs.assembly import assemble
-    from jobs.specification import specify
+    from jobs.specify import specify
     from sampler.catalogue import catalogue
     from sampler.errors import InputError
     from sampler.outcome import TrialState

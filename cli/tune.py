@@ -142,7 +142,7 @@ def tune(
     from db.job_store import Store
     from db.migrate import upgrade
     from jobs.artifacts import require_folder
-    from jobs.specification import specify
+    from jobs.specify import specify
     from jobs.start_from import read_starts
     from jobs.warm_start import require_job
     from jobs.warm_start_text import parse_warm_start

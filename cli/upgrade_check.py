@@ -63,7 +63,7 @@ def upgrade_check(
     from cli.runs_shown import RunsShown
     from cli.screen import screen
     from cli.upgrade_screen import show_builds, show_checked, show_differences
-    from jobs.specification import specify
+    from jobs.specify import specify
     from jobs.upgrade.check import check_upgrade, differences, find_builds
     from sampler.settings import load_settings
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from jobs.batch_items import batch_items, require_name
 from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from jobs.start_from import NONE, read_starts
 from jobs.warm_start_text import parse_warm_start
 from optimizer.detect_text import parse_detect

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.specification import findable
+from jobs.programs_from_anywhere import findable
 from sampler.errors import InputError
 from sampler.workload_file import SHIPPED, load_workload, workload_document
 

@@ -19,7 +19,7 @@ from db.job_row import JobState
 from db.job_store import Store
 from jobs.lifecycle import WAITS
 from jobs.patience import is_away
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.trial import Trial
 
 _BESIDE = 60  # trials for baselines and confirmation

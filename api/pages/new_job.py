@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from api.dependencies import JobDep, Service, ServiceDep
 from api.findings import finding
 from api.job_schemas import JobChange, JobCreate
+from api.more_findings import findings_of_rest
 from api.pages.forms import FormDep
 from api.pages.job_form import FormField, asked_by, first_fields, further_fields
 from api.pages.page import page
 from api.problems import FieldProblem, ProblemError, refused
 from api.security import Caller, page_requires
-from api.submission import findings_of_rest
 from api.taken_jobs import take_clone, take_job
 from db.job_row import JobRow
 from db.tokens import Role

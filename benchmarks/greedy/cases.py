@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 
 OBJECTIVE, STRATEGY = "rate", "greedy"
 

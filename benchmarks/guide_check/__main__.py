@@ -19,7 +19,7 @@ from benchmarks.guide_check.page import write_page
 from benchmarks.guide_check.variants import Variant, variants
 from benchmarks.json_lines import append_line, read_lines
 from jobs.assembly import assemble
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.errors import InputError
 from sampler.machine import cpu_threads, fingerprint
 from sampler.runner import LocalRunner

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from jobs.frame import frame
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 
 LOAD = "benchmarks/memory_front/load-300k.toml"
 QUICK = "load-quick"

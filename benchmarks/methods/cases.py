@@ -14,7 +14,8 @@ from benchmarks.real_search.measure import measured
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.search.asking import baseline_trial
 from jobs.frame import frame
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from optimizer.budget import LEAST_TRIALS
 from optimizer.history import History
 from sampler.settings import Settings

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.specification import Specification, specification_of
+from jobs.checked_specification import specification_of
+from jobs.specification import Specification
 from optimizer.objective_file import load_objective, objective_document
 from sampler.documents import read_document
 from sampler.space_file import space_text

@@ -20,7 +20,7 @@ from benchmarks.json_lines import append_line, read_lines
 from benchmarks.reading_copies.page import page
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, Row
 from jobs.assembly import assemble
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.errors import InputError
 from sampler.machine import fingerprint
 from sampler.outcome import Outcome

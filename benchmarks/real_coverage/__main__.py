@@ -17,7 +17,7 @@ from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
 from benchmarks.real_coverage.page import write_page
 from jobs.assembly import assemble
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.objective_file import load_objective
 from sampler.errors import InputError
 from sampler.machine import fingerprint

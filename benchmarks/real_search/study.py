@@ -12,7 +12,8 @@ from typing import Any
 from jobs.assembly import assemble
 from jobs.local_host import LocalHost
 from jobs.run_environment import environment_of
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from optimizer.ports import Bench
 from optimizer.problem import Problem
 from sampler.settings import Settings

@@ -62,7 +62,7 @@ def test_the_space_holds_what_the_tuner_takes_and_its_defaults_are_the_marks() -
 
 def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) -> None:
     from jobs.assembly import assemble
-    from jobs.specification import specify
+    from jobs.specify import specify
     from sampler.settings import load_settings
 
     assembly = assemble(specify(workload="warlo-command", space="warlo"), load_settings())

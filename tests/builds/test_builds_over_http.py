@@ -11,7 +11,7 @@ from api.app import make_app
 from api.known_builds import builds_here
 from db.hosts import see_host
 from db.job_store import Store
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.builds import advertised
 from sampler.installed import InstalledDbBench
 from sampler.settings import Settings

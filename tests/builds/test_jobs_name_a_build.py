@@ -6,7 +6,8 @@ from second_builds import with_default
 
 from cli.main import main
 from jobs.assembly import assemble
-from jobs.specification import specification_from_document, specify
+from jobs.specification import specification_from_document
+from jobs.specify import specify
 from sampler.errors import InputError
 from sampler.settings import Settings
 

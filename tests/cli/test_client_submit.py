@@ -11,7 +11,7 @@ import pytest
 from client_scene import Answer, Asked, Scene, stub
 
 from cli import submit
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.objective import Limit
 from optimizer.objective_file import objective_document, objective_from_document
 from optimizer.problem import SearchSettings

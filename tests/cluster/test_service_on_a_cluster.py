@@ -15,7 +15,7 @@ from db.job_queue import submit
 from db.job_row import JobState
 from db.job_store import Store
 from jobs.lifecycle import WAITS, cancel
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.outcome import TrialState
 
 TRIALS = 400  # more than will be made

@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from jobs.comparison.job_side import side_of_job
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.errors import InputError
 
 

@@ -13,7 +13,7 @@ from db.job_queue import submit
 from db.job_row import JobState
 from jobs.external import ExternalJobs, NotAsked
 from jobs.lifecycle import TOLD
-from jobs.specification import specify
+from jobs.specify import specify
 from jobs.telling import Told
 from optimizer.trial import Trial
 

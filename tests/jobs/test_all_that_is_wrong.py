@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from jobs.checked_specification import specification_of
 from jobs.frame import frame
-from jobs.specification import Specification, specification_of, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from sampler.errors import InputError, InputErrors
 
 GOOD: dict[str, Any] = {

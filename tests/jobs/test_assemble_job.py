@@ -5,7 +5,8 @@ import pytest
 from instant import write_space, write_workload
 
 from jobs.assembly import assemble
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from optimizer.problem import SearchSettings
 from sampler.catalogue import catalogue
 from sampler.command_bench import CommandBench

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from db.job_store import Store
 from jobs.assembly import assemble
 from jobs.run_job import run_job
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
 from sampler import process

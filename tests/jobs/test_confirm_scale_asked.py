@@ -10,7 +10,8 @@ from jobs.assembly import assemble
 from jobs.batch_file import specified
 from jobs.frame import frame
 from jobs.local_host import LocalHost
-from jobs.specification import specification_from_document, specify
+from jobs.specification import specification_from_document
+from jobs.specify import specify
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.db_bench import DbBench
 from sampler.errors import InputError

@@ -15,7 +15,7 @@ from jobs.assembly import assemble
 from jobs.explain_runs import Watcher, measure_explanation
 from jobs.finished import finished_job, kept_report
 from jobs.run_job import run_job
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.settings import Settings
 
 

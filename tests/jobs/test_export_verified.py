@@ -5,7 +5,7 @@ from instant import write_space, write_workload
 
 from jobs.assembly import Assembly, assemble
 from jobs.export import ExportRefusedError, describe, export_options
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.options_file import CF, DB, TABLE, parse_options
 from sampler.settings import Settings
 

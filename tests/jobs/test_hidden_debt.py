@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobs.assembly import assemble
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.runner import LocalRunner

@@ -18,7 +18,8 @@ from db.restored_job import restore_job
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.assembly import assemble
 from jobs.run_job import run_job
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from optimizer.trial import Trial
 from sampler.errors import InputError
 from sampler.settings import Settings

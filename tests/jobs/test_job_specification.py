@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from instant import write_space, write_workload
 
-from jobs.specification import DEFAULT_TRIALS, specification_from_document, specify
+from jobs.numbers_asked import DEFAULT_TRIALS
+from jobs.specification import specification_from_document
+from jobs.specify import specify
 from optimizer.problem import SearchSettings
 from sampler.errors import InputError
 

@@ -8,7 +8,8 @@ import pytest
 from instant import write_space, write_workload
 
 from jobs.limit_rows import limit_lines, limit_rows
-from jobs.specification import Specification, specification_from_document, specify
+from jobs.specification import Specification, specification_from_document
+from jobs.specify import specify
 from optimizer.objective import Limit
 from sampler.errors import InputError, InputErrors
 

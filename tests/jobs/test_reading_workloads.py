@@ -7,7 +7,8 @@ import pytest
 
 from jobs.batch_file import specified
 from jobs.frame import frame
-from jobs.specification import Specification, specification_from_document, specify
+from jobs.specification import Specification, specification_from_document
+from jobs.specify import specify
 from optimizer.limit_text import parse_limit
 from sampler.errors import InputError
 from sampler.metric_units import db_bench_metrics

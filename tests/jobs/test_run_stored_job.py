@@ -25,7 +25,8 @@ from jobs.report import report_html
 from jobs.report_engine import whole_page
 from jobs.report_of_job import report_of_job
 from jobs.run_job import run_job
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from optimizer.ports import LeaseLost
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Purpose, Trial

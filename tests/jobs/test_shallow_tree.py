@@ -6,7 +6,7 @@ import pytest
 
 from jobs.frame import frame
 from jobs.shallow_tree import deepest_level
-from jobs.specification import specify
+from jobs.specify import specify
 from sampler.space import default_values
 from sampler.workload_file import load_workload
 

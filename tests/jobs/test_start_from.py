@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.frame import frame
-from jobs.specification import specify
+from jobs.specify import specify
 from jobs.start_from import read_starts, sent_starts
 from sampler.errors import InputError
 from sampler.starting_points import usual_points

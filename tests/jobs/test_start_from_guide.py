@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.frame import frame
-from jobs.specification import specify
+from jobs.specify import specify
 from jobs.start_from import read_starts, sent_starts
 from optimizer.problem import Problem
 from sampler.errors import InputError

@@ -17,7 +17,7 @@ from db.job_store import Store
 from db.lease import LeaseHeld
 from jobs.assembly import assemble
 from jobs.run_job import run_job
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Trial
 from sampler.settings import Settings

@@ -11,7 +11,8 @@ from jobs.assembly import assemble
 from jobs.finished import Finished
 from jobs.frame import frame
 from jobs.run_job import run_job
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 from jobs.warm_start import DOCUMENT, prior_of, require_job
 from jobs.warm_start_text import parse_warm_start
 from sampler.errors import InputError

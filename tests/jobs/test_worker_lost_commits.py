@@ -21,7 +21,7 @@ from jobs.assembly import assemble
 from jobs.durable_queue import DurableQueue
 from jobs.patience import Patience, PatientLog
 from jobs.run_job import run_job
-from jobs.specification import specify
+from jobs.specify import specify
 from optimizer.trial import Trial
 from sampler.settings import Settings
 

@@ -20,7 +20,7 @@ from db.tables import metadata
 from jobs import durable_queue, worker
 from jobs.durable_queue import migrate_queue
 from jobs.lifecycle import WAITS
-from jobs.specification import specify
+from jobs.specify import specify
 from jobs.worker import Worker
 from sampler.outcome import TrialState
 from sampler.settings import Settings

@@ -10,7 +10,8 @@ sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 
 from terminal import Desk
 
-from jobs.specification import Specification, specify
+from jobs.specification import Specification
+from jobs.specify import specify
 
 WORKLOAD = """\
 name = "tiny"

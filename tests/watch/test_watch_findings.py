@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
-from jobs.specification import specify
+from jobs.specify import specify
 from jobs.watch import Watch, watch
 from jobs.watch_page import watch_page
 from jobs.watch_words import told

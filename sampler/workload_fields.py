@@ -1,0 +1,124 @@
+"""The fields of a workload's document: each checked alone, and named where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sampler.catalogue import catalogue
+from sampler.errors import InputError
+from sampler.parameter import Value
+from sampler.workload import MOST_SECONDS, Settle
+
+# Set by Rocktune itself for every trial.
+_OWN_FLAGS = {
+    "db", "wal_dir", "options_file", "benchmarks", "statistics", "histogram", "cache_size",
+    "progress_reports", "use_existing_db", "num", "key_size", "value_size", "threads",
+    "compression_ratio", "seed",
+}  # fmt: skip
+
+
+def integer_of(given: object, field: str) -> int:
+    """A whole number of at least 1.
+
+    Raises:
+        InputError: It is none.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InputError(field, f"{given!r} is not a whole number of at least 1")
+    return given
+
+
+def seconds_of(given: object, where: str) -> float:
+    """How long a run may take.
+
+    Raises:
+        InputError: It is none.
+    """
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | float)
+        or not 0 < given < MOST_SECONDS
+    ):
+        raise InputError(f"{where}.timeout_seconds", f"{given!r} is not a number of seconds")
+    return float(given)
+
+
+def share_of(given: object) -> float:
+    """The compression ratio.
+
+    Raises:
+        InputError: It is none.
+    """
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
+    return float(given)
+
+
+def texts_of(given: object, field: str) -> tuple[str, ...]:
+    """The names of benchmarks, at least one.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
+        raise InputError(field, "write a list of texts, at least one")
+    for text in given:
+        if not text or "," in text or text != text.strip():
+            raise InputError(field, f"{text!r} is not the name of one benchmark")
+    return tuple(given)
+
+
+def settle_of(given: object) -> Settle:
+    """How a run comes to rest.
+
+    Raises:
+        InputError: It is none.
+    """
+    if given not in ("wait", "flush", "none"):
+        raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
+    return given
+
+
+def flags_of(given: object, where: str = "flags") -> tuple[tuple[str, Value], ...]:
+    """Flags of db_bench that are not Rocktune's own, sorted by name.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(given, dict):
+        field = "workload.flags" if where == "flags" else where
+        raise InputError(field, f"write a table [{where}] of flag = value")
+    for name, value in given.items():
+        if not name.isidentifier():
+            raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
+        if name in _OWN_FLAGS:
+            raise InputError(
+                f"{where}.{name}", "is set by Rocktune; use the workload's own fields"
+            )
+        if not isinstance(value, bool | int | float | str):
+            raise InputError(f"{where}.{name}", "write a text, a number, true or false")
+        if name in _option_flags():
+            raise InputError(
+                f"{where}.{name}",
+                "is an option of RocksDB, which db_bench ignores beside an OPTIONS file; "
+                "put it into an OPTIONS file for --baseline",
+            )
+    percent = given.get("readwritepercent", 90)
+    if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
+        raise InputError(f"{where}.readwritepercent", f"{percent!r} is not from 0 to 100")
+    return tuple(sorted(given.items()))
+
+
+def _option_flags() -> set[str]:
+    return {parameter.flag for parameter in catalogue().values() if parameter.is_option}
+
+
+def require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
+    """Refuses what says how many operations there are, and is no number.
+
+    Raises:
+        InputError: It is so.
+    """
+    for name, value in flags:
+        if name in names and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
