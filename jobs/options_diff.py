@@ -37,6 +37,12 @@ class OptionLine:
     is_bytes: bool
     help: str
 
+    @property
+    def differs(self) -> bool:
+        """Whether more than the writing does: to name the default changes nothing."""
+        sides = [self.default if said is None else said for said in (self.before, self.after)]
+        return sides[0] != sides[1]
+
 
 def options_diff(specification: Mapping[str, Any], result: Mapping[str, Any], text: str
                  ) -> list[OptionLine]:  # fmt: skip
@@ -52,11 +58,9 @@ def options_diff(specification: Mapping[str, Any], result: Mapping[str, Any], te
     before = _flat(plan.export(result["baseline"].get("configuration") or {}))
     after = _flat(parse_options(text))
     known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
-    return [
-        _line(place, before.get(place), after.get(place), known.get(place), plan.library)
-        for place in dict.fromkeys([*after, *before])
-        if before.get(place) != after.get(place)
-    ]
+    places = [p for p in dict.fromkeys([*after, *before]) if before.get(p) != after.get(p)]
+    lines = [_line(p, before.get(p), after.get(p), known.get(p), plan.library) for p in places]
+    return [line for line in lines if line.differs]
 
 
 Place = tuple[str, str]
