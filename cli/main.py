@@ -122,6 +122,10 @@ def _root(
     pass
 
 
+# Of the driver's errors those that are no fault of the statement.
+_DATABASE_FAILS = ("OperationalError", "InterfaceError", "InternalError", "DatabaseError")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command and returns its exit status.
 
@@ -158,10 +162,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _failure(error: Exception) -> str:
+    kind = type(error).__name__
     # Only SQLAlchemy's errors have one: the driver's own words, without statement and link.
     driver = getattr(error, "orig", None)
-    if driver is None:
-        return f"failed: {type(error).__name__}: {error}"
+    if driver is None or kind not in _DATABASE_FAILS:
+        return f"failed: {kind}: {error}"
     return (
         f"--db: the database failed: {driver}; when that is mended, run the command again, "
         "a job with --resume: what was written goes on from there"

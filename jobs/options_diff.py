@@ -39,7 +39,7 @@ class OptionLine:
 
     @property
     def differs(self) -> bool:
-        """Whether more than the writing does: to name the default changes nothing."""
+        """Whether more differs than that one side names the default."""
         sides = [self.default if said is None else said for said in (self.before, self.after)]
         return sides[0] != sides[1]
 

@@ -63,6 +63,9 @@ def next_turn(
     begun = rounds_of(history, purpose, len(subjects))
     mine = [k for k, trials in begun.items() if host is None or host_of(trials) == host]
     free = [k for k in range(1, count + 1) if k not in mine and host_of(begun.get(k, ())) is None]
+    theirs = begun.keys() - {*mine, *free}
+    # The round that turns round one's own order first, that of another host's order last.
+    free.sort(key=lambda k: (_partner(k) in theirs) - (_partner(k) in mine))
     for number in sorted(k for k in mine if k <= count) + free:
         there = {trial.subject: trial for trial in begun.get(number, ())}
         for subject in order_of(subjects, number, seed=seed):
@@ -77,11 +80,16 @@ def host_of(trials: Collection[Trial]) -> str | None:
     return next((t.host for t in trials if t.state is not TrialState.LOST and t.host), None)
 
 
+def _partner(number: int) -> int:
+    """The round that takes the order of this one backwards, or the one whose order this does."""
+    return number + 1 if number % 2 else number - 1
+
+
 def order_of(subjects: Sequence[int], number: int, *, seed: int) -> list[int]:
     """Whose turn it is within a round: each once.
 
     The order is drawn anew for every second round, and the round after it takes it backwards: a
-    machine that slows down steadily then slows all subjects of the two alike.
+    machine that measures both and slows down steadily slows all subjects of the two alike.
     """
     ordered = sorted(subjects)
     block, second = divmod(number - 1, 2)

@@ -43,7 +43,7 @@ def seconds_of(given: object, where: str) -> float:
     return float(given)
 
 
-def share_of(given: object) -> float:
+def compression_ratio_of(given: object) -> float:
     """The compression ratio.
 
     Raises:
@@ -69,10 +69,10 @@ def texts_of(given: object, field: str) -> tuple[str, ...]:
 
 
 def settle_of(given: object) -> Settle:
-    """How a run comes to rest.
+    """What a run waits for before it is counted.
 
     Raises:
-        InputError: It is none.
+        InputError: It is not known.
     """
     if given not in ("wait", "flush", "none"):
         raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
@@ -83,7 +83,7 @@ def flags_of(given: object, where: str = "flags") -> tuple[tuple[str, Value], ..
     """Flags of db_bench that are not Rocktune's own, sorted by name.
 
     Raises:
-        InputError: It is none.
+        InputError: One is no flag, Rocktune's own, an option of RocksDB or out of range.
     """
     if not isinstance(given, dict):
         field = "workload.flags" if where == "flags" else where

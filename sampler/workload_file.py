@@ -10,12 +10,12 @@ from sampler.documents import find_document, read_document, refuse_unknown
 from sampler.errors import InputError
 from sampler.workload import Workload
 from sampler.workload_fields import (
+    compression_ratio_of,
     flags_of,
     integer_of,
     require_whole,
     seconds_of,
     settle_of,
-    share_of,
     texts_of,
 )
 from sampler.workload_tables import command_of, prepare_document, prepare_of
@@ -81,7 +81,7 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
         benchmarks=benchmarks,
         measured=measured,
         settle=settle_of(document.get("settle", "wait")),
-        compression_ratio=share_of(document.get("compression_ratio", 0.5)),
+        compression_ratio=compression_ratio_of(document.get("compression_ratio", 0.5)),
         flags=flags_of(document.get("flags", {})),
         timeout_seconds=seconds_of(document.get("timeout_seconds", 600), "workload"),
         **fields,

@@ -1,10 +1,13 @@
 """A disk that fails: a file system that turns read-only while it is written to. Needs root."""
 
+import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+_MARK = "rocktune-failing-disk-"
 
 
 @dataclass(frozen=True)
@@ -26,14 +29,16 @@ class FailingDisk:
 
 
 @contextmanager
-def failing_disk(folder: Path, image: Path, size_bytes: int) -> Iterator[FailingDisk]:
-    """An ext4 of this size in a file, mounted at a folder; both are made, and go.
+def failing_disk(folder: Path, size_bytes: int) -> Iterator[FailingDisk]:
+    """An ext4 of this size in a file beside a folder, mounted there; both are made, and go.
 
     Raises:
         OSError: There is no mkfs.ext4.
         subprocess.CalledProcessError: It cannot be made here.
     """
+    _remove_left()
     folder.mkdir(parents=True)
+    image = folder.parent / f"{_MARK}{os.getpid()}"
     with image.open("xb") as file:
         file.truncate(size_bytes)
     try:
@@ -45,6 +50,17 @@ def failing_disk(folder: Path, image: Path, size_bytes: int) -> Iterator[Failing
             _run("umount", "--lazy", folder)
     finally:
         image.unlink()
+
+
+def _remove_left() -> None:
+    """Unmounts those of processes that are dead; what they were made of goes with its folder."""
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        source, folder, *_ = line.split()
+        backing = Path("/sys/block", Path(source).name, "loop", "backing_file")
+        with suppress(OSError, subprocess.CalledProcessError):
+            _, mark, pid = backing.read_text().strip().removesuffix(" (deleted)").rpartition(_MARK)
+            if mark and not Path("/proc", pid).exists():
+                _run("umount", "--lazy", folder)
 
 
 def _run(*argv: str | Path) -> None:

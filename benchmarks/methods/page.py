@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,12 @@ _HOW = (
     "seed are measured again side by side with the baseline, {rounds} rounds in an order drawn "
     "anew, and nothing of the search counts any more. Changes are against the baseline of the "
     "same rounds, by medians; the mean over seeds (of changes the geometric one) and its 95% "
-    "interval by Student's t. The default is the baseline: 0 everywhere. A known configuration "
-    "is the same for every seed, so its interval is of the measurement alone."
+    "interval by Student's t. The default is the baseline: 0 everywhere. Within a case a known "
+    "configuration is the same for every seed, so its interval is of the measurement alone."
+)
+_OVER_ALL = (
+    "Every seed of each of {cases} cases counts alike. The intervals are over these cases and "
+    "seeds; of other loads they say nothing."
 )
 Opened = tuple[Case, Study, Book]
 
@@ -41,17 +46,43 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
     parts = ["# Tuning methods on the real db_bench", _head(command, opened, out)]
     seconds = next(study.seconds for _, study, _ in opened)
     parts.append(_HOW.format(seconds=seconds, rounds=rounds))
-    for case, study, book in opened:
-        groups = by_strategy(_winners(study, book, rounds))
+    found = [_winners(study, book, rounds) for _, study, book in opened]
+    parts += _over_all([study for _, study, _ in opened], found)
+    for (case, study, book), winners in zip(opened, found, strict=True):
+        groups = by_strategy(winners)
         if not groups:
             continue
         parts += [f"## {case.name}", winners_table(groups, _metrics(study, groups))]
-        if _OURS in groups and len(groups) > 1:
-            parts += [f"How far `{_OURS}` is ahead within a seed:", ahead_table(groups, _OURS)]
+        parts += _ahead(groups)
         parts.append(_counts(book))
     text = "\n\n".join([*parts, ""])
     out.with_suffix(".md").write_text(text, encoding="utf-8")
     return text
+
+
+def _over_all(studies: Sequence[Study], found: Sequence[Sequence[Winner]]) -> list[str]:
+    """Every case and seed counting alike.
+
+    Nothing where fewer than two cases are measured, or not all have the same fitness.
+    """
+    told = [(s, winners) for s, winners in zip(studies, found, strict=True) if winners]
+    if len(told) < 2 or len({tuple(compared(s.problem.objective)) for s, _ in told}) > 1:
+        return []
+    # A seed of one case is no seed of another: what is compared was measured side by side.
+    apart = [
+        replace(winner, seed=len(told) * winner.seed + place)
+        for place, (_, winners) in enumerate(told)
+        for winner in winners
+    ]
+    groups = by_strategy(apart)
+    table = winners_table(groups, _metrics(told[0][0], groups))
+    return ["## Over all cases", _OVER_ALL.format(cases=len(told)), table, *_ahead(groups)]
+
+
+def _ahead(groups: Mapping[str, Sequence[Winner]]) -> list[str]:
+    if _OURS not in groups or len(groups) < 2:
+        return []
+    return [f"How far `{_OURS}` is ahead within a seed:", ahead_table(groups, _OURS)]
 
 
 def _winners(study: Study, book: Book, rounds: int) -> list[Winner]:

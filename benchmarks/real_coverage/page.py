@@ -64,9 +64,9 @@ def write_page(
         "",
         f"One configuration ({settings}) is confirmed {times} times against the default, as a job "
         f"does it: {size} pairs of fresh runs, Student's t on logarithms of ratios; who goes "
-        "first takes turns, where a job draws it. Nobody knows its true change. Each interval is "
-        "held against the mean of all other confirmations, which is itself uncertain: a 95% "
-        "interval holds that in "
+        "first takes turns, where a job draws it for every second pair. Nobody knows its true "
+        "change. Each interval is held against the mean of all other confirmations, which is "
+        "itself uncertain: a 95% interval holds that in "
         f"{100 * expected(times):.1f}% of cases.",
         "",
         "| metric | change | half an interval | hold it | of | share | 95% interval |",

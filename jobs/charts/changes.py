@@ -101,7 +101,7 @@ def _range(rows: Sequence[tuple[str, Mapping[str, float]]]) -> list[float]:
 def _bands(
     names: Sequence[str], detectable: Mapping[str, float], shown: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """No wider than what is shown: what is only cut off counts as wider than a phone."""
+    """Cut at the plot's edges: a shape beyond them makes the page wider than a phone."""
     left, right = shown
     return [
         {

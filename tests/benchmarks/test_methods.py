@@ -101,3 +101,19 @@ def test_the_page_tells_of_winners_against_the_baseline(finished):
     ]
     assert "%" in line and "[" in ahead
     assert f"{SECONDS:.0f} seconds of the bench" in page
+    assert "Over all cases" not in page
+
+
+def test_over_all_cases_each_seed_of_each_case_counts(finished):
+    out, study, book = finished
+    cases = [(Case("toy", multiple), study, book) for multiple in (1, 4, 8)]
+    page = write_page(out, "make prove-methods", cases, ROUNDS)
+    summary = page.partition("## Over all cases")[2].partition("## toy-1x")[0]
+    assert "Every seed of each of 3 cases" in summary
+    (line,) = [each for each in summary.splitlines() if each.startswith("| forest | 6 |")]
+    (own,) = {each for each in page.splitlines() if each.startswith("| forest | 2 |")}
+    assert [cell.split(" [")[0] for cell in line.split("|")[3:]] == [
+        cell.split(" [")[0] for cell in own.split("|")[3:]
+    ], "the mean of three times the same is the same"
+    (ahead,) = [each for each in summary.splitlines() if " of 6 |" in each]
+    assert ahead.startswith("| paper |")

@@ -2,8 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pretend_bench import trial_of
 
-from optimizer.rounds import order_of
+from optimizer.history import History
+from optimizer.rounds import Turn, next_turn, order_of
+from optimizer.trial import Phase, Purpose
 
 SUBJECTS = st.lists(st.integers(1, 999), min_size=2, max_size=6, unique=True)
 SEEDS = st.integers(0, 2**31 - 1)
@@ -23,3 +26,25 @@ def test_who_begins_is_drawn_for_every_second_round():
     for seed in range(3):
         begin = [order_of([1, 7], number, seed=seed)[0] for number in range(1, 41, 2)]
         assert 4 <= begin.count(1) <= 16
+
+
+def test_a_host_turns_round_its_own_order_rather_than_that_of_another():
+    def proved(number: int, host: str, round_number: int) -> None:
+        subject = turn_of(host, 6).subject
+        more = {"host": host, "round": round_number, "phase": Phase.CONFIRM}
+        history.put(trial_of(number, {"waf": 1.0}, purpose=Purpose.PROVE, subject=subject, **more))
+
+    def turn_of(host: str, count: int) -> Turn:
+        turn = next_turn(history, Purpose.PROVE, [1, 7], count, seed=1, host=host)
+        assert turn is not None
+        return turn
+
+    history = History()
+    assert turn_of("a", 6).round == 1
+    proved(10, "a", 1)
+    assert turn_of("b", 6).round == 3, "its own, and not the other half of what `a` measures"
+    proved(11, "b", 3)
+    proved(12, "a", 1)
+    proved(13, "b", 3)
+    assert (turn_of("a", 6).round, turn_of("b", 6).round) == (2, 4)
+    assert turn_of("b", 3).round == 2, "where nothing else is left it is measured all the same"

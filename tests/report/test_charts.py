@@ -57,6 +57,10 @@ class TestChanges:
         (band,) = [s for s in chart.layout["shapes"] if s["type"] == "rect"]
         assert (band["x0"], band["x1"]) == (-2.5, 2.5)
         assert "Shaded" in chart.caption
+        wide = changes(self.ROWS, TERMS, {"waf": 500.0})
+        assert wide is not None
+        (band,) = [s for s in wide.layout["shapes"] if s["type"] == "rect"]
+        assert [band["x0"], band["x1"]] == wide.layout["xaxis"]["range"]
 
     def test_an_interval_that_knows_nothing_does_not_squeeze_the_rest(self):
         chart = changes(self.ROWS, TERMS, {})
