@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from jobs.confirm_scale import require_larger
 from jobs.hosts_asked import require_build, require_kind
@@ -31,6 +31,23 @@ from sampler.options_file import parse_options
 from sampler.space_file import space_from_document
 from sampler.workload import Workload
 from sampler.workload_file import workload_from_document
+
+
+class Asked(TypedDict, total=False):
+    """What may be asked for beside documents and baseline; see ``specification_of``."""
+
+    limits: Sequence[Limit]
+    strategy: str
+    trials: int | None
+    minutes: float | None
+    memory: int | None
+    scale: int | None
+    seed: int
+    search: SearchSettings | None
+    host_kind: str | None
+    start_from: Sequence[Mapping[str, Any]] | None
+    warm_start: WarmStart
+    confirm_scale: int | None
 
 
 def specification_of(
@@ -92,8 +109,9 @@ def specification_of(
     with noting(found):
         require_cutoff(search)
     with noting(found):
-        require_heeded(search, find_strategy(strategy), strategy)
-        require_learning(warm_start, find_strategy(strategy), strategy)
+        chosen = find_strategy(strategy)
+        require_heeded(search, chosen, strategy)
+        require_learning(warm_start, chosen, strategy)
     if start_from is not None:
         with noting(found):
             start_from = require_starts(start_from)

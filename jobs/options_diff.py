@@ -58,8 +58,10 @@ def options_diff(specification: Mapping[str, Any], result: Mapping[str, Any], te
     before = _flat(plan.export(result["baseline"].get("configuration") or {}))
     after = _flat(parse_options(text))
     known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
-    places = [p for p in dict.fromkeys([*after, *before]) if before.get(p) != after.get(p)]
-    lines = [_line(p, before.get(p), after.get(p), known.get(p), plan.library) for p in places]
+    lines = [
+        _line(place, before.get(place), after.get(place), known.get(place), plan.library)
+        for place in dict.fromkeys([*after, *before])
+    ]
     return [line for line in lines if line.differs]
 
 

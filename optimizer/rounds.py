@@ -85,7 +85,7 @@ def _partner(number: int) -> int:
     return number + 1 if number % 2 else number - 1
 
 
-def order_of(subjects: Sequence[int], number: int, *, seed: int) -> list[int]:
+def order_of(subjects: Sequence[int], number: int, *, seed: int | str) -> list[int]:
     """Whose turn it is within a round: each once.
 
     The order is drawn anew for every second round, and the round after it takes it backwards: a

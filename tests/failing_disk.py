@@ -3,11 +3,11 @@
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-_MARK = "rocktune-failing-disk-"
+from small_disk import MARK, remove_left_disks, unmount
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def failing_disk(folder: Path, size_bytes: int) -> Iterator[FailingDisk]:
         OSError: There is no mkfs.ext4.
         subprocess.CalledProcessError: It cannot be made here.
     """
-    _remove_left()
+    remove_left_disks()
     folder.mkdir(parents=True)
-    image = folder.parent / f"{_MARK}{os.getpid()}"
+    image = folder.parent / f"{MARK}{os.getpid()}"
     with image.open("xb") as file:
         file.truncate(size_bytes)
     try:
@@ -47,20 +47,9 @@ def failing_disk(folder: Path, size_bytes: int) -> Iterator[FailingDisk]:
         try:
             yield FailingDisk(folder, image)
         finally:
-            _run("umount", "--lazy", folder)
+            unmount(folder)
     finally:
         image.unlink()
-
-
-def _remove_left() -> None:
-    """Unmounts those of processes that are dead; what they were made of goes with its folder."""
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        source, folder, *_ = line.split()
-        backing = Path("/sys/block", Path(source).name, "loop", "backing_file")
-        with suppress(OSError, subprocess.CalledProcessError):
-            _, mark, pid = backing.read_text().strip().removesuffix(" (deleted)").rpartition(_MARK)
-            if mark and not Path("/proc", pid).exists():
-                _run("umount", "--lazy", folder)
 
 
 def _run(*argv: str | Path) -> None:

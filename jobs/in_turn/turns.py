@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from jobs.in_turn.runs_file import Run, RunsFile, Side
+from optimizer.rounds import order_of
 from sampler.db_bench import DbBench
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
@@ -60,15 +61,12 @@ def order_of_runs(
     cases: Sequence[str], sides: Sequence[Side], *, rounds: int, seed: int
 ) -> Iterator[tuple[int, str, list[Side]]]:
     """Round, case, and the sides in their turn; every second round takes them backwards."""
-    drawn: dict[str, list[Side]] = {}
     for number in range(1, rounds + 1):
         rng = np.random.default_rng([seed, number])
         for place in rng.permutation(len(cases)):
-            case = cases[place]
-            before = drawn.pop(case, None)
-            if before is None:
-                drawn[case] = [sides[i] for i in rng.permutation(len(sides))]
-            yield number, case, drawn[case] if before is None else before[::-1]
+            # Of the places, for sides need no order of their own.
+            turns = order_of(range(len(sides)), number, seed=f"{seed}/{cases[place]}")
+            yield number, cases[place], [sides[turn] for turn in turns]
 
 
 def whole_sets(runs: Sequence[Run], sides: Sequence[Side]) -> Sets:

@@ -3,13 +3,12 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from failing_disk import FailingDisk, failing_disk
 from instant import SCRIPT, left_running, write_space, write_workload
-from small_disk import SmallDisk, small_disk
+from small_disk import SmallDisk, made_or_skipped, small_disk
 from terminal import Desk
 
 from db.engine import make_engine
@@ -29,22 +28,12 @@ FULL = "cat /dev/zero > '{disk}/filler' 2> /dev/null"
 
 @pytest.fixture
 def disk(desk: Desk) -> Iterator[SmallDisk]:
-    with ExitStack() as closing:
-        try:
-            made = closing.enter_context(small_disk(desk.folder / "disk", 80 * 2**20))
-        except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"no disk of its own can be made here: {error}")
-        yield made
+    yield from made_or_skipped(small_disk(desk.folder / "disk", 80 * 2**20))
 
 
 @pytest.fixture
 def failing(desk: Desk) -> Iterator[FailingDisk]:
-    with ExitStack() as closing:
-        try:
-            made = closing.enter_context(failing_disk(desk.folder / "disk", 200 * 2**20))
-        except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"no disk of its own can be made here: {error}")
-        yield made
+    yield from made_or_skipped(failing_disk(desk.folder / "disk", 200 * 2**20))
 
 
 def arguments(desk: Desk, disk: Path, spoil: str, **places: Path) -> list[object]:

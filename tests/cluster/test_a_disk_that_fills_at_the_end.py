@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from subprocess import CalledProcessError
 
 import pytest
 from bench_cluster import BenchCluster, bench_cluster
-from small_disk import SmallDisk, small_disk
+from small_disk import SmallDisk, made_or_skipped, small_disk
 
 from db.engine import make_engine
 from db.job_store import Store
@@ -27,12 +25,7 @@ fi
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    with ExitStack() as closing:
-        try:
-            made = closing.enter_context(small_disk(tmp_path / "a" / "disk", 72 * 2**20))
-        except (OSError, CalledProcessError) as error:
-            pytest.skip(f"no disk of its own can be made here: {error}")
-        yield made
+    yield from made_or_skipped(small_disk(tmp_path / "a" / "disk", 72 * 2**20))
 
 
 def test_its_trial_is_measured_elsewhere(tmp_path: Path, disk: SmallDisk):

@@ -12,14 +12,14 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-from tuning_jobs import conclude_of, run
+from tuning_jobs import TWO_TERMS, chosen_from_two, conclude_of, run
 
 from optimizer.budget import divide
 from optimizer.choosing import candidates_of, winner_of
 from optimizer.conclusion import proof_pairs
 from optimizer.history import History
 from optimizer.objective import Limit, Objective, Term
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trial import Purpose, Trial
 from sampler.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
@@ -129,17 +129,8 @@ class TestChoice:
         assert candidates_of(problem, plan, History([*trials, *later])) == [2]
 
     def test_is_not_moved_by_baselines_of_the_proof(self):
-        objective = Objective("two", (Term("waf", "min"), Term("sa", "min")))
-        problem = problem_of(objective=objective)
-        two, three = {"waf": 3.0, "sa": 2.0}, {"waf": 4.0, "sa": 1.6}
-        select = {"phase": Phase.CONFIRM, "purpose": Purpose.SELECT}
-        trials = [
-            trial_of(1, {"waf": 4.0, "sa": 2.0}, purpose=Purpose.BASELINE),
-            trial_of(2, two),
-            trial_of(3, three),
-            trial_of(4, two, subject=2, **select),
-            trial_of(5, three, subject=3, **select),
-        ]
+        problem = problem_of(objective=TWO_TERMS)
+        trials = chosen_from_two()
         proof = [
             trial_of(10 + i, {"waf": 40.0, "sa": 2.0}, purpose=Purpose.PROVE, subject=1)
             for i in range(4)

@@ -8,12 +8,12 @@ from asking_runner import AskingRunner, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretend_bench import STRATEGY_NAMES, PretendBench, bowl, problem_of, trial_of
+from tuning_jobs import TWO_TERMS, chosen_from_two
 
 from optimizer.budget import divide
 from optimizer.choosing import candidates_of, winner_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, ranking_of
-from optimizer.objective import Objective, Term
 from optimizer.standing import Scoreboard
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trial import Phase, Purpose
@@ -165,22 +165,13 @@ class TestTheyMayWin:
         assert subjects == [t.subject for t in alone.own() if t.phase is Phase.CONFIRM]
 
     def test_but_do_not_move_what_was_chosen(self):
-        objective = Objective("two", (Term("waf", "min"), Term("sa", "min")))
-        two, three = {"waf": 3.0, "sa": 2.0}, {"waf": 4.0, "sa": 1.6}
-        select = {"phase": Phase.CONFIRM, "purpose": Purpose.SELECT}
-        trials = [
-            trial_of(1, {"waf": 4.0, "sa": 2.0}, purpose=Purpose.BASELINE),
-            trial_of(2, two),
-            trial_of(3, three),
-            trial_of(4, two, subject=2, **select),
-            trial_of(5, three, subject=3, **select),
-        ]
+        trials = chosen_from_two()
         given = [
             trial_of(10 + i, {"waf": 40.0, "sa": 2.0}, purpose=Purpose.BASELINE, given=True)
             for i in range(4)
         ]
         plan = replace(divide(48), candidates=2, rounds=1)
-        problem = problem_of(objective=objective)
+        problem = problem_of(objective=TWO_TERMS)
         assert winner_of(problem, plan, History(trials)) == 2
         assert winner_of(problem, plan, History([*trials, *given])) == 2
 
