@@ -12,9 +12,10 @@ MADE_FROM := pyproject.toml requirements-setup.txt scripts/setup.sh $(GONE)
 DEV := .venv/.setup-dev
 COMPARE := .venv/.setup-compare
 FUZZ := .venv/.setup-fuzz
+AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -142,6 +143,10 @@ lint: $(DEV) ## style, format, which rooms import which, and what could be a hol
 types: $(DEV) ## checks types, strictly
 	.venv/bin/mypy
 
+audit: $(AUDIT) ## asks PyPI which of the locked packages have known holes
+	.venv/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
+		$(foreach file,$(wildcard requirements*.txt),--requirement $(file))
+
 lock: ## writes requirements*.txt from pyproject.toml; newest versions with ARGS=--upgrade
 	@scripts/lock.sh $(ARGS)
 
@@ -168,6 +173,10 @@ $(COMPARE): $(MADE_FROM) requirements-compare.txt
 $(TUNER): $(MADE_FROM) requirements-tuner.txt
 	@scripts/setup.sh requirements-tuner.txt
 	@touch .venv/.setup $@
+
+$(AUDIT): $(DEV) requirements-audit.txt
+	@scripts/setup.sh requirements-audit.txt
+	@touch $@
 
 $(FUZZ): $(DEV) requirements-fuzz.txt
 	@scripts/setup.sh requirements-fuzz.txt

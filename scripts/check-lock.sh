@@ -12,7 +12,7 @@ if ! UV=$uv "$root/scripts/lock.sh" 2>"$copy/log"; then
     echo "pyproject.toml cannot be locked: $(tr -s '\n ' ' ' <"$copy/log" | cut -c -300)" >&2
     exit 1
 fi
-for file in requirements.txt requirements-dev.txt requirements-compare.txt requirements-tuner.txt requirements-fuzz.txt requirements-setup.txt; do
+for file in requirements.txt requirements-dev.txt requirements-compare.txt requirements-tuner.txt requirements-fuzz.txt requirements-audit.txt requirements-setup.txt; do
     if ! cmp -s "$file" "$root/$file"; then
         echo "$file is not what pyproject.toml asks for: run 'make lock' and commit it" >&2
         exit 1

@@ -19,4 +19,5 @@ compile requirements-dev.txt pyproject.toml --group dev --constraints requiremen
 compile requirements-compare.txt pyproject.toml --extra compare --constraints requirements-dev.txt
 compile requirements-tuner.txt pyproject.toml --extra tuner --constraints requirements-dev.txt
 compile requirements-fuzz.txt --group fuzz
+compile requirements-audit.txt --group audit --constraints requirements-dev.txt
 compile requirements-setup.txt --group setup

@@ -1,4 +1,5 @@
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -18,6 +19,7 @@ ASKED = {
     "requirements-compare.txt": RUNTIME + EXTRAS["compare"],
     "requirements-tuner.txt": RUNTIME + EXTRAS["tuner"],
     "requirements-fuzz.txt": GROUPS["fuzz"],
+    "requirements-audit.txt": GROUPS["audit"],
     "requirements-setup.txt": GROUPS["setup"] + PYPROJECT["build-system"]["requires"],
 }
 
@@ -45,6 +47,14 @@ def test_every_locked_version_has_hashes_and_none_an_address(file: str) -> None:
     text = (ROOT / file).read_text()
     assert "://" not in text
     assert "index" not in re.sub(r"^#.*|^ +# .*", "", text, flags=re.MULTILINE)
+
+
+def test_every_lock_is_audited() -> None:
+    told = subprocess.run(
+        ["make", "--dry-run", "audit"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert set(re.findall(r"--requirement (\S+)", told)) == set(ASKED)
+    assert set(ASKED) == {path.name for path in ROOT.glob("requirements*.txt")}
 
 
 @pytest.mark.parametrize(("file", "asked"), ASKED.items())

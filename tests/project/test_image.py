@@ -1,0 +1,37 @@
+"""What the Dockerfile promises, as far as it can be read."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def steps() -> list[tuple[str, str]]:
+    """Each instruction of the Dockerfile and what follows it."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line.partition(" ") for line in text.splitlines() if line and line[0] not in " #"]
+    return [(word.upper(), rest.strip()) for word, _, rest in lines]
+
+
+def test_what_runs_in_the_image_is_not_root():
+    words = [word for word, _ in steps()]
+    last = len(words) - 1 - words[::-1].index("USER")
+    assert last > max(number for number, word in enumerate(words) if word in ("FROM", "RUN"))
+    user = steps()[last][1]
+    assert user not in ("root", "0")
+    made = next(rest for word, rest in steps()[::-1] if word == "RUN" and "useradd" in rest)
+    assert re.search(rf"useradd --uid [1-9]\d* .*{user}\b", made)
+
+
+def test_all_that_the_image_needs_is_sent_to_its_build():
+    sent = (ROOT / ".dockerignore").read_text().splitlines()
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = packages["tool"]["setuptools"]["packages"]["find"]["include"]
+    rooms = {each.removesuffix("*").rstrip(".") for each in found}
+    assert "!requirements.txt" in sent and "!pyproject.toml" in sent
+    assert {f"!{room}" for room in rooms} <= set(sent)
+    for copied in [rest for word, rest in steps() if word == "COPY" and "--from" not in rest]:
+        source = shlex.split(copied)[0]
+        assert source == "." or f"!{source.partition('/')[0]}" in sent
