@@ -2,7 +2,7 @@
 # docker run --rm --init -v rocktune:/data rocktune tune --out /data/out
 # docker run --rm --init -v rocktune:/data rocktune token make me --role admin
 # docker run --init -p 8080:8080 -v rocktune:/data rocktune serve --host 0.0.0.0
-# A folder of your own instead of the volume:  --user "$(id -u):$(id -g)" -v "$PWD/out:/data"
+# A folder of your own instead of the volume:  mkdir out, and --user "$(id -u):$(id -g)" -v "$PWD/out:/data"
 FROM debian:bookworm-slim AS made
 RUN apt-get update && apt-get install --yes --no-install-recommends make python3
 WORKDIR /opt/rocktune
@@ -18,7 +18,8 @@ RUN /opt/rocktune/scripts/install.sh python3 \
     && install -d -o rocktune -g rocktune /data
 COPY --from=made /opt/rocktune /opt/rocktune
 # All that is written goes to the volume: trials are kept, and databases under test are on its disk.
-ENV XDG_DATA_HOME=/data ROCKTUNE_BENCH_DIR=/data/bench
+# The lock as well: containers of one volume measure one after another. Others do not see each other.
+ENV XDG_DATA_HOME=/data ROCKTUNE_BENCH_DIR=/data/bench ROCKTUNE_LOCK=/data/rocktune-host.lock
 VOLUME /data
 WORKDIR /data
 USER rocktune

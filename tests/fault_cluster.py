@@ -74,10 +74,9 @@ class FaultCluster(BenchCluster):
         return bench_children(self.benches())
 
     def folders(self) -> list[Path]:
-        """What trials have left on the disks."""
-        return [
-            each for path in self.benches().values() if path.exists() for each in path.iterdir()
-        ]
+        """What trials have left on the disks; ``host`` is Dask's own."""
+        disks = [path for path in self.benches().values() if path.exists()]
+        return [each for path in disks for each in path.iterdir() if each.name != "host"]
 
     def _start(
         self, name: str, command: list[str], variables: Mapping[str, str]

@@ -5,7 +5,7 @@ one that dies is asked for again. Needs the extra ``slurm`` (docs/cluster.md); r
 be submitted from and the nodes can reach::
 
     rocktune cluster certificates certificates                   in a folder that all nodes share
-    python deploy/slurm/hosts_by_jobqueue.py 4 certificates --cores 32 --memory 128GiB
+    .venv/bin/python deploy/slurm/hosts_by_jobqueue.py 4 certificates --cores 32 --memory 128GiB
     rocktune tune --scheduler tls://login1:8786 --certificates certificates ...
 
 It is stopped with Ctrl-C, which cancels the hosts.

@@ -2,6 +2,7 @@
 # Makes the Java driver: fetches the rocksdbjni of db_bench's own version with Maven, compiles.
 # Needs a JDK of 17 or later, and Maven. ROCKSDBJNI=FILE.jar: that jar instead of Maven's.
 set -eu
+[ -z "${ROCKSDBJNI:-}" ] || ROCKSDBJNI=$(realpath -- "$ROCKSDBJNI")
 cd -- "$(dirname -- "$0")"
 db_bench=${ROCKTUNE_DB_BENCH:-db_bench}
 rm -rf build

@@ -113,5 +113,5 @@ def hosts_seen(workers: Mapping[str, Mapping[str, Any]]) -> list[HostSeen]:
 
 
 def folder_of(settings: Settings) -> Path:
-    """Where Dask keeps its own files: beside the databases under test, out of their way."""
-    return settings.bench_dir.parent / "host"
+    """Where Dask keeps its own files: in the one folder that a host may surely write."""
+    return settings.bench_dir / "host"

@@ -49,6 +49,16 @@ def test_systemd_finds_nothing_wrong_with_a_unit(unit: Path, tmp_path: Path) -> 
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_who_measures_shares_the_lock_of_the_machine(unit: Path) -> None:
+    """A dynamic user's /tmp is private whatever PrivateTmp says (systemd.exec(5))."""
+    settings = service(unit)
+    alone = settings.get("DynamicUser") == ["yes"]
+    assert settings["PrivateTmp"] == (["yes"] if alone else ["no"])
+    assert alone == (unit.stem in ("rocktune-scheduler", "rocktune-controller"))
+    assert alone or "/tmp" in settings["ReadWritePaths"][0].split()
+
+
 @pytest.mark.parametrize("name", sorted(CLUSTER))
 def test_a_unit_of_a_cluster_comes_back_and_holds_its_own_key_alone(name: str) -> None:
     settings = service(DEPLOY / f"{name}.service")

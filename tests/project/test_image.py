@@ -5,6 +5,8 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -35,3 +37,14 @@ def test_all_that_the_image_needs_is_sent_to_its_build():
     for copied in [rest for word, rest in steps() if word == "COPY" and "--from" not in rest]:
         source = shlex.split(copied)[0]
         assert source == "." or f"!{source.partition('/')[0]}" in sent
+
+
+def test_containers_of_one_volume_share_the_lock():
+    values = dict(
+        re.findall(r"(\w+)=(\S+)", next(rest for word, rest in steps() if word == "ENV"))
+    )
+    volume = next(rest for word, rest in steps() if word == "VOLUME")
+    assert Path(values["ROCKTUNE_LOCK"]).is_relative_to(volume)
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    measuring = [services["worker"], services["tune"]]
+    assert [each["volumes"] for each in measuring] == [[f"found:{volume}"]] * 2
