@@ -17,6 +17,7 @@ _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
 _CONNECTOR = re.compile(r"^in <[^>]*>: ")
+_QUIET = ("distributed", "distributed.client")  # Dask gives the second a level of its own
 SETTINGS = {
     "distributed.client.heartbeat": "5s",
     # A line that broke is made anew by us, which looks for trials that went on meanwhile.
@@ -47,7 +48,8 @@ class Connection:
         if time.monotonic() - self._tried < _AGAIN_SECONDS:
             return None
         self._tried = time.monotonic()
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in _QUIET:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             with dask.config.set(SETTINGS):
                 self._client = Client(
