@@ -27,12 +27,13 @@ def tiny_plan(installed: InstalledDbBench, space: str = "default", **load: objec
 
 
 def drawn(space: Space, count: int, *, seed: int = 11) -> Iterable[dict[str, Value]]:
-    """Configurations of a Latin hypercube, within the baseline's memory."""
+    """Configurations of a Latin hypercube, within the memory that a job would keep to."""
     order = space.decided_order
+    memory = memory_bytes(space.context) if space.memory_budget else None
     for index in range(count):
         point = draw("lhs", index, n=count, dimensions=len(order), seed=seed)
         coordinates = dict(zip(order, point.tolist(), strict=True))
-        yield decode(space, coordinates, memory=memory_bytes(space.context))
+        yield decode(space, coordinates, memory=memory)
 
 
 @dataclass(frozen=True)
