@@ -56,7 +56,7 @@ default at its own memory: what is gained at 1x costs none of it, what more is g
 `load-quick` is too small for more than 2x: a load must write 16 times the write buffers, or it
 measures memory. The four budgets are compared under a load of 300,000 pairs, the rest of it as
 `load-quick`. *Proof* is of fresh runs, winner and default in turn; *best single run* is the
-luckiest of many, and reads too high.
+luckiest of many, and mostly reads too high.
 
 The budget bounds what the options may hold in memtables and block cache. It does not bound what
 compactions hold while they run (`compaction_readahead_size` times the files that are read,

@@ -53,7 +53,7 @@ def machine_words(study: Study) -> str:
         f"cores ({about.get('cpu')}, {format_bytes(about.get('memory_bytes', 0))}, "
         f"{about.get('file_system')}, kernel {about.get('kernel')}, {about.get('system')}), "
         f"RocksDB {rocksdb}: {len(trials):,} runs of `db_bench`, "
-        f"{sum(t.bench_seconds for t in trials) / 3600:.1f} hours."
+        f"{sum(t.bench_seconds for t in trials) / 3600:.2f} hours."
     )
 
 

@@ -111,11 +111,10 @@ def _spread(groups: Sequence[Mapping[str, Any]]) -> float | None:
     return 100 * (max(means) / min(means) - 1) if means and min(means) > 0 else None
 
 
-def generations(study: Study, *, most: int = 15) -> str:
+def generations(study: Study) -> str:
     """The genetic algorithm's course."""
     rows = [
-        [str(each.number), figure(each.best), figure(each.so_far)]
-        for each in study.generations[:most]
+        [str(each.number), figure(each.best), figure(each.so_far)] for each in study.generations
     ]
     return table(["generation", "its best fitness", "best so far"], rows)
 

@@ -193,8 +193,8 @@ def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Seq
                 f"{row['threads']}", f"{row['folders']}", f"{row['database'] / 2**20:,.1f}",
             ]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *(f"**{each}**" for each in grown), "Nothing grows." if not grown else "", ""]
-    out.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    lines += ["", *(f"**{each}**" for each in grown)] if grown else ["", "Nothing grows by more."]
+    out.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return f"{out}: {'; '.join(grown) or 'nothing grows'}"
 
 
