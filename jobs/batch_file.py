@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.batch_items import batch_items, require_name
 from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.checked_specification import Asked
 from jobs.specification import Specification
 from jobs.specify import specify
 from jobs.start_from import NONE, read_starts
@@ -27,7 +28,8 @@ from sampler.workload_file import SHIPPED as WORKLOADS
 
 _SEARCH = {each.name for each in fields(SearchSettings)} - {"detect_metric"}
 # What `specify` takes, so that a setting which it learns can be written here at once.
-SETTINGS = (set(inspect.signature(specify).parameters) - {"search"}) | _SEARCH
+_NAMED = set(inspect.signature(specify).parameters) - {"asked"}
+SETTINGS = ((_NAMED | Asked.__optional_keys__) - {"search"}) | _SEARCH
 _BY_NAME = {
     "workload": WORKLOADS,
     "space": SPACES,
