@@ -20,10 +20,15 @@ SECRET = "hunter2-in-the-command-line"
 OBJECTIVE = {"name": "leaner", "metric": [{"name": "waf", "direction": "min"}]}
 
 
-def register(folder: Path, *, wins: str = "fast", script: str | None = None) -> Path:
+def register(
+    folder: Path, *, wins: str = "fast", script: str | None = None, repeatable: bool = False
+) -> Path:
     """A folder of the operator's workloads: ``instant``, with a secret in its command line."""
     folder.mkdir()
-    path = write_workload(folder, wins=wins, script=script)
+    record = folder / "measured" if repeatable else None
+    if record is not None:
+        record.touch()
+    path = write_workload(folder, wins=wins, script=script, record=record, repeatable=repeatable)
     text = path.read_text().replace('"{configuration}"', f'"{{configuration}}", "{SECRET}"')
     assert SECRET in text
     path.write_text(text)

@@ -15,8 +15,9 @@ from sampler.settings import Settings
 Serve = Callable[..., TestClient]
 
 
-def serve(served: Serve, folder: Path, **register_as: str) -> TestClient:
-    workloads = register(folder / "workloads", **register_as)
+def serve(served: Serve, folder: Path, *, wins: str = "fast") -> TestClient:
+    # By chance alone, one noise in ten would leave it unsure that `level` does nothing.
+    workloads = register(folder / "workloads", wins=wins, repeatable=wins != "none")
     return served(ServiceSettings(workloads_dir=workloads))
 
 
