@@ -12,6 +12,7 @@ from api.whole import Whole
 from db.job_list import ListedJob
 from db.job_row import JobRow, JobState
 from optimizer.default_strategy import DEFAULT_STRATEGY
+from sampler.outcome import TrialState
 
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
 BytesText = Annotated[str, Field(max_length=30)]
@@ -185,6 +186,7 @@ class JobProgress(BaseModel):
     updated_at: datetime
     done: int = Field(description="Trials with a whole measurement.")
     failed: int = Field(description="Trials that ended otherwise, cut-off ones included.")
+    cut_off: int = Field(default=0, description="Those of them that were cut off.")
     total: int | None = Field(description="Trials in all; null while a time is not yet trials.")
     best: Best | None
     seconds_left: float | None = Field(description="An estimate; null before the first trial.")
@@ -252,6 +254,7 @@ def _progress(job: JobRow | ListedJob) -> dict[str, Any]:
         "updated_at": job.updated_at,
         "done": standing.get("done", 0),
         "failed": standing.get("failed", 0),
+        "cut_off": standing.get("counts", {}).get(TrialState.CENSORED.value, 0),
         "total": standing.get("total", _asked(job)),
         "best": standing.get("best"),
         "seconds_left": standing.get("seconds_left"),

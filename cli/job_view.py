@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from api.job_schemas import JobProgress
-from cli.job_words import best, ended, situation, standing, time_left
+from cli.job_words import best, ended, not_whole, situation, standing, time_left
 
 
 class JobView:
@@ -58,7 +58,7 @@ class JobView:
             completed=job.done + job.failed,
             total=job.total,
             ended=ended(job),
-            failed=f"{job.failed} failed" if job.failed else "",
+            failed=not_whole(job.failed, job.cut_off) if job.failed else "",
             best=best(job),
             left=f"{left} left" if left else "",
         )

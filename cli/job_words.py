@@ -30,10 +30,21 @@ def ended(job: JobProgress) -> str:
     return str(count) if job.total is None else f"{count}/{job.total}"
 
 
+def not_whole(failed: int, cut_off: int) -> str:
+    """How many trials ended without a whole measurement: those that failed, those cut off.
+
+    Args:
+        failed: All of them.
+        cut_off: Those that were cut off, as slow ones are.
+    """
+    said = f"{failed - cut_off} failed"
+    return f"{said}, {cut_off} cut off" if cut_off else said
+
+
 def standing(job: JobProgress) -> str:
     """One line: trials, failures, the best, the time left."""
     left = time_left(job)
-    parts = [f"{ended(job)} trials", f"{job.failed} failed", best(job)]
+    parts = [f"{ended(job)} trials", not_whole(job.failed, job.cut_off), best(job)]
     return ", ".join([*parts, *([f"{left} left"] if left else [])])
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
+from cli.job_words import not_whole
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
 from sampler.outcome import TrialState
@@ -65,11 +66,12 @@ class TuningProgress:
                 f"trial {trial.number} {trial.state.value}: {said}", markup=False, highlight=False
             )
         ended = standing.done + standing.failed
+        failures = not_whole(standing.failed, standing.counts.get(TrialState.CENSORED, 0))
         self._bar.update(
             self._task,
             completed=ended,
             total=standing.total,
-            failed=f"{standing.failed} failed" if standing.failed else "",
+            failed=failures if standing.failed else "",
             best=_best(standing),
             left=f"{_clock(standing.seconds_left)} left",
         )
@@ -77,7 +79,7 @@ class TuningProgress:
         if not self._live and tenth > self._told:
             self._told = tenth
             self._console.print(
-                f"{ended}/{standing.total} trials, {standing.failed} failed, {_best(standing)}, "
+                f"{ended}/{standing.total} trials, {failures}, {_best(standing)}, "
                 f"{_clock(standing.seconds_left)} left",
                 highlight=False,
             )
