@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,14 +142,13 @@ def watch(given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS) -> 
     """Judges every night by itself and those before it.
 
     Args:
-        given: The nights of one batch, the oldest first.
+        given: The nights of one batch, in the order in which they began; a clock that was wrong
+            once does not change that.
         per_100_nights: False alarms of the whole batch that are borne in 100 nights.
 
     Raises:
-        ValueError: The nights are not in order of time, or the rate is not positive.
+        ValueError: The rate is not positive.
     """
-    if any(a.at > b.at for a, b in pairwise(given)):
-        raise ValueError("the nights are not in order of time")
     series = series_of(given)
     table = np.array([each.values for each in series]).reshape(len(series), len(given))
     watched = watch_series(table, per_100_nights=per_100_nights)

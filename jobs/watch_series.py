@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -12,23 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.nights import Night
+from jobs.specification import Specification
 from optimizer.objective import SCALE, Direction
 from optimizer.objective_file import objective_from_document
 
 Kind = Literal["default", "best"]
 FITNESS = "fitness"
 # What decides about the baseline's figures, and about how good the best can be.
-_OF_DEFAULT = ("workload", "scale", "baseline", "baseline_options", "db_bench", "host_kind")
-_OF_BEST = (
-    *_OF_DEFAULT,
-    "space",
-    "objective",
-    "strategy",
-    "trials",
-    "minutes",
-    "memory",
-    "search",
-    "confirm_scale",
+_OF_DEFAULT = (
+    "workload", "scale", "confirm_scale", "baseline", "baseline_options", "db_bench", "host_kind",
+)  # fmt: skip
+# All but what is drawn anew each night, and where a space came from: a setting that jobs learn
+# breaks the series of the best unless it is named here.
+_OF_NO_MATTER = {"seed", "shipped_space"}
+_OF_BEST = tuple(
+    each.name for each in dataclasses.fields(Specification) if each.name not in _OF_NO_MATTER
 )
 _WORDS_ALONE = ("help",)
 

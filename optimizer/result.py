@@ -191,6 +191,7 @@ def _power(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
 def _noise(baseline: Baseline) -> dict[str, Any]:
     return {
         name: {
+            "median": baseline.metrics.get(name),
             "spread": noise.spread,
             "drift_p": noise.drift_p,
             "drifting": noise.drifting,
