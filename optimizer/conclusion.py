@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from optimizer.budget import Plan
@@ -12,7 +12,11 @@ from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.rounds import rounds_of
 from optimizer.steps import BASELINE_TRIAL
-from optimizer.trial import Purpose
+from optimizer.trial import Purpose, Trial
+from sampler.outcome import TrialState
+
+# Not one that was lost: that is nobody's fault, and it is run again.
+_FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,32 @@ def conclude(
 ) -> Conclusion:
     """Judges the trials that are there."""
     winner = winner_of(problem, plan, history)
-    verdict = judge(problem.objective, proof_pairs(history, winner), planned=plan.pairs)
+    verdict = judge(
+        problem.objective,
+        proof_pairs(history, winner),
+        planned=plan.pairs,
+        failed=failed_runs(history, winner),
+    )
     return Conclusion(history, plan, winner, verdict, aside or {})
 
 
 def proof_pairs(history: History, winner: int | None) -> list[Pair]:
     """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
-    pairs: list[Pair] = []
+    return [
+        (theirs.metrics, mine.metrics)
+        for theirs, mine in _both(history, winner)
+        if theirs.done and mine.done
+    ]
+
+
+def failed_runs(history: History, winner: int | None) -> int:
+    """How many fresh runs of the winner failed, where the baseline's beside it ended well."""
+    return sum(theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner))
+
+
+def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]:
     for _, trials in sorted(rounds_of(history, Purpose.PROVE, 2).items()):
         by_subject = {trial.subject: trial for trial in trials}
         theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
-        if theirs and mine and theirs.done and mine.done:
-            pairs.append((theirs.metrics, mine.metrics))
-    return pairs
+        if theirs and mine:
+            yield theirs, mine

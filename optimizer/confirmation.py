@@ -83,7 +83,9 @@ def declared_test(objective: Objective, winner: int, plan: Plan) -> dict[str, An
     }
 
 
-def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdict | None:
+def judge(
+    objective: Objective, pairs: Sequence[Pair], *, planned: int, failed: int = 0
+) -> Verdict | None:
     """Judges the fresh runs.
 
     Neighbours in time are compared, so a machine that drifts slows both sides of a pair alike.
@@ -93,10 +95,12 @@ def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdi
         pairs: (baseline's metrics, winner's metrics) of runs made one after the other, those
             pairs of which both ended well.
         planned: How many pairs were declared.
+        failed: Runs of the winner that failed where the baseline's beside it ended well. What
+            is left of its runs are the lucky ones.
 
     Returns:
-        None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, or when the medians
-        break a limit of the objective, nothing is confirmed.
+        None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, where a run of the winner
+        failed, or when the medians break a limit of the objective, nothing is confirmed.
     """
     if len(pairs) < 2:
         return None
@@ -109,13 +113,15 @@ def judge(objective: Objective, pairs: Sequence[Pair], *, planned: int) -> Verdi
     limits = limits_kept(objective.limits, pairs, (baseline, winner))
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
-    confirmed = enough and not broken and bool(p < ALPHA)
+    confirmed = enough and not broken and not failed and bool(p < ALPHA)
     why = (
         f"fitness over {len(values)} pairs {mean:.0f}, one-sided p = {p:.2g}, "
         f"{'below' if p < ALPHA else 'not below'} the declared {ALPHA:g}"
     )
     for each in broken:
         why += f"; the limit {kept_words(each.document())}"
+    if failed:
+        why += f"; {failed} of its fresh runs failed, where the baseline ended well"
     if not enough:
         why += f"; only {len(values)} of {planned} pairs ended well, {LEAST_PAIRS} are needed"
     return Verdict(

@@ -6,6 +6,7 @@ import pytest
 from pretend_bench import (
     Job,
     PretendBench,
+    bowl,
     candidates,
     flat,
     job_of,
@@ -138,6 +139,22 @@ class TestChoice:
         plan = replace(divide(48), candidates=2, rounds=1)
         assert winner_of(problem, plan, History(trials)) == 2
         assert winner_of(problem, plan, History([*trials, *proof])) == 2
+
+    def test_that_fails_in_a_fresh_run_is_not_confirmed_whatever_the_others_say(self):
+        def fails(trial: Trial, *, when: int) -> str | None:
+            mine = trial.purpose is Purpose.PROVE and not trial.is_baseline
+            return "killed" if mine and trial.round == when else None
+
+        def verdict(when: int):
+            job = run(48, objective="waf", function=bowl, noise=0.01,
+                      fails=lambda trial: fails(trial, when=when))  # fmt: skip
+            return conclude_of(job).verdict
+
+        sound, failing = verdict(0), verdict(2)
+        assert sound.confirmed and "failed" not in sound.why
+        assert failing.p < 0.025 and failing.pairs == sound.pairs - 1 >= 3
+        assert not failing.confirmed
+        assert failing.why.endswith("; 1 of its fresh runs failed, where the baseline ended well")
 
     def test_is_never_of_one_that_was_cut_off_even_if_few_others_are_left(self):
         history = History(
