@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import fisher_exact
 
 from jobs.in_turn.runs_file import Run
 from jobs.in_turn.turns import whole_sets
@@ -90,8 +91,18 @@ class CaseChange:
 
     @property
     def fails(self) -> bool:
-        """Whether the new build fails where the old one does not."""
-        return self.failed_new > 0 and self.failed_old == 0
+        """Whether the new build fails where the old one does not.
+
+        Where both fail: whether the new one does so surely more often (Fisher's exact test,
+        one-sided), or so often that nothing of it can be compared and the old one's can.
+        """
+        if not self.failed_old:
+            return self.failed_new > 0
+        good_old, good_new = self.pairs - self.failed_old, self.pairs - self.failed_new
+        if good_new < LEAST_PAIRS <= good_old:
+            return True
+        table = np.array([[self.failed_new, good_new], [self.failed_old, good_old]])
+        return bool(fisher_exact(table, alternative="greater").pvalue < SIGNIFICANT)
 
 
 @dataclass(frozen=True, kw_only=True)

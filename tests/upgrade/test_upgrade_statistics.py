@@ -186,6 +186,24 @@ def test_a_build_that_fails_where_the_old_one_does_not_is_worse():
     assert "too few pairs ended well" in told[-1]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "worse"),
+    [(1, 2, False), (1, 5, True), (1, 7, True), (7, 7, False), (2, 1, False)],
+)
+def test_one_failure_of_the_old_build_does_not_excuse_those_of_the_new(
+    old: int, new: int, worse: bool
+):
+    runs = []
+    for number in range(1, 8):
+        for side, failing in (("old", old), ("new", new)):
+            state = "failed" if number <= failing else "done"
+            metrics = {"waf": 1.0} if state == "done" else {}
+            runs.append(run(number, DEFAULTS, side, metrics, state=state))  # type: ignore[arg-type]
+    (answer,) = compare(whole_pairs(runs), [DEFAULTS], TERMS)
+    assert (answer.failed_old, answer.failed_new) == (old, new)
+    assert answer.fails is answer.worse is worse
+
+
 def test_only_neighbours_are_a_pair():
     """The half that an interruption left is measured again with its partner."""
     metrics = {"waf": 1.0}
