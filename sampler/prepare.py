@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill
 from sampler.parameter import Value
+from sampler.stretched_flags import stretched
 
 # Begin with an empty database, so db_bench skips them beside --use_existing_db
 # (db_bench_tool.cc 7.8.3, Run(): fresh_db).
@@ -62,4 +63,5 @@ class Prepare:
 
     def at_size(self, times: float) -> Prepare:
         """The same with so many times the keys."""
-        return replace(self, num=max(1, round(self.num * times)))
+        flags = tuple((name, stretched(name, value, times)) for name, value in self.flags)
+        return replace(self, num=max(1, round(self.num * times)), flags=flags)

@@ -10,6 +10,7 @@ from typing import Literal
 from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill, distinct_keys
 from sampler.parameter import Value
 from sampler.prepare import Prepare
+from sampler.stretched_flags import stretched
 
 Settle = Literal["wait", "flush", "none"]
 
@@ -96,7 +97,7 @@ class Workload:
         rates.
         """
         times = self.scale / scale
-        flags = tuple((name, _stretched(name, value, times)) for name, value in self.flags)
+        flags = tuple((name, stretched(name, value, times)) for name, value in self.flags)
         seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)
         num = max(1, round(self.num * times))
         prepare = self.prepare.at_size(times) if self.prepare else None
@@ -172,21 +173,6 @@ class Workload:
             read_percent = int(flags.get("readwritepercent", 90))
             return operations * (100 - read_percent) / 100
         return 0.0
-
-
-# They count operations, or say how long one step of the sine lasts.
-_GROW = ("reads", "writes", "deletes", "sine_write_rate_interval_milliseconds")
-
-
-def _stretched(name: str, value: Value, times: float) -> Value:
-    """A flag of db_bench in a load so many times longer; its sine is a sin(b x + c) + d."""
-    if isinstance(value, str | bool):
-        return value
-    if name == "sine_b":
-        return value / times
-    if name in _GROW and value > 0:  # below it is all that there is
-        return max(1, round(value * times))
-    return value
 
 
 def least_user_bytes(memtable_bytes: int, scale: int) -> int:
