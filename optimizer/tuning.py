@@ -161,6 +161,9 @@ class Tuning:
     def _enter(self, phase: Phase, ended: str | None = None) -> None:
         if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
             return  # a baseline between two phases, or a trial that is run again
+        # Of a job that was killed as its last draw ended, nobody has kept what was learned.
+        if self._phase is None and phase is Phase.SEARCH and self._log.recall("ranking") is None:
+            self._keep_learned()
         self._phase = phase
         confirm = self._problem.confirm
         why = reason(phase, self._plan(), self._strategy, confirm) + (
