@@ -139,12 +139,10 @@ def tune(
     """
     from cli.name_list import names_of
     from db.engine import make_engine
-    from db.job_store import Store
     from db.migrate import upgrade
     from jobs.artifacts import require_folder
     from jobs.specify import specify
     from jobs.start_from import read_starts
-    from jobs.warm_start import require_job
     from jobs.warm_start_text import parse_warm_start
     from optimizer.detect_text import parse_detect
     from optimizer.limit_text import parse_limit
@@ -186,7 +184,6 @@ def tune(
     engine = make_engine(db)
     try:
         upgrade(engine)
-        require_job(Store(engine), specification.warm_start)
         place = place_of(scheduler, certificates, load_settings())
         finished = _run(engine, specification, place, resume=resume, out=out)
         if finished is None:
@@ -208,6 +205,7 @@ def _run(
     from db.lease import LeaseHeld
     from jobs.finished import finished_job
     from jobs.lease_keeper import JobCancelled
+    from jobs.warm_start import require_job
     from sampler.errors import InputError
     from sampler.settings import load_settings
 
@@ -219,6 +217,8 @@ def _run(
     if earlier and earlier.state is JobState.DONE:
         console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
         return finished_job(engine, earlier.id)
+    if earlier is None:  # what an earlier one has learned from is kept with it
+        require_job(store, specification.warm_start)
     settings = load_settings()
     terminate_like_interrupt()
     try:

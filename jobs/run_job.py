@@ -102,7 +102,7 @@ def run_job(
         hosts = place.hosts(
             specification,
             assembly,
-            _key(store, job_id),
+            patience(lambda: _key(store, job_id)),
             log.trials(),
             waiting=waiting,
             told=away,
