@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
-from benchmarks.real_coverage.page import write_page
+from benchmarks.real_coverage.page import coverage, pairs_of, too_few, write_page
 from jobs.assembly import assemble
 from jobs.specify import specify
 from optimizer.objective_file import load_objective
@@ -49,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not rows:
             sys.exit(f"{given.raw} holds nothing yet: make prove-intervals measures")
         print(write_page(given.raw.with_suffix(".md"), command, CHANGED, rows, given.pairs))
+        seldom = too_few(coverage(load_objective("paper"), pairs_of(rows), given.pairs))
+        if seldom:
+            sys.exit(f"hold too seldom: {', '.join(seldom)}")
     except InputError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:

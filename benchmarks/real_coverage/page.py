@@ -17,6 +17,7 @@ from optimizer.objective_file import load_objective
 from sampler.parameter import Value
 
 FITNESS = "fitness"
+_RARE = 0.01
 Pair = tuple[Mapping[str, float], Mapping[str, float]]
 
 
@@ -105,6 +106,15 @@ def coverage(objective: Objective, pairs: Sequence[Pair], size: int) -> list[Hel
     ]
     fitness = [fitness_by_pair(objective, group) for group in groups]
     return [*found, _held(FITNESS, fitness, float)]
+
+
+def too_few(found: Sequence[Held]) -> tuple[str, ...]:
+    """The metrics whose intervals hold so seldom as one table in a hundred would show."""
+    return tuple(
+        row.metric
+        for row in found
+        if binomtest(row.held, row.times, expected(row.times), alternative="less").pvalue < _RARE
+    )
 
 
 def expected(times: int) -> float:

@@ -52,7 +52,12 @@ class NullJob:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what is missing, and writes the page from all that is there."""
+    """Runs what is missing, and writes the page from all that is there.
+
+    Returns:
+        Above 0 where a job could not be run, or more report a gain than the declared share
+        explains.
+    """
     given = _parser().parse_args(arguments)
     command = make_command("prove-nothing", arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         studies = [study for study in map(read_study, kept) if study.complete]
         if not studies:
             raise InputError(str(given.folder), "holds no whole job: make prove-nothing measures")
-        print(write_page(given.folder.with_suffix(".md"), command, studies))
+        told = write_page(given.folder.with_suffix(".md"), command, studies)
+        print(told.said)
+        status = status or int(told.wrong)
     except InputError as error:
         sys.exit(str(error))
     return status

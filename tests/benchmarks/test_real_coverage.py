@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.real_coverage.__main__ import CHANGED, SIDES, run_missing
-from benchmarks.real_coverage.page import FITNESS, Pair, coverage, expected, write_page
+from benchmarks.real_coverage.page import FITNESS, Pair, coverage, expected, too_few, write_page
 from optimizer.objective_file import load_objective
 from sampler.errors import InputError
 from sampler.settings import Settings
@@ -52,6 +52,8 @@ def test_independent_pairs_hold_as_often_as_they_say():
 def test_a_scatter_that_a_confirmation_does_not_see_is_found():
     for row in coverage(PAPER, pairs(200, 6, together=0.05), 6):
         assert row.high < 0.8, row
+    assert set(too_few(coverage(PAPER, pairs(40, 6, together=0.05), 6))) >= {"waf", FITNESS}
+    assert too_few(coverage(PAPER, pairs(40, 6), 6)) == ()
 
 
 def test_the_mean_of_the_others_is_uncertain_too():

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shutil import copy
 
 import pytest
 from scipy.stats import ttest_1samp
@@ -14,6 +15,7 @@ from optimizer.objective_file import load_objective
 from sampler.catalogue import catalogue
 from sampler.space_file import load_space
 
+MEASURED = Path("docs/results/real_null")
 TINY = """name = "tiny"
 help = "h"
 benchmarks = ["fillrandom"]
@@ -56,6 +58,20 @@ def test_a_job_is_run_kept_and_told(
         assert chances[at] == pytest.approx(expected)
     assert main([*asked, *places, "--page"]) == 0
     assert capsys.readouterr().out == first
+
+
+@pytest.mark.parametrize(("reporting", "status"), [(0, 0), (2, 0), (3, 1)])
+def test_more_gains_than_declared_are_an_error(reporting: int, status: int, tmp_path: Path):
+    """Of ten jobs two would be right in one table of fifty, three in one of six hundred."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    with_gain = {5, 12, 24}  # of the thirty that were measured
+    without = (each for each in range(1, 31) if each not in with_gain)
+    chosen = [*sorted(with_gain)[:reporting], *without][:10]
+    for seed, old in enumerate(chosen, start=1):
+        copy(MEASURED / f"nothing-{old:02}.jsonl.gz", kept / f"nothing-{seed:02}.jsonl.gz")
+    assert main(["--page", "--jobs", "10", "--folder", str(kept)]) == status
+    assert f"{reporting} of 10 report a gain" in (tmp_path / "kept.md").read_text()
 
 
 def test_without_a_whole_job_there_is_no_page(tmp_path: Path):
