@@ -107,12 +107,17 @@ def probe(program: Path) -> InstalledDbBench:
 
 @dataclass(frozen=True)
 class TriedOptions:
-    """What db_bench made of an OPTIONS file: the values in effect, or its complaint."""
+    """What db_bench made of an OPTIONS file: the values in effect, or its complaint.
+
+    Attributes:
+        died: What it said as it died of an assertion at the first try, where there were two.
+    """
 
     options: OptionsFile | None
     version: str
     complaint: str
     warnings: tuple[str, ...] = ()
+    died: str | None = None
 
 
 def try_options(
@@ -138,15 +143,16 @@ def try_options(
     file.write_text(within_its_folder(text), encoding="utf-8")
     given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
     argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
-    ran = _run([*argv, "--benchmarks=fillseq"], folder)
+    ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
     if ran.returncode == -signal.SIGABRT:
         # A build with assertions was seen to die of one (`sync_without_flush_called_`) that the
         # same file passed the next time.
+        died = complaint(ran.stderr) or "killed by SIGABRT"
         ran = _run([*argv, "--benchmarks=fillseq"], folder)
     printed = parse_output(ran.stdout + "\n" + ran.stderr)
     written = newest_options(database) if ran.returncode == 0 else None
     said = complaint(ran.stderr) or f"exit status {ran.returncode}"
-    return TriedOptions(written, printed.version or "0.0.0", said, printed.warnings)
+    return TriedOptions(written, printed.version or "0.0.0", said, printed.warnings, died)
 
 
 def newest_options(database: Path) -> OptionsFile | None:

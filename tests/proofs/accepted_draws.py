@@ -43,7 +43,11 @@ def main() -> int:
     installed = probe(find_db_bench("db_bench"))
     count = -(-given.draws // len(SPACES))
     # Of another number of draws, or another RocksDB, they would be of another design.
-    rows = [r for r in read_lines(RAW) if (r["of"], r["rocksdb"]) == (count, installed.version)]
+    rows = [
+        r
+        for r in read_lines(RAW)
+        if (r["of"], r["rocksdb"]) == (count, installed.version) and "died" in r
+    ]
     for space in SPACES:
         done = sum(row["draws"] for row in rows if row["space"] == space)
         for first in range(done, count, _EVERY):
@@ -64,6 +68,7 @@ def _tried(
     plan = BenchPlan(Workload(name="tiny", num=1, scale=SCALE), space, library)
     refused: list[dict[str, Any]] = []
     repaired: Counter[str] = Counter()
+    died: list[str] = []
     torn = 0
     for number, configuration in enumerate(drawn(space, count)):
         if not first <= number < end:
@@ -72,6 +77,7 @@ def _tried(
             options, flags = plan.options(configuration), plan.flags(configuration)
             tried = try_options(installed.program, options, Path(folder), flags)
             shutil.rmtree(Path(folder) / "db", ignore_errors=True)
+        died += [tried.died] if tried.died else []
         if tried.options is None:
             refused.append(
                 {"number": number, "why": tried.complaint, "asked": dict(configuration)}
@@ -88,6 +94,7 @@ def _tried(
         "refused": refused,
         "repaired": dict(repaired),
         "torn": torn,
+        "died": died,
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -121,10 +128,11 @@ def _write_page(
         f"scale {SCALE}, within the memory of its baseline where jobs on it keep to that, as on "
         "all but `paper` and Samsung's. *Refused*: RocksDB did not open a database with it. "
         "*Repaired*: it opened, with another value than was asked for. *Torn*: an OPTIONS file, "
-        "RocksDB's or the exported one, did not read the same after it was written again.",
+        "RocksDB's or the exported one, did not read the same after it was written again. *Died*: "
+        "of an assertion at the first try, which a second one passed, or it is refused too.",
         "",
-        "| space | draws | refused | repaired | torn |",
-        "|---|--:|--:|---|--:|",
+        "| space | draws | refused | repaired | torn | died |",
+        "|---|--:|--:|---|--:|--:|",
     ]
     for name in SPACES:
         own = [row for row in rows if row["space"] == name]
@@ -133,8 +141,10 @@ def _write_page(
             said = ", ".join(f"`{option}` {count}" for option, count in repaired.most_common())
             cells = [name, f"{sum(r['draws'] for r in own):,}"]
             cells += [f"{sum(len(r['refused']) for r in own)}", said or "0"]
-            lines.append(f"| {' | '.join([*cells, str(sum(r['torn'] for r in own))])} |")
+            cells += [str(sum(r["torn"] for r in own)), str(sum(len(r["died"]) for r in own))]
+            lines.append(f"| {' | '.join(cells)} |")
     why = Counter(each["why"].splitlines()[0] for row in rows for each in row["refused"])
+    why += Counter(f"died: {said.splitlines()[0]}" for row in rows for said in row["died"])
     lines += ["", *(f"- {count} times: `{words}`" for words, count in why.most_common()), ""]
     out.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return f"{out} tells of {tried:,} draws"
