@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -45,6 +46,8 @@ _NIGHTLY = {
 _HOURS = 3600.0
 _FIRST, _LOOKS = 24, 4000
 # How much more at the end than after the first fifth counts as growing.
+# What is kept for ever, the database, may not grow faster than it did.
+_MOST_ADDED = 1.25
 _MOST = {"ms": 1.3, "rss": 1.25, "handles": 1.25, "threads": 1.25, "folders": 1.0}
 
 
@@ -163,7 +166,19 @@ def _grown(rows: Sequence[dict[str, Any]]) -> list[str]:
             # Between two trials the folder of one may be there.
             if after > max(before * most, before + (1 if name == "folders" else 2)):
                 found.append(f"{part}: {name} {before:,} at first, {after:,} at the end")
+        steps = _each_adds(own, "database")
+        half = len(steps) // 2
+        before, after = median(steps[:half]), median(steps[-half:])
+        if after > before * _MOST_ADDED:
+            found.append(
+                f"{part}: each adds {before:,.0f} bytes to the database, then {after:,.0f}"
+            )
     return found
+
+
+def _each_adds(rows: Sequence[dict[str, Any]], name: str) -> list[float]:
+    """What one more trial, or night, adds: between each sample and the next."""
+    return [(b[name] - a[name]) / (b["done"] - a["done"]) for a, b in pairwise(rows)]
 
 
 def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Sequence[str]) -> str:
@@ -179,8 +194,9 @@ def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Seq
         "once is there, then a long one, then a schedule again and again: each night is a job of "
         "24 trials. The benchmark is a command that ends at once. The command ends with 1 where "
         "handles, threads or memory at the end are more than 25% (time 30%), and more than 2, "
-        "above those of the first fifth, or where more than the folder of the trial that runs is "
-        "there.",
+        "above those of the first fifth, where more than the folder of the trial that runs is "
+        "there, or where each trial or night adds over 25% more to the database in the second "
+        "half than in the first.",
         "",
         "| | ended | ms each | memory, MiB | handles | threads | bench folder | database, MiB |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
@@ -194,6 +210,15 @@ def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Seq
             ]  # fmt: skip
             lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"**{each}**" for each in grown)] if grown else ["", "Nothing grows by more."]
+    for part, one in ((JOB, "trial of a job"), (NIGHTS, "night")):
+        own = [row for row in rows if row["part"] == part]
+        if len(own) > 1:
+            kept, held = (median(_each_adds(own, name)) / 1024 for name in ("database", "rss"))
+            lines += [
+                "",
+                f"A {one} adds {kept:,.1f} KiB to the database and {held:,.1f} KiB to the memory "
+                "of the process (medians of the steps between samples).",
+            ]
     out.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return f"{out}: {'; '.join(grown) or 'nothing grows'}"
 

@@ -10,9 +10,14 @@ FLAT = {"ms": 25.0, "rss": 250 * 2**20, "handles": 30, "threads": 16, "folders":
 
 
 def rows(part: str, **grows: float) -> list[dict[str, Any]]:
-    """Ten samples of a part; what grows is so many times as large in the last three."""
+    """Ten samples of a part; what grows is so many times as large in the last three.
+
+    The database takes 4,300 bytes a trial; so many times more in the second half, if it grows.
+    """
+    faster = 4_300_000 * (grows.pop("database", 1) - 1)
     return [
         {"part": part, "done": 1000 * place}
+        | {"database": 4_300_000 * place + faster * max(0, place - 5)}
         | {name: value * (grows.get(name, 1) if place > 7 else 1) for name, value in FLAT.items()}
         for place in range(1, 11)
     ]
@@ -38,6 +43,13 @@ def test_what_stays_is_not_called_growing(part: str):
 def test_what_grows_is_named(part: str, name: str, factor: float):
     (found,) = endurance._grown(rows(part, **{name: factor}))
     assert found.startswith(f"{part}: {name} ")
+
+
+@pytest.mark.parametrize("part", [endurance.JOB, endurance.NIGHTS])
+def test_a_database_that_takes_more_and_more_is_told(part: str):
+    assert endurance._grown(rows(part, database=1.2)) == []
+    (found,) = endurance._grown(rows(part, database=1.5))
+    assert found == f"{part}: each adds 4,300 bytes to the database, then 6,450"
 
 
 def test_a_small_job_and_a_night_leave_nothing(tmp_path: Path):
