@@ -1,0 +1,81 @@
+"""Commands, files and requests that README and docs/ show are ones that Rocktune takes."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from api.job_schemas import JobCreate
+from api.schedule_schemas import ScheduleCreate
+from cli.main import app
+from jobs.batch_file import read_batch
+from sampler.space_file import load_space
+from sampler.workload_file import load_workload
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BODIES = {"/v1/jobs": JobCreate, "/v1/schedules": ScheduleCreate}
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"^```\w*\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: Path) -> list[str]:
+    """Those in blocks, and those within a sentence."""
+    text = page.read_text()
+    within = re.findall(r"`(rocktune [^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
+    lines = "\n".join(blocks(page)).replace("\\\n", " ").splitlines()
+    shown = [re.search(r"(?:^|bin/|&& )(rocktune [a-z].*)", line) for line in lines]
+    return [each.split("#")[0] for each in (*within, *(m[1] for m in shown if m))]
+
+
+COMMANDS = sorted({each.strip() for page in PAGES for each in commands(page)})
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+DOCUMENTS = [block for block in BLOCKS if re.match(r"name = |\[\[parameter", block)]
+_SENT = re.compile(r"(/v1/[a-z0-9/]+)\S*[^'\n]*(?:'[^'\n]*')?\s+-d\s+'(.*?)'", re.DOTALL)
+REQUESTS = [sent for block in BLOCKS for sent in _SENT.findall(block)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_there_with_its_options(command: str):
+    known = get_command(app)
+    # A sentence may leave out what follows, or say `A` for anything.
+    words = re.split(r"\s{3,}", command)[0].replace("'", "").replace('"', "").split()[1:]
+    for word in words:
+        if word.startswith("-"):
+            options = {each for one in known.params for each in (*one.opts, *one.secondary_opts)}
+            assert word.partition("=")[0].rstrip(".,") in {*options, "-h", "--help"}, command
+        elif inner := getattr(known, "commands", None):
+            assert word in inner, command
+            known = inner[word]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_file_is_read(document: str, tmp_path: Path):
+    keys = tomllib.loads(document).keys()
+    path = tmp_path / "mine.toml"
+    path.write_text(document)
+    if "workloads" in keys or "job" in keys:
+        (tmp_path / "nightly.toml").write_text(document)
+        path.write_text('name = "mine"\nbenchmarks = ["fillrandom"]\nnum = 100000\n')
+        assert read_batch(tmp_path / "nightly.toml").items
+    elif "parameter" in keys:
+        assert load_space(str(path)).names
+    else:
+        (tmp_path / "bench.sh").write_text("#!/bin/sh\n")
+        assert load_workload(str(path)).name
+
+
+@pytest.mark.parametrize(("path", "body"), REQUESTS)
+def test_a_request_is_one(path: str, body: str):
+    document = json.loads(body)
+    if path in BODIES:
+        assert BODIES[path].model_validate(document)
+
+
+def test_there_are_some():
+    assert (len(COMMANDS) > 60, len(DOCUMENTS) > 3, len(REQUESTS) > 2) == (True, True, True)
