@@ -1,4 +1,4 @@
-"""What the interface does is what its description says; `make prove-schemathesis` asks for more.
+"""What the interface does is what its description says; `make prove-interface` asks for more.
 
 Every check of Schemathesis is on: no status, header, media type or body that is not described, no
 valid request refused, no invalid one taken, nothing answered to who may not ask.

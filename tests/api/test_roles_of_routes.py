@@ -1,12 +1,12 @@
 """Who may do what: every route of the application has a rule here, or this fails."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from callers import EXTERNAL, QUEUED, bearer, local, require_problem, submit
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from served_routes import routes_of
 from sqlalchemy import Engine
 
 from api.app import make_app
@@ -88,15 +88,6 @@ QUERIES = {
     "/v1/guide": {"keys": "8e9", "key_size": "20", "value_size": "800", "cpu_threads": "48",
                   "memory": "128GB"},
 }  # fmt: skip
-
-
-def routes_of(routes: Any) -> Iterator[tuple[str, str]]:
-    for route in routes:
-        inner = getattr(route, "original_router", None)
-        if inner is not None:
-            yield from routes_of(inner.routes)
-        else:
-            yield from ((method, route.path) for method in route.methods - {"HEAD"})
 
 
 def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str, str]) -> Any:

@@ -4,10 +4,16 @@ import sys
 
 import atheris
 
+# What a regular expression looks for leads the inputs too.
+atheris.enabled_hooks.add("RegEx")
 with atheris.instrument_imports(include=["sampler", "optimizer", "jobs", "api", "tomllib"]):
     from fuzz_targets import TARGETS
 
 if __name__ == "__main__":
     target = TARGETS[sys.argv.pop(1)]
-    atheris.Setup(sys.argv, target)
+
+    def one(data: bytes) -> None:
+        target(data)
+
+    atheris.Setup(sys.argv, one)
     atheris.Fuzz()

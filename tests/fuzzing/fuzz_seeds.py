@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from fuzz_service import EXTERNAL, routes
 from fuzz_targets import LONGEST
 
 _ROOT = Path(__file__).parents[2]
@@ -28,12 +29,20 @@ _OPTIONS = """[Version]
   filter_policy=bloomfilter:10:false
 """
 _BATCH = """name = "nightly"
-[defaults]
-trials = 12
-[[item]]
-name = "a"
-workload = "load-quick"
-space = "default"
+workloads = ["load-quick", "mixed-quick"]
+spaces = ["default", "paper"]
+trials = 96
+limits = ["waf <= 0.9 baseline"]
+over = ["compression_type", "write_buffer_size"]
+start_from = ["benchmark.sh"]
+memory = "4GiB"
+
+[[job]]
+name = "the-load"
+workload = "load"
+strategy = "greedy"
+trials = 400
+seed = 7
 """
 _EVENTS = """2026/11/22-10:00:00.000001 1 EVENT_LOG_v1 {"time_micros": 1, "event": "flush_started"}
 2026/11/22-10:00:01.000001 1 [db/db_impl.cc:1] ------- DUMPING STATS -------
@@ -41,22 +50,31 @@ Uptime(secs): 10.0 total, 1.0 interval
 Interval compaction: 0.10 GB write, 1.00 MB/s write, 0.10 GB read, 1.00 MB/s read, 0.1 seconds
 rocksdb.bytes.written COUNT : 100
 """
+_KEPT = ("write_buffer_size", "compression_type")
 _WORDS = (
     "rate >= 0.95 baseline", "write_p99 <= 200 us", "memory <= 1 GiB", "5%", "rate=5%", "64MiB",
     "1.5 GB", "8e9", "auto", "17", "waf=2,sa=1", "0 3 * * 1-5", "Europe/Zurich",
 )  # fmt: skip
 _BODIES: tuple[dict[str, Any], ...] = (
     {"workload": "load-quick", "trials": 20, "seed": 1, "limits": ["rate >= 0.9 baseline"]},
-    {
-        "workload": "external",
-        "trials": 12,
-        "space": {
-            "name": "mine",
-            "parameter": [{"name": "batch", "type": "int", "low": 1, "high": 64, "default": 8}],
-        },
-        "objective": {"name": "o", "metric": [{"name": "rate", "direction": "max"}]},
-    },
+    EXTERNAL,
 )
+_SCHEDULE = {
+    "name": "nightly", "cron": "30 2 * * *", "time_zone": "Europe/Berlin",
+    "batch": {"workloads": ["load-quick"], "spaces": ["default"], "trials": 20,
+              "job": [{"name": "one", "workload": "mixed-quick", "trials": 40}]},
+}  # fmt: skip
+_TOLD = {"trials": [{"number": 1, "state": "done", "metrics": {"rate": 2.5}}]}
+# What else a route may be asked, beside nothing: query and body, by the end of its path.
+_ASKED: dict[str, tuple[bytes, object]] = {
+    "/v1/jobs": (b"limit=5&after=3&state=done", _BODIES[1]),
+    "/trials": (b"limit=5&after=1&sort=number&state=done&format=csv", _TOLD),
+    "/suggestions": (b"", {"count": 2, "reclaim_seconds": 60}),
+    "/schedules": (b"", _SCHEDULE),
+    "/pareto": (b"x=rate&y=waf", None),
+    "/pick": (b"slo=rate+%3E%3D+1&weights=waf%3D2", None),
+    "/guide": (b"keys=8e9&key_size=20&value_size=800&cpu_threads=48&memory=128GB", None),
+}
 
 
 def seeds(target: str) -> list[bytes]:
@@ -107,12 +125,39 @@ def _own(target: str) -> list[bytes]:
     if target == "words":
         return [bytes([first]) + word.encode() for first in range(7) for word in _WORDS]
     if target == "archive":
-        lines = gzip.decompress((_DATA / "reproduction_first_80.jsonl.gz").read_bytes())
-        return [b"\x01" + lines[:LONGEST], b"\x01" + lines.partition(b"\n")[0]]
+        whole = gzip.decompress((_DATA / "reproduction_first_80.jsonl.gz").read_bytes())
+        return [b"\x01" + whole[:LONGEST], b"\x01" + _short_archive(whole)]
     if target == "body":
         return [json.dumps(each).encode() for each in _BODIES]
+    if target == "request":
+        return [each for number, route in enumerate(routes()) for each in requests(number, route)]
     return {
         "options": [_OPTIONS.encode()],
         "batch": [_BATCH.encode()],
         "last_line": [b'{"rate": 1.5, "waf": 3}'],
     }[target]
+
+
+def _short_archive(whole: bytes) -> bytes:
+    """An archive's first two trials, of two parameters and four metrics, which fit an input."""
+    head, *rows = (json.loads(line) for line in whole.splitlines()[:3])
+    space = head["specification"]["space"]
+    space["parameter"] = [p for p in space["parameter"] if p["name"] in _KEPT]
+    head["specification"]["search"]["over"] = None
+    head["environment"] = {"host": "vm"}
+    for row in rows:
+        for part in ("configuration", "effective"):
+            row[part] = {name: row[part][name] for name in _KEPT}
+        row["metrics"] = {name: row["metrics"][name] for name in ("waf", "sa", "time", "rate")}
+        row["counters"] = {"wal.bytes": 105600000}
+    return b"".join(json.dumps(each).encode() + b"\n" for each in (head, *rows))
+
+
+def requests(number: int, route: tuple[str, str]) -> list[bytes]:
+    """A route asked for nothing, and with what it takes."""
+    bare = bytes([number]) + b"1\0\0\0\0"
+    for end, (query, body) in _ASKED.items():
+        if route[1].endswith(end):
+            sent = b"" if body is None else json.dumps(body).encode()
+            return [bare, bytes([number]) + b"1\0" + query + b"\0\0application/json\0" + sent]
+    return [bare]

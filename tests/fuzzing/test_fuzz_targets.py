@@ -6,7 +6,8 @@ import random
 
 import fuzz_seeds
 import pytest
-from fuzz_seeds import keep, kept, seeds
+from fuzz_seeds import keep, kept, requests, seeds
+from fuzz_service import routes
 from fuzz_targets import LONGEST, TARGETS
 
 from jobs.archive import SCHEMA
@@ -14,7 +15,9 @@ from sampler.documents import read_document
 from sampler.errors import InputError
 
 CHANGED = 150
-QUICK = sorted(TARGETS.keys() - {"body"})
+SOME = 60  # requests: each takes milliseconds
+SERVED = ("body", "request")
+QUICK = sorted(TARGETS.keys() - set(SERVED))
 # Each stopped a reader once, with another exception than it promises.
 FOUND = {
     "space": [b"a=" + b"[" * 5000, b"a" + b".a" * 5000 + b"=1", b"a=1" + b"0" * 5000],
@@ -49,14 +52,30 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
 def test_seeds_and_what_was_kept_are_read_or_refused(target: str):
     inputs = seeds(target)
     assert inputs and all(len(each) <= LONGEST for each in inputs)
-    for each in inputs:
-        TARGETS[target](each)
+    taken = [TARGETS[target](each) for each in inputs]
+    assert any(taken), "none leads beyond the first refusal"
 
 
-@pytest.mark.parametrize("target", [*QUICK, "body"])
+@pytest.mark.parametrize("target", SERVED)
+def test_what_was_kept_of_requests_is_answered(target: str):
+    every = 1 + len(seeds(target)) // SOME
+    taken = [TARGETS[target](each) for each in seeds(target)[::every]]
+    assert any(taken)
+
+
+def test_a_request_reaches_every_route_and_most_take_what_is_shown():
+    taken = dict.fromkeys(routes(), False)
+    for number, route in enumerate(routes()):
+        for each in requests(number, route):
+            taken[route] |= TARGETS["request"](each)
+    refused = sorted(route for route, was in taken.items() if not was)
+    assert len(refused) < len(taken) / 2, refused
+
+
+@pytest.mark.parametrize("target", [*QUICK, *SERVED])
 def test_changed_seeds_are_read_or_refused(target: str):
     rng, others = random.Random(7), seeds(target)
-    for _ in range(CHANGED if target != "body" else 40):
+    for _ in range(40 if target in SERVED else CHANGED):
         data = rng.choice(others)
         for _ in range(rng.randrange(1, 4)):
             data = changed(data, others, rng)

@@ -1,6 +1,6 @@
-"""Gives 10 million inputs to everything that reads what others wrote, and keeps what it learned.
+"""Gives 12 million inputs to everything that reads what others wrote, and keeps what it learned.
 
-Run with ``make prove-fuzz ARGS="--runs 10000000"``. Slices are kept as they end, so it may be
+Run with ``make prove-fuzz ARGS="--runs 12000000"``. Slices are kept as they end, so it may be
 stopped at any time; called again it goes on. An input that breaks a target ends the run, stands
 in ``rocktune-fuzz/`` and is told: it is to be mended, and added to ``test_fuzz_targets.py``.
 """
@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,12 +29,14 @@ WORK = Path("rocktune-fuzz")
 _ONE = Path(__file__).parents[1] / "fuzzing" / "fuzz_one.py"
 # In parts of 100. Those that work through files or a whole service take longest, and get least.
 SHARES = {
-    "output": 20, "log": 20, "last_line": 8, "options": 16, "space": 9, "workload": 9,
-    "objective": 7, "words": 8, "batch": 1, "archive": 1.5, "body": 0.5,
+    "output": 18, "log": 18, "last_line": 7, "options": 15, "space": 9, "workload": 9,
+    "objective": 7, "words": 7, "batch": 4, "archive": 2, "body": 2, "request": 2,
 }  # fmt: skip
 _SLICE = 200_000
-_SECONDS_FOR_ONE = 20  # an input that takes longer is a fault
+_SECONDS_FOR_ONE = 3  # an input that takes longer is a fault
+_MOST_WORDS = 500
 _DONE = re.compile(r"stat::number_of_executed_units:\s+(\d+)|Done (\d+) runs in")
+_WORD = re.compile(rb"[A-Za-z][A-Za-z0-9_./:-]{2,39}")
 _REACHED = re.compile(r"cov: (\d+)")
 
 
@@ -56,11 +60,13 @@ def _slice(target: str, runs: int) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
     for number, each in enumerate(seeds(target)):
         (shown / f"{number:05}").write_bytes(each)
+    words = WORK / f"{target}.dict"
+    words.write_text(_dictionary(seeds(target)), encoding="ascii")
     began = time.monotonic()
     arguments = [
         f"-runs={runs}", f"-max_len={LONGEST}", f"-timeout={_SECONDS_FOR_ONE}",
         f"-artifact_prefix={found}/{target}-", "-print_final_stats=1", "-rss_limit_mb=4096",
-        f"-seed={_runs(target) + 1}",
+        f"-seed={_runs(target) + 1}", f"-dict={words}",
     ]  # fmt: skip
     ended = subprocess.run(
         [sys.executable, str(_ONE), target, *arguments, str(corpus), str(shown)],
@@ -86,6 +92,12 @@ def _slice(target: str, runs: int) -> bool:
     return True
 
 
+def _dictionary(shown: Sequence[bytes]) -> str:
+    """The words of what a target is shown, as libFuzzer reads them."""
+    found = Counter(word for each in shown for word in _WORD.findall(each))
+    return "".join(f'"{word.decode()}"\n' for word, _ in found.most_common(_MOST_WORDS))
+
+
 def _runs(target: str) -> int:
     return sum(row["runs"] for row in read_lines(RAW) if row["target"] == target)
 
@@ -104,10 +116,11 @@ def _write_page(out: Path, runs: int) -> str:
         f"{platform.python_version()}, atheris (libFuzzer).",
         "",
         f"{total:,} inputs of at most {LONGEST:,} bytes, led by the lines of Rocktune that they "
-        "reach. A reader may refuse an input in one sentence (`InputError`; the service with a "
-        "problem document below 500), or read it; what it reads from OPTIONS files, workloads and "
-        "objectives must read the same after it was written. Anything else is a fault. At the end "
-        "of this run none was left. What was found on the way stays in "
+        "reach. Each may take 3 seconds (before 2026-11-24: 20), and words of the first ones are "
+        "put into others (since then). A reader may refuse an input in one sentence "
+        "(`InputError`; the service with a problem document below 500), or read it; what it reads "
+        "from OPTIONS files, workloads and objectives must read the same after it was written. "
+        "Anything else is a fault. At the end of this run none was left. What was found stays in "
         "`tests/fuzzing/test_fuzz_targets.py`, the corpora in `tests/data/fuzz`.",
         "",
         "| reader | what | inputs | a second | edges reached | inputs kept |",
@@ -128,7 +141,7 @@ def _write_page(out: Path, runs: int) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Fuzzes what reads what others wrote.")
-    parser.add_argument("--runs", type=int, default=10_000_000, help="inputs in all")
+    parser.add_argument("--runs", type=int, default=12_000_000, help="inputs in all")
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     return parser
 

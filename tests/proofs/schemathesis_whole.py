@@ -1,6 +1,6 @@
 """Calls a real server in every way that its description allows, and in many that it does not.
 
-``make prove-schemathesis`` prints what was called how often and what failed; it ends with 1 when
+``make prove-interface`` prints what was called how often and what failed; it ends with 1 when
 anything did. EXAMPLES=200 sets how many cases are drawn for each operation. The expectations are
 those of the tests: tests/api/schemathesis.toml.
 """
