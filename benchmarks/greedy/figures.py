@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from benchmarks.greedy.cases import Asked, Case
@@ -26,6 +27,8 @@ class Figures:
         latency: The front of throughput against the 99th percentile of reads, of writes.
         cpu: The front of CPU use against throughput.
         rates: Median operations per second of the rounds by what was measured.
+        memory: Bytes that its write buffers and block cache may hold at full scale, likewise.
+        peaks: Bytes that the process held at its peak, at the scale of the load, likewise.
     """
 
     case: Case
@@ -35,6 +38,8 @@ class Figures:
     latency: Mapping[str, FrontOfTwo]
     cpu: FrontOfTwo | None
     rates: Mapping[str, float]
+    memory: Mapping[str, float]
+    peaks: Mapping[str, float]
 
 
 def found_by(study: Study) -> Configuration | None:
@@ -66,7 +71,9 @@ def figures_of(asked: Asked, study: Study, rows: Iterable[Mapping[str, Any]]) ->
         found=compare(problem.objective, rounds, BASELINE, FOUND) if found is not None else None,
         latency=fronts,
         cpu=_front(study, "cpu_percent", "rate"),
-        rates={name: _median([r[name]["rate"] for r in rounds if name in r]) for name in digests},
+        rates=_medians(rounds, digests, "rate"),
+        memory=_medians(rounds, digests, "memory"),
+        peaks=_medians(rounds, digests, "peak_rss"),
     )
 
 
@@ -78,9 +85,12 @@ def _front(study: Study, x: str, y: str) -> FrontOfTwo | None:
         return None
 
 
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if not ordered:
-        return float("nan")
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+def _medians(
+    rounds: Sequence[Mapping[str, Mapping[str, float]]], subjects: Iterable[str], metric: str
+) -> dict[str, float]:
+    """Of a metric by subject; a subject that no round has measured it of is left out."""
+    found = {
+        name: [each[name][metric] for each in rounds if metric in each.get(name, {})]
+        for name in subjects
+    }
+    return {name: float(median(values)) for name, values in found.items() if values}

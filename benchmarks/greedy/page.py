@@ -8,9 +8,11 @@ from pathlib import Path
 
 from benchmarks.greedy.cases import CONTRIBUTORS, CPU_FRONT, LATENCY_FRONT
 from benchmarks.greedy.figures import Figures
+from benchmarks.greedy.side_by_side import DOCUMENT, FOUND
 from jobs.contribution_rows import TOP, contribution_rows
 from jobs.front_of_job import FrontOfTwo
-from optimizer.explanation.compared import Compared
+from optimizer.explanation.compared import BASELINE, Compared
+from sampler.byte_size import format_bytes
 
 _HOW = (
     "Each case is one job of `rocktune tune --strategy greedy --objective rate` over the space of "
@@ -25,6 +27,19 @@ _WHERE = (
     "load of 0.2 GB that the page cache holds. The levels cannot be compared, the increases "
     "hardly: what can is which way each setting goes here."
 )
+_MEMORY = (
+    "Neither the document nor these spaces bound the memory, so what is compared above does not "
+    "have the same. *May hold* is what write buffers and block cache may take at full scale; here "
+    "they have a share of it, as the load has of theirs. *Peak* is the most that was held, a "
+    "median over the rounds, at the scale of the load. Pages of mapped files count into it, and "
+    "their columns map what they read (`mmap_read`)."
+)
+_ONE_PROCESS = (
+    "One process makes the load and then the mixture. Rate and latencies are those of the mixture "
+    "alone; CPU use is that of both and of what settles after them, over the time of all that. "
+    "The faster a mixture, the more of its CPU use is that of the load."
+)
+_SUBJECTS = ((BASELINE, "baseline"), (DOCUMENT, "their column"), (FOUND, "found here"))
 
 
 def write_page(out: Path, command: str, cases: Sequence[Figures]) -> str:
@@ -37,10 +52,11 @@ def write_page(out: Path, command: str, cases: Sequence[Figures]) -> str:
     """
     parts = ["# Samsung's greedy tuning, repeated", _head(command, cases), _HOW, _WHERE]
     parts += ["## Operations per second", "\n".join(_rates(cases))]
+    parts += ["## Memory", _MEMORY, "\n".join(_memory(cases))]
     parts += ["## What each parameter contributed"]
     for each in cases:
         parts += _contributed(each)
-    parts += ["## Throughput against latency and CPU use", _fronts_words()]
+    parts += ["## Throughput against latency and CPU use", _ONE_PROCESS, _fronts_words()]
     for each in cases:
         parts += ["\n".join(_fronts(each))]
     text = "\n\n".join(parts) + "\n"
@@ -73,6 +89,15 @@ def _rates(cases: Sequence[Figures]) -> Iterator[str]:
             f"| {_thousands(each.rates.get('baseline', math.nan))} "
             f"| {_change(each.document)} | {_change(each.found)} | {proof} |"
         )
+
+
+def _memory(cases: Sequence[Figures]) -> Iterator[str]:
+    head = " | ".join(f"{said} may hold | peak" for _, said in _SUBJECTS)
+    yield f"| case | {head} |"
+    yield "|---|" + "--:|" * (2 * len(_SUBJECTS))
+    for each in cases:
+        cells = [_bytes(of.get(name)) for name, _ in _SUBJECTS for of in (each.memory, each.peaks)]
+        yield f"| {each.case.name} | {' | '.join(cells)} |"
 
 
 def _contributed(each: Figures) -> list[str]:
@@ -131,6 +156,10 @@ def _point(front: FrontOfTwo, metrics: object) -> str:
 
 def _thousands(value: float) -> str:
     return "n/a" if math.isnan(value) else f"{value / 1000:.1f} K"
+
+
+def _bytes(size: float | None) -> str:
+    return "n/a" if size is None else format_bytes(size)
 
 
 def _change(compared: Compared | None) -> str:

@@ -11,7 +11,7 @@ from benchmarks.methods.cases import Case
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.study import Study
 from benchmarks.real_search.summary import Winner, by_strategy, compared, winners_of
-from benchmarks.real_search.tables import ahead_table, winners_table
+from benchmarks.real_search.tables import LEAST_SEEDS, ahead_table, winners_table
 
 _P99 = ("write_p99", "read_p99")
 _OURS = "forest"
@@ -24,8 +24,11 @@ _HOW = (
     "seed are measured again side by side with the baseline, {rounds} rounds in an order drawn "
     "anew, and nothing of the search counts any more. Changes are against the baseline of the "
     "same rounds, by medians; the mean over seeds (of changes the geometric one) and its 95% "
-    "interval by Student's t. The default is the baseline: 0 everywhere. Within a case a known "
-    "configuration is the same for every seed, so its interval is of the measurement alone."
+    "interval by Student's t, [-] with fewer than {least} seeds. The default is the baseline: 0 "
+    "everywhere. Within a case a known configuration is the same for every seed, so its interval "
+    "is of the measurement alone. In `mixed` and `overwrite` one process loads and is measured: "
+    "WAF and TIME are of both, RATE and the latencies of the measured part. What the seconds do "
+    "to `greedy` and `paper`, and what the space leaves of `guide`: [methods.md](../methods.md)."
 )
 _OVER_ALL = (
     "Every seed of each of {cases} cases counts alike. The intervals are over these cases and "
@@ -45,7 +48,7 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
     """
     parts = ["# Tuning methods on the real db_bench", _head(command, opened, out)]
     seconds = next(study.seconds for _, study, _ in opened)
-    parts.append(_HOW.format(seconds=seconds, rounds=rounds))
+    parts.append(_HOW.format(seconds=seconds, rounds=rounds, least=LEAST_SEEDS))
     found = [_winners(study, book, rounds) for _, study, book in opened]
     parts += _over_all([study for _, study, _ in opened], found)
     for (case, study, book), winners in zip(opened, found, strict=True):

@@ -25,6 +25,7 @@ class Interval:
     mean: float
     low: float | None
     high: float | None
+    seeds: int
 
 
 def interval_of(values: Sequence[float]) -> Interval:
@@ -32,10 +33,10 @@ def interval_of(values: Sequence[float]) -> Interval:
     array = np.array(values, dtype=float)
     mean = float(array.mean())
     if len(array) < 2:
-        return Interval(mean, None, None)
+        return Interval(mean, None, None, len(array))
     error = float(array.std(ddof=1)) / math.sqrt(len(array))
     half = float(student.ppf(0.975, len(array) - 1)) * error
-    return Interval(mean, mean - half, mean + half)
+    return Interval(mean, mean - half, mean + half, len(array))
 
 
 def change_of(ratios: Sequence[float]) -> Interval:
@@ -45,7 +46,8 @@ def change_of(ratios: Sequence[float]) -> Interval:
     def percent(logarithm: float | None) -> float | None:
         return None if logarithm is None else 100 * math.expm1(logarithm)
 
-    return Interval(100 * math.expm1(found.mean), percent(found.low), percent(found.high))
+    mean = 100 * math.expm1(found.mean)
+    return Interval(mean, percent(found.low), percent(found.high), found.seeds)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import numpy as np
 from benchmarks.real_search.summary import Interval, Winner, ahead, change_of, interval_of
 
 Row = Mapping[str, Any]
+# Of two seeds the interval of a ratio may reach from nothing to a million: it tells nothing.
+LEAST_SEEDS = 3
 
 
 def winners_table(groups: Mapping[str, Sequence[Winner]], metrics: Sequence[str]) -> str:
@@ -95,8 +97,8 @@ def cost_table(groups: Mapping[str, Sequence[Winner]], trials: Mapping[str, Sequ
 
 def _shown(found: Interval, form: str, unit: str = "") -> str:
     mean = f"{format(found.mean, form)}{unit}"
-    if found.low is None or found.high is None:
-        return mean
+    if found.seeds < LEAST_SEEDS or found.low is None or found.high is None:
+        return f"{mean} [-]"
     return f"{mean} [{format(found.low, form)}, {format(found.high, form)}]"
 
 

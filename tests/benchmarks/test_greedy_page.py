@@ -52,7 +52,10 @@ def rows(study: Study) -> list[dict]:
     assert chosen.keys() == {BASELINE, DOCUMENT, FOUND}
     return [
         {"case": ASKED.name, "round": number, "subject": subject, "digest": digest(configuration),
-         "state": "done", "metrics": {"rate": 1000 * (100 + number + 20 * place)}}
+         "state": "done", "metrics": {
+             "rate": 1000 * (100 + number + 20 * place), "memory": 2**30 * (3 + 5 * place),
+             "peak_rss": 2**20 * (100 * number + 10 * place),
+         }}
         for number in (1, 2, 3)
         for place, (subject, configuration) in enumerate(chosen.items())
     ]  # fmt: skip
@@ -77,7 +80,8 @@ def test_a_case_s_job_is_what_the_terminal_is_asked_for():
 def test_the_page_shows_their_figures_and_ours(study: Study, tmp_path):
     page = write_page(tmp_path / "greedy.md", "make it", [figures_of(ASKED, study, rows(study))])
     assert page == (tmp_path / "greedy.md").read_text()
-    (line,) = [each for each in page.splitlines() if each.startswith("| 80-20-snappy |")]
+    rates = page.partition("## Memory")[0]
+    (line,) = [each for each in rates.splitlines() if each.startswith("| 80-20-snappy |")]
     assert "| 179 K | 316 K | +76.8% |" in line and "| proven |" in line
     assert line.count("3 rounds") == 2 and "| 102.0 K |" in line
     best = next(each for each in page.splitlines() if "`max_bytes_for_level_base`" in each)
@@ -88,6 +92,19 @@ def test_the_page_shows_their_figures_and_ours(study: Study, tmp_path):
     assert {name for name in CONTRIBUTORS if name in named} == absent - gained
     assert "rate and write_p99" in page and "cpu_percent and rate" in page
     assert "rate and read_p99" not in page  # it was not measured
+
+
+def test_the_page_shows_what_memory_each_may_hold_and_held(study: Study, tmp_path):
+    kept = rows(study)
+    page = write_page(tmp_path / "greedy.md", "make it", [figures_of(ASKED, study, kept)])
+    table = page.partition("## Memory")[2].partition("\n## ")[0]
+    (line,) = [each for each in table.splitlines() if each.startswith("| 80-20-snappy |")]
+    held = "3 GiB | 200 MiB | 8 GiB | 210 MiB | 13 GiB | 220 MiB |"
+    assert line == f"| 80-20-snappy | {held}"
+    for row in kept:
+        del row["metrics"]["peak_rss"]
+    page = write_page(tmp_path / "greedy.md", "make it", [figures_of(ASKED, study, kept)])
+    assert "| 80-20-snappy | 3 GiB | n/a | 8 GiB | n/a | 13 GiB | n/a |" in page
 
 
 def test_runs_of_another_configuration_count_no_more(study: Study):

@@ -1,5 +1,6 @@
 """The bake-off: equal seconds for every method, known settings beside searches."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,10 @@ from benchmarks.methods.page import write_page
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.course import run_seed
 from benchmarks.real_search.side_by_side import run_again
-from benchmarks.real_search.summary import winners_of
+from benchmarks.real_search.summary import by_strategy, compared, winners_of
+from benchmarks.real_search.tables import winners_table
 from jobs.frame import frame
+from jobs.start_from import starting_points
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
@@ -22,6 +25,8 @@ from sampler.workload_file import load_workload
 
 SECONDS = 24.0  # a run of the toy takes one
 ROUNDS = 2
+MIB = 2**20
+_INTERVAL = re.compile(r"\[[-+\d.,]+, [-+\d.,]+\]")
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +61,24 @@ def test_the_search_with_models_begins_where_a_job_of_it_begins(problem: Problem
     assert isinstance(forest, Begun)
     proposal = forest.propose(problem, History(), number=4, explore=30)
     assert proposal is not None and proposal.why.startswith("starting point benchmark.sh")
+
+
+@pytest.mark.parametrize(("multiple", "buffers"), [(1, {}), (4, {"write_buffer_size": 220 * MIB})])
+def test_so_much_is_left_of_the_guide_on_two_threads(multiple: int, buffers: dict):
+    """As docs/methods.md says: no blob files, no sizes of files and levels, no codec."""
+    problem = frame(Case("benchmarks/methods/load.toml", multiple).specification, None).problem
+    (start,) = starting_points(problem, [{"name": "guide:2"}])
+    baseline = problem.space.default_configuration()
+    found = problem.configuration(start.point)
+    assert {name: value for name, value in found.items() if value != baseline.get(name)} == {
+        **buffers,
+        "level0_slowdown_writes_trigger": 8,
+        "level0_stop_writes_trigger": 12,
+        "max_bytes_for_level_multiplier": 8.0,
+        "level_compaction_dynamic_level_bytes": True,
+        "block_size": 8192,
+        "bytes_per_sync": 8 * MIB,
+    }
 
 
 def test_an_unknown_method_is_named(problem: Problem):
@@ -117,3 +140,26 @@ def test_over_all_cases_each_seed_of_each_case_counts(finished):
     ], "the mean of three times the same is the same"
     (ahead,) = [each for each in summary.splitlines() if " of 6 |" in each]
     assert ahead.startswith("| paper |")
+
+
+def test_two_seeds_have_no_interval(finished):
+    out, study, book = finished
+    page = write_page(out, "make prove-methods", [(Case("toy", 1), study, book)], ROUNDS)
+    case = page.partition("## toy-1x")[2]
+    (line,) = [each for each in case.splitlines() if each.startswith("| forest | 2 |")]
+    assert all(cell.endswith(" [-]") for cell in line.strip("| ").split(" | ")[2:])
+    (ahead,) = [each for each in case.splitlines() if each.endswith(" of 2 |")]
+    assert ahead.split(" | ")[1].endswith(" [-]")
+    assert not _INTERVAL.search(case)
+
+
+def test_three_seeds_have_one(finished):
+    _, study, book = finished
+    found = [w for seed in (1, 2) for w in winners_of(book, study.seeded(seed), ROUNDS)]
+    third = [replace(winner, seed=3) for winner in found if winner.seed == 1]
+    groups = by_strategy([*found, *third])
+    table = winners_table(groups, compared(study.problem.objective))
+    assert "[-]" not in table
+    assert len(_INTERVAL.findall(table)) == len(groups) * (
+        2 + len(compared(study.problem.objective))
+    )  # the fitness and the memory beside the metrics

@@ -33,6 +33,8 @@ def work(tmp_path: Path) -> Path:
         for load in PAGE:
             for name, rate in (("A", 4000.0), ("B", 3000.0)):
                 metrics = {"rate": rate * number, "waf": 1.0}
+                if load != "rocksjava-fillseq":
+                    metrics["whole_waf"] = 0.5 if name == "A" else 0.75
                 ended = {"started_at": "", "state": "done", "failure": None, "seconds": 1.0}
                 rows.append(
                     {"round": number, "case": load, "side": name, "metrics": metrics, **ended}
@@ -50,6 +52,9 @@ def test_both_figures_stand_beside_each_other(work: Path, tmp_path: Path):
         "| 32 sequential readers | 2,120,000 | 6,840,000 | -69.0% | 6,000 | 8,000 | -25.0%" in page
     )
     assert "| rocksjava-fillseq | waf | 1 | 1 | +0.0% (+0.0% to +0.0%) | 1 |" in page
+    whole = [line for line in page.splitlines() if "| whole_waf |" in line]
+    assert [line.split(" | ")[0] for line in whole] == [f"| {load}" for load in list(PAGE)[1:]]
+    assert all(" | 0.5 | 0.75 | +50.0% (+50.0% to +50.0%) | " in line for line in whole)
     assert "- A: Assertions are enabled" in page
     assert "assertions on" in page
 
