@@ -11,7 +11,7 @@ from benchmarks.methods.cases import Case
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.study import Study
 from benchmarks.real_search.summary import Winner, by_strategy, compared, winners_of
-from benchmarks.real_search.tables import LEAST_SEEDS, ahead_table, winners_table
+from benchmarks.real_search.tables import LEAST_SEEDS, ahead_table, seeds_table, winners_table
 
 _P99 = ("write_p99", "read_p99")
 _OURS = "forest"
@@ -56,6 +56,7 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
         if not groups:
             continue
         parts += [f"## {case.name}", winners_table(groups, _metrics(study, groups))]
+        parts += ["Fitness by seed:", seeds_table(groups)]
         parts += _ahead(groups)
         parts.append(_counts(book))
     text = "\n\n".join([*parts, ""])

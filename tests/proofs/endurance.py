@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -166,9 +165,8 @@ def _grown(rows: Sequence[dict[str, Any]]) -> list[str]:
             # Between two trials the folder of one may be there.
             if after > max(before * most, before + (1 if name == "folders" else 2)):
                 found.append(f"{part}: {name} {before:,} at first, {after:,} at the end")
-        steps = _each_adds(own, "database")
-        half = len(steps) // 2
-        before, after = median(steps[:half]), median(steps[-half:])
+        half = len(own) // 2
+        before, after = _adds(own[: half + 1], "database"), _adds(own[half:], "database")
         if after > before * _MOST_ADDED:
             found.append(
                 f"{part}: each adds {before:,.0f} bytes to the database, then {after:,.0f}"
@@ -176,9 +174,10 @@ def _grown(rows: Sequence[dict[str, Any]]) -> list[str]:
     return found
 
 
-def _each_adds(rows: Sequence[dict[str, Any]], name: str) -> list[float]:
-    """What one more trial, or night, adds: between each sample and the next."""
-    return [(b[name] - a[name]) / (b["done"] - a["done"]) for a, b in pairwise(rows)]
+def _adds(rows: Sequence[dict[str, Any]], name: str) -> float:
+    """What one more trial, or night, adds between the first sample and the last."""
+    added: float = rows[-1][name] - rows[0][name]
+    return added / (rows[-1]["done"] - rows[0]["done"])
 
 
 def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Sequence[str]) -> str:
@@ -213,11 +212,11 @@ def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Seq
     for part, one in ((JOB, "trial of a job"), (NIGHTS, "night")):
         own = [row for row in rows if row["part"] == part]
         if len(own) > 1:
-            kept, held = (median(_each_adds(own, name)) / 1024 for name in ("database", "rss"))
+            kept, held = (_adds(own, name) / 1024 for name in ("database", "rss"))
             lines += [
                 "",
                 f"A {one} adds {kept:,.1f} KiB to the database and {held:,.1f} KiB to the memory "
-                "of the process (medians of the steps between samples).",
+                "of the process, from the first sample to the last.",
             ]
     out.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return f"{out}: {'; '.join(grown) or 'nothing grows'}"

@@ -17,7 +17,7 @@ def rows(part: str, **grows: float) -> list[dict[str, Any]]:
     faster = 4_300_000 * (grows.pop("database", 1) - 1)
     return [
         {"part": part, "done": 1000 * place}
-        | {"database": 4_300_000 * place + faster * max(0, place - 5)}
+        | {"database": 4_300_000 * place + faster * max(0, place - 6)}
         | {name: value * (grows.get(name, 1) if place > 7 else 1) for name, value in FLAT.items()}
         for place in range(1, 11)
     ]
