@@ -62,30 +62,6 @@ def test_a_parameter_of_the_users_own_benchmark_is_not_rocksdb_s_to_know(
     assert installed.knows(own)
 
 
-@pytest.mark.parametrize(("deaths", "opened"), [(0, True), (1, True), (2, False)])
-def test_a_death_by_an_assertion_is_told_though_the_second_try_passed(
-    deaths: int, opened: bool, installed: InstalledDbBench, tmp_path: Path
-):
-    program = tmp_path / "db_bench"
-    program.write_text(
-        rf"""#!/bin/sh
-echo run >> '{tmp_path}/runs'
-if [ "$(wc -l < '{tmp_path}/runs')" -le {deaths} ]; then
-  echo "db_bench: here.cc:1: f(): Assertion \`whole' failed." >&2
-  kill -ABRT $$
-fi
-exec '{installed.program}' "$@"
-"""
-    )
-    program.chmod(0o755)
-    (tmp_path / "tried").mkdir()
-    tried = try_options(program, USERS_OWN, tmp_path / "tried")
-    assert (tried.options is not None) is opened
-    assert (tried.died is not None) is (deaths > 0)
-    if tried.died:
-        assert "Assertion `whole' failed" in tried.died
-
-
 def test_a_db_bench_that_is_nowhere_is_refused_with_the_mend():
     with pytest.raises(InputError, match="apt-get install rocksdb-tools") as refused:
         find_db_bench("no-such-db-bench")
@@ -189,8 +165,11 @@ def test_one_death_of_an_assertion_says_nothing_of_a_file(
     )
     program.chmod(0o755)
     text = format_options(OptionsFile({}), rocksdb_version="7.8.3")
-    assert (try_options(program, text, folder).options is not None) is taken
+    tried = try_options(program, text, folder)
+    assert (tried.options is not None) is taken
+    assert tried.died is not None and "SIGABRT" in tried.died, "the first death is told"
     assert (tmp_path / "starts").read_text().count("x") == 2
+    assert try_options(installed.program, text, folder).died is None
 
 
 @pytest.mark.parametrize("name", ["default", "universal", "blob"])
