@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from sampler.parameter import Value
 
 # What db_bench's benchmarks do with `num` operations per thread (db_bench_tool.cc, 7.8.3):
 # the distinct keys that they leave behind, of a key space of `num`.
 SEQUENTIAL_FILLS = frozenset({"fillseq", "filluniquerandom"})
 RANDOM_WRITES = frozenset({"fillrandom", "overwrite", "updaterandom"})
+MIXED = "readrandomwriterandom"
+WRITES = SEQUENTIAL_FILLS | RANDOM_WRITES | {MIXED}
+# Their loops are counted by `readwrites_`, those of all other writers by `writes_`.
+_READ_AND_WRITE = frozenset({"updaterandom", MIXED})
+
+
+def operations_of(benchmark: str, num: int, flags: Mapping[str, Value]) -> int:
+    """Operations of each thread of a benchmark that writes.
+
+    Args:
+        benchmark: Its name in db_bench.
+        num: Size of the key space, which stands in where no flag says how many.
+        flags: Further flags: ``writes``, and ``reads`` of those that read and write in turn.
+    """
+    writes, reads = (int(flags.get(name, -1)) for name in ("writes", "reads"))
+    if benchmark in _READ_AND_WRITE:
+        return num if writes < 0 and reads < 0 else max(writes, reads)
+    return writes if writes > 0 else num
 
 
 @dataclass(frozen=True)

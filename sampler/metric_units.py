@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from sampler.errors import InputError
-from sampler.filled_keys import SEQUENTIAL_FILLS
-from sampler.workload import MIXED, Workload
+from sampler.filled_keys import MIXED, SEQUENTIAL_FILLS
+from sampler.workload import Workload
 
 BYTES = "B"
 # What one of each unit is in the smallest of its kind; units of one kind can be converted.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill
+from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill, operations_of
 from sampler.parameter import Value
 from sampler.stretched_flags import stretched
 
@@ -43,23 +43,24 @@ class Prepare:
     @property
     def writes(self) -> float:
         """Keys that all threads write."""
-        writing = [each for each in self.benchmarks if each in RANDOM_WRITES | SEQUENTIAL_FILLS]
-        return float(self.threads * len(writing) * self._operations)
+        return float(self._written(SEQUENTIAL_FILLS) + self._written(RANDOM_WRITES))
 
     @property
     def fills(self) -> list[Fill]:
         """The keys that it leaves behind."""
-        random = [each for each in self.benchmarks if each in RANDOM_WRITES]
-        found = [Fill(self.num, float(self.threads * len(random) * self._operations))]
-        if any(each in SEQUENTIAL_FILLS for each in self.benchmarks):
-            found.append(Fill(min(self.num, self._operations), 0.0, whole=True))
+        found = [Fill(self.num, float(self._written(RANDOM_WRITES)))]
+        whole = [self._operations(each) for each in self.benchmarks if each in SEQUENTIAL_FILLS]
+        if whole:
+            found.append(Fill(min(self.num, max(whole)), 0.0, whole=True))
         return found
 
-    @property
-    def _operations(self) -> int:
-        """Of each thread and benchmark: db_bench's --writes takes the place of num."""
-        given = int(dict(self.flags).get("writes", 0))
-        return given if given > 0 else self.num
+    def _written(self, known: frozenset[str]) -> int:
+        """Keys that all threads write in those of the benchmarks that are among the known."""
+        counts = [self._operations(each) for each in self.benchmarks if each in known]
+        return self.threads * sum(counts)
+
+    def _operations(self, benchmark: str) -> int:
+        return operations_of(benchmark, self.num, dict(self.flags))
 
     def at_size(self, times: float) -> Prepare:
         """The same with so many times the keys."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill, distinct_keys
+from sampler.filled_keys import MIXED, SEQUENTIAL_FILLS, WRITES, Fill, distinct_keys, operations_of
 from sampler.parameter import Value
 from sampler.prepare import Prepare
 from sampler.stretched_flags import stretched
@@ -20,8 +20,6 @@ READS = frozenset({
     "readtocache", "readtorowcache", "multireadrandom", "newiterator", "seekrandom",
     "approximatesizerandom",
 })  # fmt: skip
-# readrandomwriterandom writes (100 - readwritepercent) of its operations.
-MIXED = "readrandomwriterandom"
 MOST_SECONDS = 1e7  # of a time limit
 
 
@@ -122,13 +120,11 @@ class Workload:
 
     def operations(self, threads: int) -> float | None:
         """Operations of its benchmark, where there is one and their number is set; or None."""
-        if len(self.benchmarks) != 1:
-            return None
         flags = dict(self.flags)
-        if self.prepare is None:
-            return float(self.num * threads)
-        if flags.get("duration"):
+        if len(self.benchmarks) != 1 or flags.get("duration"):
             return None
+        if self.benchmarks[0] in WRITES:
+            return float(operations_of(self.benchmarks[0], self.num, flags) * threads)
         reads = int(flags.get("reads", -1))
         return float((reads if reads >= 0 else self.num) * threads)
 
@@ -164,15 +160,11 @@ class Workload:
 
     def _writes(self, benchmark: str) -> float:
         flags = dict(self.flags)
-        # db_bench's --writes takes the place of num as the number of operations of these.
-        given = int(flags.get("writes", 0))
-        operations = given if given > 0 else self.num
-        if benchmark in SEQUENTIAL_FILLS or benchmark in RANDOM_WRITES:
-            return float(operations)
-        if benchmark == MIXED:
-            read_percent = int(flags.get("readwritepercent", 90))
-            return operations * (100 - read_percent) / 100
-        return 0.0
+        if benchmark not in WRITES:
+            return 0.0
+        # readrandomwriterandom writes (100 - readwritepercent) of its operations.
+        reads = int(flags.get("readwritepercent", 90)) if benchmark == MIXED else 0
+        return operations_of(benchmark, self.num, flags) * (100 - reads) / 100
 
 
 def least_user_bytes(memtable_bytes: int, scale: int) -> int:

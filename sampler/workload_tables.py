@@ -35,7 +35,7 @@ def prepare_of(given: object, workload: Workload) -> Prepare:
         problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
         raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
     flags = flags_of(given.get("flags", {}), "prepare.flags")
-    require_whole(flags, ("writes",), "prepare.flags")
+    require_whole(flags, ("reads", "writes"), "prepare.flags")
     prepare = Prepare(
         benchmarks=texts_of(given["benchmarks"], "prepare.benchmarks"),
         num=integer_of(given.get("num", workload.num), "prepare.num"),

@@ -52,3 +52,9 @@ def test_a_preparation_may_write_less_than_its_key_space():
     part = Prepare(benchmarks=("fillseq",), num=1_000, flags=(("writes", 300),))
     assert part.writes == 300
     assert distinct_keys(part.fills) == 300
+
+
+def test_a_preparation_that_reads_and_writes_in_turn_does_the_larger_number_of_both():
+    flags = (("reads", 500), ("writes", 200))
+    both = Prepare(benchmarks=("fillrandom", "updaterandom"), num=1_000, flags=flags)
+    assert both.writes == 200 + 500

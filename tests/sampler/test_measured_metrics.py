@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from real_runs import OUTPUTS, TINY, Kept, Measure
@@ -12,6 +13,7 @@ from sampler.metrics import (
     metrics_of,
     settling_seconds,
 )
+from sampler.parameter import Value
 from sampler.process import Ended, Ending
 from sampler.rocksdb_log import RocksdbLog
 from sampler.workload import Workload
@@ -161,6 +163,7 @@ def test_a_cut_off_sequence_of_benchmarks_has_no_bound_of_its_rate():
 
 
 SMALL = {"write_buffer_size": 8 * 2**20}
+Flags = tuple[tuple[str, Value], ...]
 
 
 @pytest.mark.db_bench
@@ -188,18 +191,25 @@ def reads(kept: Kept) -> int:
 
 @pytest.mark.db_bench
 @pytest.mark.parametrize(
-    ("fills", "threads"),
-    [(("fillrandom",), 1), (("fillrandom", "overwrite"), 1), (("fillrandom",), 2)],
-    ids=["once", "overwritten", "two threads"],
+    ("fills", "threads", "flags"),
+    [
+        (("fillrandom",), 1, ()),
+        (("fillrandom", "overwrite"), 1, ()),
+        (("fillrandom",), 2, ()),
+        (
+            ("fillrandom", "readrandomwriterandom"),
+            1,
+            (("reads", 60_000), ("readwritepercent", 50)),
+        ),
+    ],
+    ids=["once", "overwritten", "two threads", "more reads than keys"],
 )
 def test_a_load_leaves_the_expected_number_of_distinct_keys(
-    fills: tuple[str, ...], threads: int, measure: Measure
+    fills: tuple[str, ...], threads: int, flags: Flags, measure: Measure
 ):
-    num = 20_000
-    kept = measure(
-        {}, num=num, threads=threads, benchmarks=(*fills, "compact", "readseq"), measured=fills
-    )
-    expected = replace(TINY, num=num, benchmarks=fills).distinct_keys(threads)
+    load: dict[str, Any] = {"num": 20_000, "threads": threads, "flags": flags}
+    kept = measure({}, benchmarks=(*fills, "compact", "readseq"), measured=fills, **load)
+    expected = replace(TINY, benchmarks=fills, **load).distinct_keys(threads)
     # Each thread scans the whole database, and at most `num` keys of it.
     assert reads(kept) / threads == pytest.approx(expected, rel=0.01)
 

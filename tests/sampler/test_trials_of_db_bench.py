@@ -1,5 +1,8 @@
+from dataclasses import replace
+from typing import Any
+
 import pytest
-from real_runs import Keeping, Measure, tiny_plan
+from real_runs import TINY, Keeping, Measure, tiny_plan
 
 from sampler.db_bench_output import parse_output
 from sampler.installed import InstalledDbBench
@@ -99,6 +102,22 @@ def test_a_workload_s_own_flags_reach_db_bench(measure: Measure):
     outcome = measure(SMALL, **load).outcome
     assert outcome.counters["number.keys.written"] == 3_000
     assert {"read_p50", "read_p99", "write_p99"} <= outcome.metrics.keys()
+
+
+def test_the_larger_of_reads_and_writes_is_what_a_mixture_does(measure: Measure):
+    for counts, written in (
+        ({"reads": 1_000}, 2_000 + 500),
+        ({"reads": 3_000}, 2_000 + 1_500),
+        ({"reads": 200, "writes": 1_000}, 1_000 + 500),
+    ):
+        load: dict[str, Any] = {
+            "benchmarks": ("fillrandom", "readrandomwriterandom"),
+            "threads": 2,
+            "flags": tuple({"readwritepercent": 50, **counts}.items()),
+        }
+        outcome = measure(SMALL, **load).outcome
+        assert outcome.counters["number.keys.written"] == 2 * written
+        assert replace(TINY, **load).user_bytes() == written * 1040
 
 
 def test_the_block_cache_is_given_as_a_flag_at_its_scale(measure: Measure):

@@ -186,6 +186,39 @@ def test_a_mixture_writes_the_share_that_does_not_read():
     assert mixed.user_bytes() == 250 * 1040
 
 
+@pytest.mark.parametrize("benchmark", ["readrandomwriterandom", "updaterandom"])
+@pytest.mark.parametrize(
+    ("flags", "operations"),
+    [
+        ({"reads": 400}, 400),
+        ({"writes": 600}, 600),
+        ({"reads": 400, "writes": 600}, 600),
+        ({"reads": 600, "writes": 400}, 600),
+        ({"reads": -1, "writes": -1}, 1000),
+    ],
+)
+def test_what_reads_and_writes_in_turn_does_the_larger_number_of_both(
+    benchmark: str, flags: dict[str, int], operations: int
+):
+    given = tuple({"readwritepercent": 75, **flags}.items())
+    load = Workload(name="w", num=1000, benchmarks=(benchmark,), flags=given)
+    share = 0.25 if benchmark == "readrandomwriterandom" else 1
+    assert load.user_bytes() == operations * share * 1040
+    assert load.operations(2) == 2 * operations
+
+
+def test_reads_do_not_count_what_only_writes():
+    flags = (("reads", 10), ("writes", 300))
+    fill = Workload(name="w", num=1000, flags=flags)
+    assert (fill.user_bytes(), fill.operations(1)) == (300 * 1040, 300)
+
+
+def test_mixed_quick_writes_12_500_of_its_25_000_operations_in_each_thread():
+    mixed = load_workload("mixed-quick")
+    assert mixed.user_bytes() == (50_000 + 12_500) * 1040
+    assert mixed.distinct_keys(2) == pytest.approx(50_000 * -math.expm1(-2.5), rel=1e-4)
+
+
 def test_reads_leave_nothing():
     assert Workload(name="w", benchmarks=("readrandom",)).distinct_keys(1) == 0.0
 
