@@ -34,19 +34,25 @@ Examples:
 
   rocktune compare rocksjava java:rocksjava --workload rocksjava-readseq     C++ against Java
 
-  rocktune compare default --around max_background_jobs     half, as it is, and double
+  rocktune compare --around max_background_jobs             half of the default, it, and double
+
+  rocktune compare guide --around write_buffer_size         half, calculated, and double
 
   rocktune compare default OPTIONS.ini --resume             goes on where it was stopped
 """
 _SIDE = (
     "default, parameter=value,..., a file (OPTIONS, TOML or JSON of parameters), job:NUMBER, a "
-    "starting point, a db_bench, or BUILD:... with a build of ROCKTUNE_BUILDS or java."
+    "starting point, guide or guide:CPU_THREADS, a db_bench, or BUILD:... with a build of "
+    "ROCKTUNE_BUILDS or java."
 )
 _BUILD = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help=_SIDE)],
+    a: Annotated[
+        str | None,
+        typer.Argument(metavar="A", help=f"{_SIDE} With --around: default if left out."),
+    ] = None,
     b: Annotated[str | None, typer.Argument(metavar="B", help="The same.")] = None,
     around: Annotated[
         str | None,
@@ -92,13 +98,15 @@ def compare(
     from sampler.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if a is None and around is None:
+        raise InputError("A", "name what is compared, or give --around PARAMETER")
     if (b is None) == (around is None):
         raise InputError("B", "name what A is compared with, or give --around PARAMETER")
     if around is not None and db_bench_b is not None:
         raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
     settings = load_settings()
     answer, aside = screen(stderr=as_json), screen(stderr=True)
-    sides = [_read(a, settings, db, "A", db_bench_a)]
+    sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
     if b is not None:
         sides.append(_read(b, settings, db, "B", db_bench_b))
     try:

@@ -159,7 +159,7 @@ def _turns(asked: Asked, names: Sequence[str], loads: Sequence[str]) -> Turns:
 
     def bench(load: str, name: str) -> tuple[DbBench, Configuration]:
         subject = by_name[name]
-        return subject.benches[load], subject.side.values
+        return subject.benches[load], subject.side.values_under(load)
 
     return Turns(cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed)
 
@@ -177,7 +177,7 @@ def _identity(asked: Asked) -> dict[str, Any]:
             "build": subject.build.document(),
             "base": side.base,
             "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
-            "values": dict(side.values),
+            **side.set_values(),
         }
 
     return {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ from sampler.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.catalogue import catalogue
 from sampler.documents import read_document
 from sampler.errors import InputError
+from sampler.kioxia_guide.for_workload import names_guide, threads_of
+from sampler.machine import cpu_threads
 from sampler.options_file import parse_options
 from sampler.parameter import Value, parse_value
 from sampler.settings import Settings
-from sampler.starting_points import known_points, values_of
+from sampler.starting_points import known_points, point_names, values_of
 
 _LIBRARY = ("default", "library")
 _JOB = "job:"
@@ -37,6 +39,9 @@ class Side:
         base: What is not set otherwise: ``library`` or ``db_bench``.
         options: The text of an OPTIONS file over that; None without one.
         values: Parameters over both, full scale.
+        by_workload: More of them under the workload of that name.
+        guide_threads: CPU threads of the host that the tuning guide is still to be worked out
+            for; None: it is not asked for, or is in ``by_workload``.
         notes: What the reader must know of it.
     """
 
@@ -46,13 +51,25 @@ class Side:
     base: str = "library"
     options: str | None = None
     values: Mapping[str, Value]
+    by_workload: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    guide_threads: int | None = None
     notes: tuple[str, ...] = ()
+
+    def values_under(self, workload: str) -> dict[str, Value]:
+        """Parameters that it sets under a workload, full scale."""
+        return {**self.values, **self.by_workload.get(workload, {})}
+
+    def set_values(self) -> dict[str, Any]:
+        """What it sets, as JSON holds it: ``by_workload`` only where there is any."""
+        by_workload = {name: dict(values) for name, values in self.by_workload.items()}
+        more = {"by_workload": by_workload} if by_workload else {}
+        return {"values": dict(self.values), **more}
 
 
 def read_side(
     text: str, settings: Settings, job_side: Callable[[int, str], Side], *, field: str
 ) -> Side:
-    """Reads ``default``, a starting point, values, a file, ``job:12``, a build or ``BUILD:...``.
+    """Reads ``default``, a point, ``guide``, values, a file, ``job:12``, a build or ``BUILD:...``.
 
     Args:
         text: What the user wrote.
@@ -67,15 +84,8 @@ def read_side(
     builds = ({*named_programs(settings)} | {JAVA}) - {DEFAULT_BUILD}
     if name in builds and not Path(text).exists():
         side = _configured(rest or _LIBRARY[0], job_side, field=field)
-        return _on_build(side, text, name)
+        return replace(side, asked=text, build=name)
     return _configured(text, job_side, field=field)
-
-
-def _on_build(side: Side, asked: str, build: str) -> Side:
-    return Side(
-        asked=asked, what=side.what, build=build, base=side.base, options=side.options,
-        values=side.values, notes=side.notes,
-    )  # fmt: skip
 
 
 def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) -> Side:
@@ -91,9 +101,13 @@ def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) 
     if text in known_points():
         what = f"the starting point {text}"
         return Side(asked=text, what=what, values=values_of(text, None))
+    if names_guide(text):
+        threads = threads_of(text, field=field) or cpu_threads()
+        what = f"KIOXIA's tuning guide for {threads} CPU threads"
+        return Side(asked=text, what=what, values={}, guide_threads=threads)
     if "=" in text:
         return Side(asked=text, what=text, values=_assigned(text, field))
-    points = ", ".join(name for name in known_points() if name not in _LIBRARY)
+    points = ", ".join(name for name in point_names() if name not in _LIBRARY)
     raise InputError(
         field,
         f"{text!r} is neither default, parameter=value,..., job:NUMBER, one of {points}, "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.baseline_warnings import baseline_warnings
+from jobs.comparison.guided import worked_out
 from jobs.comparison.side import Side
 from sampler.bench_plan import BenchPlan, effective_values
 from sampler.build_facts import build_facts
@@ -37,7 +38,7 @@ class Subject:
     Attributes:
         name: ``A``, ``B``, ``half``, ...
         benches: How it is measured, by workload.
-        values: Of every known parameter, full scale.
+        values: Of every known parameter, full scale, by workload.
         warnings: What the reader must know of it.
     """
 
@@ -45,13 +46,18 @@ class Subject:
     side: Side
     build: Build
     benches: Mapping[str, DbBench]
-    values: Mapping[str, Value]
+    values: Mapping[str, Mapping[str, Value]]
     warnings: Sequence[str]
 
     @property
+    def memories(self) -> tuple[int, ...]:
+        """Bytes of memtables and block cache under each workload, full scale."""
+        return tuple(map(memory_bytes, self.values.values()))
+
+    @property
     def memory(self) -> int:
-        """Bytes of memtables and block cache, full scale."""
-        return memory_bytes(self.values)
+        """The most that it holds of them under any workload."""
+        return max(self.memories)
 
     def document(self) -> dict[str, Any]:
         """As result.json holds it."""
@@ -61,7 +67,7 @@ class Subject:
             "build": self.build.document(),
             "base": self.side.base,
             "options": self.side.options,
-            "values": dict(self.side.values),
+            **self.side.set_values(),
             "memory": self.memory,
             "warnings": list(self.warnings),
         }
@@ -84,20 +90,25 @@ def subject_of(
             at the scale of a load.
     """
     installed = installed_build(side.build, settings, field=field)
-    _require_known(side, installed, field)
     benches = {each.name: DbBench(installed, _plan(side, each, installed)) for each in workloads}
     first = benches[workloads[0].name].plan
-    values = first.space.complete(side.values)
+    side = worked_out(side, workloads, first.space.complete({}))
+    _require_known(side, workloads, installed, field)
+    values = {
+        name: bench.plan.space.complete(side.values_under(name)) for name, bench in benches.items()
+    }
     for workload in workloads:
-        _require_scale(workload, values, field)
+        _require_scale(workload, values[workload.name], field)
+    # Without values of its own for each workload its options are the same under all of them.
+    tried = [bench.plan for bench in benches.values()] if side.by_workload else [first]
     facts = build_facts(installed.program)
     build = Build(name=side.build or DEFAULT_BUILD, program=str(installed.program), facts=facts)
     warnings = [
         *side.notes,
         *installed.warnings,
         *baseline_warnings(first),
-        *_changed(first, side, installed, field),
-        *(w for each in workloads for w in _too_small(each, values)),
+        *(w for plan in tried for w in _changed(plan, side, installed, field)),
+        *(w for each in workloads for w in _too_small(each, values[each.name])),
     ]
     return Subject(
         name=name, side=side, build=build, benches=benches, values=values,
@@ -117,8 +128,10 @@ def _plan(side: Side, workload: Workload, installed: InstalledDbBench) -> BenchP
     return BenchPlan(workload, load_space("all").at_baseline(context), library, file)
 
 
-def _require_known(side: Side, installed: InstalledDbBench, field: str) -> None:
-    for name in side.values:
+def _require_known(
+    side: Side, workloads: Sequence[Workload], installed: InstalledDbBench, field: str
+) -> None:
+    for name in dict.fromkeys(name for load in workloads for name in side.values_under(load.name)):
         if not installed.knows(catalogue()[name]):
             problem = f"RocksDB {installed.version} ({installed.program}) does not know {name}"
             raise InputError(field, problem)
@@ -137,13 +150,14 @@ def _require_scale(workload: Workload, values: Mapping[str, Value], field: str) 
 
 def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:
     """Lets the program open a database so; the values that it changes without saying so."""
+    values = side.values_under(plan.workload.name)
     with tempfile.TemporaryDirectory(prefix="rocktune-compare-") as folder:
         tried = try_options(
-            installed.program, plan.options(side.values), Path(folder), plan.flags(side.values)
+            installed.program, plan.options(values), Path(folder), plan.flags(values)
         )
     if tried.options is None:
         raise InputError(field, f"RocksDB {installed.version} refuses it: {tried.complaint}")
-    asked = {n: v for n, v in side.values.items() if plan.space.is_active(n, plan.space.context)}
+    asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}
     _, changed = effective_values(tried.options, asked, plan.space, scale=plan.workload.scale)
     return [f"RocksDB changes {line}" for line in changed]
 

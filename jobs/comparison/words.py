@@ -25,7 +25,7 @@ def cautions(subjects: Sequence[Subject]) -> list[str]:
                 f"One build was made with {what}, another without: TIME and RATE differ for that "
                 "alone"
             )
-    if len({each.memory for each in subjects}) > 1:
+    if len({each.memories for each in subjects}) > 1:
         told.append(
             "They do not hold the same memory: more memtable and cache buys most metrics something"
         )

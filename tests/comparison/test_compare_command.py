@@ -88,6 +88,42 @@ def test_around_a_parameter_three_are_measured(compare: Compare, desk: Desk, cap
 
 
 @pytest.mark.db_bench
+def test_around_a_parameter_of_the_default_where_a_is_left_out(compare: Compare, capsys: Capture):
+    assert compare("--around", "max_background_jobs", "--workload", "tiny.toml",
+                   "--rounds", 3, "--metrics", "time") == 0  # fmt: skip
+    printed = capsys.readouterr().out
+    for name, jobs in (("as-is", 2), ("half", 1), ("double", 4)):
+        assert f"{name}: max_background_jobs = {jobs} in the library's defaults" in printed
+
+
+@pytest.mark.db_bench
+def test_around_what_the_guide_works_out_for_each_load(
+    compare: Compare, desk: Desk, capsys: Capture
+):
+    tiny = (desk.folder / "tiny.toml").read_text()
+    large = tiny.replace("tiny", "large") + "value_size = 8000\n"
+    (desk.folder / "large.toml").write_text(large)
+    asked = ("guide:12", "--around", "max_background_jobs", "--workload", "tiny.toml",
+             "--workload", "large.toml", "--rounds", 3, "--metrics", "waf")  # fmt: skip
+    assert compare(*asked) == 0
+    what = "in KIOXIA's tuning guide for 12 CPU threads"
+    assert f"half: max_background_jobs = 6 {what}" in capsys.readouterr().out
+    document = json.loads((desk.folder / OUT / "result.json").read_text())
+    for name, jobs in (("as-is", 12), ("half", 6), ("double", 24)):
+        found = document["subjects"][name]["by_workload"]
+        assert [*found] == ["tiny", "large"]
+        assert {each["max_background_jobs"] for each in found.values()} == {jobs}
+        assert found["tiny"]["write_buffer_size"] != found["large"]["write_buffer_size"]
+    for run in lines(desk)[1:]:
+        each = document["subjects"][run["side"]]["by_workload"][run["case"]]
+        memtables = each["write_buffer_size"] * each["max_write_buffer_number"]
+        assert run["metrics"]["memory"] == memtables + 8 * 2**20
+    assert "[large]\nwrite_buffer_size = " in (desk.folder / OUT / "report.html").read_text()
+    assert compare(*asked, "--resume") == 0
+    assert "0 runs of 18 are left" in capsys.readouterr().err
+
+
+@pytest.mark.db_bench
 def test_two_builds_with_their_own_defaults(compare: Compare, desk: Desk, capsys: Capture):
     new = with_default(desk.folder, "new", "compression", "kNoCompression")
     assert compare("default", new, "--workload", "tiny.toml", "--rounds", 3,
@@ -132,7 +168,9 @@ def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ((), "A: name what is compared, or give --around"),
         (("default",), "B: name what A is compared with, or give --around"),
+        (("guide:0", "default"), "A: 'guide:0' names no CPU threads"),
         (("default", "default", "--around", "block_size"), "B: name what A is compared with"),
         (("default", "--around", "nix"), "--around: there is no parameter 'nix'"),
         (("default", "default", "--rounds", 2), "--rounds: 2 is not from 3 to 1000"),

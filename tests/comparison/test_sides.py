@@ -1,16 +1,23 @@
 """What a user may write for A and B."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from second_builds import build
 
 from jobs.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
+from jobs.comparison.guided import worked_out
 from jobs.comparison.side import Side, read_side
+from jobs.frame import frame
+from jobs.specify import specify
 from sampler.errors import InputError
+from sampler.machine import cpu_threads
 from sampler.settings import Settings
-from sampler.space import default_values
+from sampler.space import default_values, memory_bytes
+from sampler.workload import Workload
+from sampler.workload_file import load_workload
 
 OPTIONS = '[DBOptions]\n  bytes_per_sync=1048576\n[CFOptions "default"]\n  num_levels=6\n'
 
@@ -68,6 +75,7 @@ def test_a_job_is_asked_for_by_its_number(settings: Settings):
     ("text", "said"),
     [
         ("nix", "A: 'nix' is neither default, parameter=value"),
+        ("guide:many", "A: 'guide:many' names no CPU threads"),
         ("job:x", "A: 'x' is no job's number"),
         ("nix=1", "A: there is no parameter 'nix'"),
         ("threads=4", "A: threads is a fact of the load"),
@@ -100,7 +108,7 @@ def test_what_is_nothing_of_that_is_said(
 def around(name: str, **given: object) -> dict[str, Side]:
     values = {**default_values("library"), **given}
     middle = Side(asked="a", what="the library's defaults", values=given)  # type: ignore[arg-type]
-    return sides_around(middle, values, name)  # type: ignore[arg-type]
+    return sides_around(middle, {"load": values}, name)  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -137,3 +145,67 @@ def test_what_cannot_be_halved_is_said(name: str, given: dict[str, object], said
         around(name, **given)
     assert refused.value.field == "--around"
     assert said in refused.value.problem
+
+
+LOADS = [load_workload("load-quick"), load_workload("kioxia-t2")]
+
+
+def guided(text: str, settings: Settings, *workloads: Workload) -> Side:
+    return worked_out(side(text, settings), workloads, default_values("library"))
+
+
+def test_the_guide_gives_what_a_search_begins_at(settings: Settings):
+    found = guided("guide:8", settings, *LOADS)
+    for load in LOADS:
+        asked = [{"name": "guide:8"}]
+        specification = specify(strategy="random", workload=load.name, start_from=asked)
+        problem = frame(specification, None).problem
+        (start,) = problem.starts
+        begun = problem.configuration(start.point)
+        mine = found.values_under(load.name)
+        shared = mine.keys() & begun.keys()
+        assert len(shared) > 10
+        assert {name: mine[name] for name in shared} == {name: begun[name] for name in shared}
+
+
+def test_the_guide_keeps_to_the_memory_of_the_defaults(settings: Settings):
+    base = default_values("library")
+    for threads in (2, 48, 256):
+        found = guided(f"guide:{threads}", settings, *LOADS)
+        for load in LOADS:
+            mine = found.values_under(load.name)
+            assert mine["max_background_jobs"] == threads
+            assert 0.8 * memory_bytes(base) < memory_bytes({**base, **mine}) <= memory_bytes(base)
+
+
+def test_the_guide_is_for_this_machine_s_threads_and_runs_on_any_build(settings: Settings):
+    assert side("guide", settings).guide_threads == cpu_threads()
+    java = side("java:guide:48", settings)
+    assert (java.build, java.guide_threads, java.asked) == ("java", 48, "java:guide:48")
+
+
+def test_a_file_of_that_name_comes_before_the_guide(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "guide").write_text(OPTIONS)
+    assert side("guide", settings).options == OPTIONS
+
+
+def test_half_and_double_of_the_guide_are_those_of_each_workload(settings: Settings):
+    few = replace(LOADS[0], name="few", num=500)
+    middle = guided("guide:8", settings, *LOADS, few)
+    base = default_values("library")
+    values = {name: {**base, **middle.values_under(name)} for name in middle.by_workload}
+    sides = sides_around(middle, values, "write_buffer_size")
+    sizes = {}
+    for workload in middle.by_workload:
+        half, calculated, double = (
+            sides[each].values_under(workload) for each in (HALF, MIDDLE, DOUBLE)
+        )
+        assert calculated == middle.values_under(workload)
+        size = sizes[workload] = int(calculated["write_buffer_size"])
+        assert half == {**calculated, "write_buffer_size": pytest.approx(size / 2, abs=2**20)}
+        assert double == {**calculated, "write_buffer_size": 2 * size}
+    assert sizes["few"] < sizes["load-quick"]
+    assert ", 32 MiB (kioxia-t2), " in sides[HALF].what and "MiB (few) in " in sides[HALF].what
