@@ -46,7 +46,7 @@ class JobChange(BaseModel):
     objective: str | dict[str, Any] = Field(
         default="paper",
         description="A shipped name, or an objective as its file would hold it. Left out: paper, "
-        "or reading where the workload only reads.",
+        "or reading where the workload reads a prepared database.",
     )
     limits: list[LimitText] | None = Field(
         default=None,

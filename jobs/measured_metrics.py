@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from optimizer.objective import Objective
+from optimizer.objective_file import load_objective
 from sampler.errors import InputError
-from sampler.metric_units import OF_WRITES
+from sampler.metric_units import OF_WRITES, db_bench_metrics
 from sampler.workload import Workload
 
 
 def usual_objective(workload: Workload) -> str:
-    """The name of the objective where none is asked for."""
-    return "reading" if workload.only_reads else "paper"
+    """The name of the objective where none is asked for.
+
+    ``reading`` for a load that is prepared and gives all that it asks for (so one that overwrites
+    a prepared database, which has no latencies of reads, is not among them), else ``paper``.
+    """
+    if workload.prepare is None:
+        return "paper"
+    given = db_bench_metrics(workload)
+    served = all(term.metric in given for term in load_objective("reading").terms)
+    return "reading" if served else "paper"
 
 
 def require_terms(objective: Objective, workload: Workload) -> None:

@@ -32,7 +32,7 @@ def specify(
     Args:
         workload: A catalogue name or a TOML file.
         space: The same.
-        objective: The same; None for ``paper``, or ``reading`` for a load that only reads.
+        objective: The same; None for ``paper``, or ``reading`` for reads of a prepared load.
         baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
         db_bench: A build's name, or the path of a program; None for the host's own.
         **asked: The rest of what ``jobs.checked_specification.specification_of`` takes.

@@ -1,5 +1,6 @@
 """Reading workloads as jobs: what is asked for, and that older jobs stay what they were."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,14 @@ import pytest
 
 from jobs.batch_file import specified
 from jobs.frame import frame
+from jobs.measured_metrics import usual_objective
 from jobs.specification import Specification, specification_from_document
 from jobs.specify import specify
 from optimizer.limit_text import parse_limit
 from sampler.errors import InputError
 from sampler.metric_units import db_bench_metrics
 from sampler.space import memory_bytes
-from sampler.workload_file import load_workload
+from sampler.workload_file import SHIPPED, load_workload
 
 READS, BESIDE = "read-quick", "readwhilewriting-quick"
 
@@ -71,8 +73,22 @@ def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
 def test_where_no_objective_is_named_it_is_one_that_the_load_serves(tmp_path: Path):
     assert specify(workload=READS).objective["name"] == "reading"
     assert specified({"workload": READS}, tmp_path).objective["name"] == "reading"
-    assert specify(workload=BESIDE).objective["name"] == "paper"
+    assert specify(workload=BESIDE).objective["name"] == "reading"
     assert specify().objective["name"] == "paper"
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if load_workload(name).prepare])
+def test_every_shipped_load_of_a_prepared_database_gives_what_reading_asks_for(name: str):
+    workload = load_workload(name)
+    assert usual_objective(workload) == "reading"
+    assert {"rate", "read_p99", "whole_waf", "sa"} <= {*db_bench_metrics(workload)}
+
+
+def test_a_prepared_database_that_is_only_overwritten_has_no_latencies_of_reads():
+    load = replace(load_workload(BESIDE), benchmarks=("overwrite",), measured=("overwrite",))
+    assert usual_objective(load) == "paper"
+    mixed = replace(load, benchmarks=("readrandomwriterandom",))
+    assert usual_objective(mixed) == "reading"
 
 
 def test_the_metrics_of_a_reading_load_are_known_before():
