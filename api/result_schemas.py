@@ -128,11 +128,26 @@ class JobCharts(BaseModel):
 
 
 class CatalogueEntry(BaseModel):
-    """A workload or a space: its document, as its TOML file would hold it."""
+    """A workload, space or objective: its document, as its TOML file would hold it."""
 
     name: str
     help: str
     document: dict[str, Any]
+
+
+class StartEntry(BaseModel):
+    """Settings that a search may begin at."""
+
+    name: str
+    help: str
+    source: str = Field(description="Where they are said.")
+    usual: bool = Field(
+        description="Whether a search with models begins there unless told otherwise."
+    )
+    values: dict[str, Any] | None = Field(
+        description="What it sets, full scale; what is not named stays at the baseline. null: "
+        "worked out for each job, from its workload, its memory and the CPU threads of its host."
+    )
 
 
 class HostPublic(BaseModel):

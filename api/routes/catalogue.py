@@ -1,4 +1,4 @@
-"""What can be asked for: workloads and spaces; and who measures: hosts."""
+"""What can be asked for: workloads, spaces, objectives, starts; and who measures: hosts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from fastapi import APIRouter
 from api.dependencies import ServiceDep
 from api.job_schemas import without_secrets
 from api.problems import EVERYWHERE
-from api.result_schemas import CatalogueEntry, HostPublic
+from api.result_schemas import CatalogueEntry, HostPublic, StartEntry
 from api.security import requires
 from db.hosts import list_hosts as stored_hosts
 from db.tokens import Role
+from optimizer.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective_file import objective_text
 from sampler.documents import read_document
+from sampler.kioxia_guide.for_workload import HELP, SOURCE
+from sampler.kioxia_guide.for_workload import NAME as GUIDE
 from sampler.space_file import SHIPPED as SPACES
 from sampler.space_file import space_text
+from sampler.starting_points import known_points
 
 router = APIRouter(
     prefix="/v1",
@@ -40,6 +45,30 @@ def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
     documents = [read_document(space_text(name), field=name) for name in SPACES]
     return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+
+
+@router.get("/objectives", operation_id="list_objectives")
+def list_objectives() -> list[CatalogueEntry]:
+    """The objectives that a job may name."""
+    documents = [read_document(objective_text(name), field=name) for name in OBJECTIVES]
+    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+
+
+@router.get("/starts", operation_id="list_starts")
+def list_starts() -> list[StartEntry]:
+    """The starting points that a job may name, shipped ones first."""
+    shipped = [
+        StartEntry(
+            name=point.name,
+            help=point.help,
+            source=point.source,
+            usual=point.usual,
+            values=dict(point.values),
+        )
+        for point in known_points().values()
+    ]
+    worked_out = StartEntry(name=GUIDE, help=HELP, source=SOURCE, usual=False, values=None)
+    return [*shipped, worked_out]
 
 
 @router.get("/hosts", operation_id="list_hosts")

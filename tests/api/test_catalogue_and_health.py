@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from callers import EXTERNAL, local, require_problem, submit
+from callers import EXTERNAL, QUEUED, local, require_problem, submit
 from fake_runner import ask, measure, tell
 from fastapi.testclient import TestClient
 from finished_job import SECRET, register
@@ -17,8 +17,10 @@ from db.hosts import see_host
 from db.migrate import upgrade
 from db.tables import host
 from jobs.service_settings import ServiceSettings
+from optimizer.objective_file import SHIPPED as OBJECTIVES
 from sampler.errors import InputError
 from sampler.space_file import SHIPPED as SPACES
+from sampler.starting_points import point_names, usual_points
 from sampler.workload_file import SHIPPED as WORKLOADS
 
 
@@ -53,6 +55,32 @@ def test_spaces_are_as_their_files_hold_them(client: TestClient) -> None:
     assert len(found["default"]["document"]["parameter"]) == 30
     own = submit(client, {**EXTERNAL, "space": found["paper"]["document"], "objective": "waf"})
     assert client.get(f"/v1/jobs/{own}").json()["space"] == "paper"
+
+
+def test_objectives_are_as_their_files_hold_them(client: TestClient) -> None:
+    found = {each["name"]: each for each in client.get("/v1/objectives").json()}
+    assert list(found) == list(OBJECTIVES)
+    assert [row["name"] for row in found["reading"]["document"]["metric"]] == [
+        "rate", "read_p99", "whole_waf", "sa",
+    ]  # fmt: skip
+    assert all(each["help"] == each["document"]["help"] for each in found.values())
+    for name, each in found.items():
+        own = submit(client, {**QUEUED, "workload": "readwhilewriting-quick",
+                              "objective": each["document"]})  # fmt: skip
+        assert client.get(f"/v1/jobs/{own}").json()["objective"] == name
+
+
+def test_starts_are_those_that_a_job_may_name_with_what_they_set(client: TestClient) -> None:
+    found = {each["name"]: each for each in client.get("/v1/starts").json()}
+    assert tuple(found) == point_names()
+    assert tuple(n for n, each in found.items() if each["usual"]) == usual_points()
+    assert all(each["help"] and each["source"] for each in found.values())
+    assert found["basic-tuning"]["values"]["max_background_jobs"] == 6
+    assert [name for name, each in found.items() if each["values"] is None] == ["guide"]
+    for name in found:
+        job = submit(client, {**QUEUED, "start_from": [name]})
+        (kept,) = client.get(f"/v1/jobs/{job}").json()["specification"]["start_from"]
+        assert kept["name"].partition(":")[0] == name
 
 
 def test_hosts_are_shown_with_what_they_are(client: TestClient, database: Engine) -> None:

@@ -23,6 +23,8 @@ RULES: dict[tuple[str, str], Role | None] = {
     ("GET", "/metrics"): Role.READ,
     ("GET", "/v1/workloads"): Role.READ,
     ("GET", "/v1/spaces"): Role.READ,
+    ("GET", "/v1/objectives"): Role.READ,
+    ("GET", "/v1/starts"): Role.READ,
     ("GET", "/v1/hosts"): Role.READ,
     ("GET", "/v1/guide"): Role.READ,
     ("GET", "/v1/jobs"): Role.READ,

@@ -39,6 +39,18 @@ def test_what_is_left_out_has_a_default_and_minutes_replace_trials(client: TestC
     assert (timed["total"], timed["specification"]["minutes"]) == (None, 30)
 
 
+def test_the_compaction_tuner_is_submitted_as_any_command(client: TestClient) -> None:
+    """Its database binding is asked for where it runs: a service may be without it."""
+    asked = {"workload": "warlo-command", "space": "warlo", "trials": 20}
+    job = client.post("/v1/jobs", json=asked).json()
+    assert (job["state"], job["workload"], job["space"]) == ("queued", "warlo-command", "warlo")
+    marks = [row["name"] for row in job["specification"]["space"]["parameter"]]
+    assert marks == ["policy", "low_mark", "high_mark", "full_mark", "step_seconds"]
+    assert job["objective"] == "paper"  # of which its last line has every metric
+    errors = errors_of(client.post("/v1/jobs", json={**asked, "start_from": ["guide"]}))
+    assert "needs keys and sizes" in errors["start_from"]["problem"]
+
+
 def test_a_space_and_an_objective_may_come_with_the_job(client: TestClient) -> None:
     job = client.post("/v1/jobs", json=EXTERNAL).json()
     assert (job["space"], job["objective"], job["state"]) == ("mine", "fast", "running")
