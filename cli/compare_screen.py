@@ -7,14 +7,14 @@ from rich.table import Table
 
 from cli.screen import plain
 from jobs.comparison.compared import Asked, Compared
-from jobs.comparison.words import percent
+from jobs.comparison.words import load_words, percent
 from jobs.report import amount
 from jobs.upgrade.verdict import change_in_words
 from sampler.byte_size import format_bytes
 
 
 def show_subjects(console: Console, asked: Asked) -> None:
-    """One line a subject: what it is, what runs it, what it holds in memory."""
+    """One line a subject: what it is, what runs it, what it holds in memory; one a workload."""
     for each in asked.subjects:
         facts = each.build.facts
         version = f"RocksDB {facts.version}, " if facts else ""
@@ -23,6 +23,8 @@ def show_subjects(console: Console, asked: Asked) -> None:
             f"memtables and cache {format_bytes(each.memory)}",
             soft_wrap=True,
         )
+    for workload in asked.workloads:
+        console.print(plain(load_words(workload)), soft_wrap=True)
 
 
 def show_compared(console: Console, compared: Compared) -> None:

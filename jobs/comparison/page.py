@@ -15,7 +15,7 @@ from jobs.charts.chart import Chart, axis
 from jobs.charts.turns import turns
 from jobs.comparison.compared import Compared
 from jobs.comparison.table import Table
-from jobs.comparison.words import percent
+from jobs.comparison.words import load_words, percent
 from jobs.in_turn.runs_file import Run
 from jobs.page_environment import page_environment
 from jobs.report import amount, data, p_value
@@ -63,7 +63,12 @@ def _part(place: int, compared: Compared, table: Table) -> Mapping[str, Any]:
     if drawn and first:
         names = [subject.name for subject in compared.asked.subjects]
         charts.append(turns(f"turns-{place}", drawn, unit_of(drawn), _points(mine, names, drawn)))
-    return {"table": table, "charts": [chart for chart in charts if chart]}
+    (load,) = (each for each in compared.asked.workloads if each.name == table.workload)
+    return {
+        "table": table,
+        "load": load_words(load),
+        "charts": [chart for chart in charts if chart],
+    }
 
 
 def _differences(place: int, table: Table) -> Chart | None:

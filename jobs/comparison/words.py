@@ -8,6 +8,9 @@ from jobs.comparison.subject import Subject
 from jobs.comparison.table import Table
 from jobs.upgrade.comparison import MetricChange
 from jobs.upgrade.verdict import change_in_words
+from sampler.parameter import Value
+from sampler.prepare import Prepare
+from sampler.workload import Workload
 
 
 def cautions(subjects: Sequence[Subject]) -> list[str]:
@@ -25,6 +28,13 @@ def cautions(subjects: Sequence[Subject]) -> list[str]:
                 f"One build was made with {what}, another without: TIME and RATE differ for that "
                 "alone"
             )
+    versions = {each.name: each.build.facts.version for each in subjects if each.build.facts}
+    if len(set(versions.values())) > 1:
+        named = ", ".join(f"{name} {version}" for name, version in versions.items())
+        told.append(
+            f"They run different versions of RocksDB ({named}): what differs may be the version's "
+            "doing alone"
+        )
     if len({each.memories for each in subjects}) > 1:
         told.append(
             "They do not hold the same memory: more memtable and cache buys most metrics something"
@@ -36,6 +46,32 @@ def cautions(subjects: Sequence[Subject]) -> list[str]:
     if len(same) == 1:
         told.append("All sides are the same: what differs is noise")
     return told
+
+
+def load_words(workload: Workload) -> str:
+    """What a workload runs, in one line: benchmarks, sizes, threads, and how it ends."""
+    before = ""
+    if workload.prepare:
+        before = f" after {_benchmarks(workload.prepare.benchmarks, workload.prepare)}"
+    facts = [
+        f"keys of {workload.key_size} B",
+        f"values of {workload.value_size:,} B",
+        f"settle {workload.owes}",
+        f"scale {workload.scale}",
+        *(f"{name} {_plainly(value)}" for name, value in workload.flags),
+    ]
+    what = _benchmarks(workload.benchmarks, workload)
+    return f"{workload.name}: {what}{before}; {', '.join(facts)}"
+
+
+def _benchmarks(names: Sequence[str], of: Workload | Prepare) -> str:
+    """Every thread does ``num`` operations of each, unless a flag says another number."""
+    threads = "1 thread" if of.threads == 1 else f"{of.threads} threads"
+    return f"{', '.join(names)} (num {of.num:,}, {threads})"
+
+
+def _plainly(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def percent(share: float) -> str:

@@ -17,6 +17,10 @@ from jobs.in_turn.runs_file import RUNS
 Capture = pytest.CaptureFixture[str]
 Compare = Callable[..., int]
 OUT = "rocktune-compare"
+# The real one, which says on its standard error that it is a later version.
+LATER = """\
+{ %(program)s "$@" 2>&1 >&3 | sed 's/version 7[.]8/version 7.9/' >&2; } 3>&1
+"""
 
 
 def lines(desk: Desk) -> list[dict[str, Any]]:
@@ -128,9 +132,33 @@ def test_two_builds_with_their_own_defaults(compare: Compare, desk: Desk, capsys
     new = with_default(desk.folder, "new", "compression", "kNoCompression")
     assert compare("default", new, "--workload", "tiny.toml", "--rounds", 3,
                    "--metrics", "waf") == 0  # fmt: skip
-    assert f"B: the library's defaults; RocksDB 7.8.3, {new}" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert f"B: the library's defaults; RocksDB 7.8.3, {new}" in printed.out
+    load = (
+        "tiny: fillseq (num 4,000, 1 thread); keys of 16 B, values of 1,024 B, settle flush, "
+        "scale 64"
+    )
+    assert load in printed.out.splitlines()
+    assert "different versions" not in printed.err
     document = json.loads((desk.folder / OUT / "result.json").read_text())
     assert document["tables"][0]["metrics"]["waf"]["better"] == "A"
+    page = (desk.folder / OUT / "report.html").read_text()
+    assert f"{load}." in page and "different versions" not in page
+
+
+@pytest.mark.db_bench
+def test_another_version_is_said_before_the_first_run(
+    compare: Compare, desk: Desk, capsys: Capture
+):
+    later = build(desk.folder, "later", last=LATER)
+    assert compare("default", later, "--workload", "tiny.toml", "--rounds", 3,
+                   "--metrics", "waf") == 0  # fmt: skip
+    printed = capsys.readouterr()
+    assert f"B: the library's defaults; RocksDB 7.9.3, {later}" in printed.out
+    caution = "They run different versions of RocksDB (A 7.8.3, B 7.9.3)"
+    document = json.loads((desk.folder / OUT / "result.json").read_text())
+    assert any(caution in each for each in document["cautions"])
+    assert caution in " ".join(printed.err.split())
 
 
 @pytest.mark.db_bench

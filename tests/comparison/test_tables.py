@@ -8,11 +8,12 @@ import pytest
 from scipy import stats
 
 from jobs.comparison.table import METRICS, require_metrics, tables
-from jobs.comparison.words import percent, sentences
+from jobs.comparison.words import load_words, percent, sentences
 from jobs.in_turn.runs_file import Run
 from jobs.in_turn.turns import Sets, order_of_runs, whole_sets
 from sampler.errors import InputError
 from sampler.workload import Workload
+from sampler.workload_file import load_workload
 
 SPREADS = {"rate": 0.1, "waf": 0.01, "sa": 0.01}
 Ratios = Mapping[tuple[str, str], Mapping[str, float]]
@@ -115,3 +116,15 @@ def test_metrics_are_those_that_the_loads_have():
 def test_percentages_have_two_digits_and_no_exponent():
     shares = (0.0, 0.00004123, 0.0123, 1.84, 123.4)
     assert [percent(share) for share in shares] == ["0%", "0.0041%", "1.2%", "180%", "12000%"]
+
+
+def test_what_a_load_runs_is_one_line():
+    assert load_words(load_workload("mixed-quick")) == (
+        "mixed-quick: fillrandom, readrandomwriterandom (num 50,000, 2 threads); keys of 16 B, "
+        "values of 1,024 B, settle wait, scale 64, reads 25000, readwritepercent 50"
+    )
+    assert load_words(load_workload("rocksjava-readrandom")) == (
+        "rocksjava-readrandom: readrandom (num 131,072, 32 threads) after fillseq (num 131,072, "
+        "1 thread); keys of 16 B, values of 800 B, settle none, scale 64, cache_numshardbits 6, "
+        "disable_wal true, reads 4096"
+    )
