@@ -29,7 +29,8 @@ from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import TrialState
 
 _TICK_SECONDS = 0.25
-# A controller may be killed many times in one trial; a host that loses it so often is broken.
+# What is lost so often under one controller is lost by the trial, or by hosts that are broken.
+# Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
 _ASIDE = "hosts_set_aside"
@@ -57,6 +58,7 @@ class Tuning:
         self._problem, self._budget, self._strategy = problem, budget, strategy
         self._log, self._hosts, self._progress, self._now = log, hosts, progress, now
         self._history = History(log.trials())
+        self._attempts_before = {trial.number: trial.attempt for trial in self._history}
         self._phase: Phase | None = None
         self._scores = Scoreboard(problem, self._history)
         self._busy: dict[str, int] = {}  # host -> the number of its trial
@@ -194,11 +196,10 @@ class Tuning:
         self._log.remember("declared_test", document)
 
     def _begin(self, trial: Trial, host: str) -> None:
-        if trial.attempt > _MOST_ATTEMPTS:
+        lost = trial.attempt - 1 - self._attempts_before.get(trial.number, 0)
+        if lost >= _MOST_ATTEMPTS:
             before = self._history[trial.number]
-            raise TrialLostError(
-                f"trial {trial.number} was lost {before.attempt} times: {before.failure}"
-            )
+            raise TrialLostError(f"trial {trial.number} was lost {lost} times: {before.failure}")
         confirms = trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM
         if confirms and isinstance(self._strategy, LearnsEffects):
             self._keep_learned()  # the search has taught its models more than the draws

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -22,12 +21,12 @@ from jobs.cluster.card import RESOURCE, HostSeen
 from jobs.cluster.connection import Connection
 from jobs.cluster.measuring import measure
 from jobs.cluster.request import HostUnfit, MeasureRequest
+from jobs.cluster.resting import Resting
 from jobs.specification import Specification
 from optimizer.ports import Ended
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.outcome import Outcome, TrialState
 
-_REST_SECONDS = 30.0  # a host that cannot measure is asked again after so long
 _HAND_OVER_SECONDS = 30.0
 _MOST_HOSTS_FULL = 2  # a configuration that fills the disks of so many hosts is itself to blame
 
@@ -66,7 +65,7 @@ class DaskHosts:
         self._prefix, self._fits, self._told = prefix, fits, told
         self._flying: dict[str, _Flight] = {}
         self._over: queue.SimpleQueue[tuple[str, Outcome | BaseException]] = queue.SimpleQueue()
-        self._resting: dict[str, float] = {}
+        self._resting = Resting(told)
         self._full_on: defaultdict[int, set[str]] = defaultdict(set)
         self._taken: str | None = None
         self._said: dict[str, str] = {}
@@ -81,6 +80,8 @@ class DaskHosts:
         seen = next((each for each in self._usable() if each.name == host), None)
         client = self._connection.client()
         if seen is None or client is None:
+            if client is not None:
+                self._resting.went_away(host)
             self._lose(trial, host, "its host went away before it began")
             return
         request = MeasureRequest(
@@ -130,6 +131,8 @@ class DaskHosts:
             return None  # it was given up; why is told, or comes next
         del self._flying[name]
         self._taken = name  # its future stays published until what came of it is stored
+        if flight.future is not None and isinstance(came, Outcome):
+            self._resting.measured(flight.host)
         outcome = came if isinstance(came, Outcome) else self._without_result(flight, came)
         outcome = self._by_host(flight, outcome)
         return Ended(flight.trial.number, flight.trial.attempt, flight.host, outcome)
@@ -160,10 +163,10 @@ class DaskHosts:
                     client.unpublish_dataset(name)
 
     def _usable(self) -> list[HostSeen]:
-        now, usable = time.monotonic(), []
+        usable = []
         for seen in self._connection.seen():
             problem = seen.problem or self._fits(seen)
-            if problem is None and self._resting.get(seen.name, 0.0) <= now:
+            if problem is None and not self._resting.rests(seen.name):
                 self._said.pop(seen.name, None)
                 usable.append(seen)
             elif problem is not None:
@@ -205,6 +208,8 @@ class DaskHosts:
         there = {(seen.name, seen.address) for seen in self._connection.seen()}
         for name, flight in list(self._flying.items()):
             if flight.future is not None and (why := _why_gone(flight, client, there)):
+                if flight.client is client:  # else it is its scheduler that has gone
+                    self._resting.went_away(flight.host)
                 self._drop(name, flight)
                 self._lose(flight.trial, flight.host, why)
 
@@ -220,7 +225,7 @@ class DaskHosts:
             return _lost(f"its result was lost: {error}")
         else:
             why = f"failed: {type(error).__name__}: {error}"
-        self._rest(flight.host, why)
+        self._resting.rest(flight.host, why)
         return _lost(f"{flight.host} {why}")
 
     def _by_host(self, flight: _Flight, outcome: Outcome) -> Outcome:
@@ -230,12 +235,8 @@ class DaskHosts:
         self._full_on[flight.trial.number].add(flight.host)
         if len(self._full_on[flight.trial.number]) >= _MOST_HOSTS_FULL:
             return outcome
-        self._rest(flight.host, outcome.failure or "its disk is full")
+        self._resting.rest(flight.host, outcome.failure or "its disk is full")
         return _lost(f"{flight.host}: {outcome.failure}")
-
-    def _rest(self, host: str, why: str) -> None:
-        self._resting[host] = time.monotonic() + _REST_SECONDS
-        self._told(f"host {host} is left alone for {_REST_SECONDS:.0f} s: {why}")
 
     def _drop(self, name: str, flight: _Flight) -> None:
         client, future = flight.client, flight.future

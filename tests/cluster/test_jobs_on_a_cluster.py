@@ -136,6 +136,31 @@ def test_one_job_outlives_its_hosts_its_controller_and_its_scheduler(cluster: Be
     assert "left alone" not in said, "no host is to blame for its scheduler"
 
 
+def test_a_host_that_keeps_going_away_does_not_use_up_the_attempts(cluster: BenchCluster):
+    cluster.hold.touch()
+    running = tune(cluster)
+
+    def on_a() -> list[int]:
+        return [run.pid for run in cluster.alive() if run.host == "a"]
+
+    def said() -> str:
+        return " ".join(running.log.read_text().split())
+
+    for times in (1, 2, 3):
+        wait_until(on_a, seconds=60, what=f"host a measures before it goes the time {times}")
+        cluster.hosts["a"].kill()
+        wait_until(lambda: not on_a(), seconds=20, what="its run has ended, too")
+        cluster.start_host("a")
+    told = "host a is left alone for 30 s: it went away 3 times in a row"
+    wait_until(lambda: told in said(), seconds=30, what="it is left alone")
+    cluster.await_hosts("a")
+    cluster.hold.unlink()
+    ends_well(running)
+    trials = whole(cluster)
+    assert sum(trial.attempt - 1 for trial in trials) == 3
+    assert said().count("left alone") == 1
+
+
 def test_a_host_that_began_anew_while_no_controller_was_there_is_not_waited_for(
     cluster: BenchCluster,
 ):

@@ -31,6 +31,7 @@ class PretendHost:
         jump: From this moment on, in seconds, its clocks are ``jumps`` times as slow again.
         there: (from, until) seconds between which it is connected.
         fills: Whether its disk is full.
+        loses: Which trials never come back from it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class PretendHost:
     jumps: float = 1.0
     there: tuple[float, float] = (0.0, math.inf)
     fails: Callable[[Trial], str | None] = lambda _trial: None
+    loses: Callable[[Trial], bool] = lambda _trial: False
 
 
 @dataclass
@@ -118,6 +120,9 @@ class PretendHosts:
         said = machine.fails(trial)
         if said is not None:
             return Outcome(state=TrialState.FAILED, failure=said, bench_seconds=1.0)
+        if machine.loses(trial):
+            gone = f"{machine.name} went away"
+            return Outcome(state=TrialState.LOST, failure=gone, bench_seconds=1.0)
         metrics = self.function(trial.configuration)
         generator = np.random.default_rng([self.seed, trial.number, trial.attempt])
         for name in sorted(metrics):

@@ -17,6 +17,7 @@ from optimizer.knowledge import comparable
 from optimizer.ports import ControllerStops, LeaseLost
 from optimizer.rounds import rounds_of
 from optimizer.trial import Phase, Purpose
+from optimizer.tuning import TrialLostError
 from sampler.errors import InputError
 from sampler.outcome import TrialState
 
@@ -253,6 +254,24 @@ class TestControllers:
         hosts.attachable.clear()
         conclusion = tuned(problem_of("random"), 60, hosts, log=log)
         assert Counter(t.attempt for t in conclusion.history) == {1: 57, 2: 3}
+
+    def test_a_trial_that_is_lost_without_end_ends_the_job_which_then_goes_on(self):
+        log, problem = ListLog(), problem_of("random")
+        odd = PretendHost("odd", loses=lambda trial: trial.number == 7)
+        for attempts in (50, 100):
+            with pytest.raises(TrialLostError, match="trial 7 was lost 50 times: odd went away"):
+                tuned(problem, 24, PretendHosts([odd]), log=log)
+            assert (log.kept[7].attempt, len(log.kept)) == (attempts, 7)
+        conclusion = tuned(problem, 24, PretendHosts([PretendHost("odd")]), log=log)
+        assert (log.kept[7].attempt, log.kept[7].state) == (101, TrialState.DONE)
+        assert len(conclusion.history) == 24
+
+    def test_attempts_of_earlier_controllers_do_not_count(self):
+        log = ListLog()
+        tuned(problem_of("random"), 24, PretendHosts(machines(1)), log=log)
+        log.kept[24] = replace(log.kept[24], state=TrialState.LOST, attempt=777)
+        tuned(problem_of("random"), 24, PretendHosts(machines(1)), log=log)
+        assert (log.kept[24].attempt, log.kept[24].state) == (778, TrialState.DONE)
 
     def test_a_controller_that_was_replaced_lets_the_hosts_go_on(self):
         hosts = PretendHosts(machines(3))
