@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Engine, insert
 
 from db.job_row import JobState
-from db.tables import job, trial
+from db.tables import document, job, trial
 from db.transactions import writing
 from db.trial_rows import proposal
 from db.types import plain
@@ -24,10 +24,20 @@ def restore_job(
     environment: Mapping[str, Any] | None,
     trials: Sequence[Trial],
     standing: Standing | None = None,
+    documents: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
 
     It stands as one that was cancelled: nobody takes it up until it is resumed.
+
+    Args:
+        engine: The database.
+        specification: What was asked for.
+        digest: Of the specification.
+        environment: What it was measured on, once known.
+        trials: By number.
+        standing: How it stands after them.
+        documents: What it has remembered, by name.
 
     Raises:
         ValueError: A number in it is not finite, or two trials share a number.
@@ -48,9 +58,15 @@ def restore_job(
         standing=None if standing is None else plain(standing.document(), "standing"),
     )
     rows = [proposal(each) for each in trials]
+    kept = [
+        {"name": name, "body": plain(body, name), "updated_at": now}
+        for name, body in (documents or {}).items()
+    ]
     with writing(engine) as connection:
         job_id = int(connection.execute(new.returning(job.c.id)).scalar_one())
         if rows:
             about = {"job_id": job_id, "lease_epoch": 0}
             connection.execute(insert(trial), [row | about for row in rows])
+        if kept:
+            connection.execute(insert(document), [row | {"job_id": job_id} for row in kept])
     return job_id

@@ -1,9 +1,10 @@
 """A job with all its trials as one compressed file: to keep, to publish, to go on with elsewhere.
 
-The file is gzip over JSON lines: first what was asked for and on which machine, then a trial a
-line with all that is known of it. Counters that are 0 are left out, for they are most of a row.
-The same trials give the same file, byte for byte. It holds all that the specification holds,
-the command of a benchmark of one's own included: look at it before it is published.
+The file is gzip over JSON lines: first what was asked for, on which machine, and what the job has
+decided and remembers, then a trial a line with all that is known of it. Counters that are 0 are
+left out, for they are most of a row. The same trials give the same file, byte for byte. It holds
+all that the specification holds, the command of a benchmark of one's own included: look at it
+before it is published.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,15 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from db.restored_job import restore_job
+from db.trial_log import WITHDRAWN
 from db.trial_rows import proposal
+from db.types import plain
 from jobs.frame import frame
 from jobs.specification import Specification, specification_from_document
+from jobs.warm_start import DOCUMENT as PRIOR
 from jobs.whole_file import write_whole
 from optimizer.history import History
+from optimizer.prior import Prior
 from optimizer.standing import Scoreboard
 from optimizer.trial import Phase, Purpose, Trial
 from sampler.errors import InputError
@@ -34,6 +39,15 @@ from sampler.outcome import TrialState
 
 SCHEMA = 1
 _MOMENTS = ("started_at", "finished_at")
+# What was decided or declared once, and cannot be told from the trials: without it a job that goes
+# on would decide anew. Each with what it holds at least. All else is made again from the trials.
+_DOCUMENTS: Mapping[str, tuple[str, type]] = {
+    PRIOR: ("jobs", list),
+    "hosts_set_aside": ("hosts", dict),
+    "declared_test": ("winner", int),
+    WITHDRAWN: ("trials", list),
+}
+Documents = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -43,11 +57,13 @@ class Archive:
     Attributes:
         environment: The machine and RocksDB, once known.
         trials: By number.
+        documents: What the job has decided and remembers, by name; none in older archives.
     """
 
     specification: Specification
     environment: Mapping[str, Any] | None
     trials: tuple[Trial, ...]
+    documents: Documents = field(default_factory=dict)
 
 
 def write_archive(engine: Engine, job_id: int, path: Path) -> int:
@@ -64,6 +80,9 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
         "specification": row.specification,
         "environment": row.environment,
     }
+    found = {name: store.recall(job_id, name) for name in _DOCUMENTS}
+    if documents := {name: body for name, body in found.items() if body is not None}:
+        head["documents"] = documents
     trials = store.trials(job_id)
     text = io.BytesIO()
     # No name and no time in it: they would make equal contents differ.
@@ -87,8 +106,10 @@ def read_archive(path: Path) -> Archive:
                 raise InputError("FILE", f"{str(path)!r} is no archive of schema {SCHEMA}")
             specification = specification_from_document(head["specification"])
             environment = head["environment"]
+            documents = head.get("documents", {})
             trials = tuple(_trial(json.loads(line)) for line in file)
         _require_sound(environment, trials)
+        _require_documents(documents)
     except InputError:
         raise
     except OSError as error:  # gzip's own errors too
@@ -96,7 +117,7 @@ def read_archive(path: Path) -> Archive:
         raise InputError("FILE", f"cannot read {str(path)!r}: {why}") from None
     except (ValueError, KeyError, TypeError, EOFError, zlib.error, RecursionError) as error:
         raise InputError("FILE", f"{str(path)!r} is no whole archive: {error}") from None
-    return Archive(specification, environment, trials)
+    return Archive(specification, environment, trials, documents)
 
 
 def _require_sound(environment: object, trials: tuple[Trial, ...]) -> None:
@@ -114,6 +135,25 @@ def _require_sound(environment: object, trials: tuple[Trial, ...]) -> None:
         for moment in (trial.started_at, trial.finished_at):
             if moment is not None and moment.tzinfo is None:
                 raise ValueError(f"a time of trial {trial.number} has no time zone")
+
+
+def _require_documents(documents: object) -> None:
+    """Refuses documents that a job could not go on with, and those of a newer version.
+
+    Raises:
+        ValueError, KeyError, TypeError: Something is not as it was written.
+    """
+    if not isinstance(documents, dict):
+        raise ValueError("its documents are no object")
+    for name, body in documents.items():
+        if name not in _DOCUMENTS:
+            raise ValueError(f"its document {name!r} is unknown; another version wrote it")
+        part, kind = _DOCUMENTS[name]
+        if not isinstance(body, dict) or not isinstance(body.get(part), kind):
+            raise ValueError(f"its document {name!r} does not tell {part!r} as it should")
+        plain(body, name)
+    if PRIOR in documents:
+        Prior.from_document(documents[PRIOR])
 
 
 def restore_archive(engine: Engine, path: Path) -> int:
@@ -143,7 +183,13 @@ def restore(engine: Engine, archive: Archive) -> int:
     total = max(asked.trials or 0, len(archive.trials))
     standing = scores.standing(total) if archive.trials else None
     return restore_job(
-        engine, asked.document(), asked.digest(), archive.environment, archive.trials, standing
+        engine,
+        asked.document(),
+        asked.digest(),
+        archive.environment,
+        archive.trials,
+        standing,
+        archive.documents,
     )
 
 
