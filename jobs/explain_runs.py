@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +23,7 @@ from jobs.explained_job import explanation_of_job
 from jobs.finished import finished_job, keep_report
 from jobs.lifecycle import is_external
 from jobs.report import report_html
+from jobs.run_environment import environment_of
 from jobs.specification import specification_from_document
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from optimizer.rounds import order_of
@@ -34,6 +35,7 @@ from sampler.settings import Settings
 
 _RUNS = "explanation_runs"
 _RENEW_SECONDS = 10.0
+_MEASURED_ON = ("host", "build")  # what all runs that are compared must have in common
 Run = dict[str, Any]
 
 
@@ -58,7 +60,8 @@ def measure_explanation(
 ) -> Mapping[str, Any] | None:
     """Measures what an explanation says, and keeps it in the job's result and report.
 
-    What an interruption left of the same design is gone on with; else all is measured anew.
+    The whole rounds that an interruption left of the same design are gone on with, on the same
+    host with the same RocksDB; else all is measured anew.
 
     Args:
         engine: The database.
@@ -89,9 +92,11 @@ def measure_explanation(
     design = design_of(
         assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin
     )
+    environment = environment_of(assembly, settings)
+    on = {name: environment[name] for name in _MEASURED_ON}
     lease = acquire(engine, job.id, this_process())
     try:
-        made = _Runs(engine, lease, design, watcher).measured(assembly, settings)
+        made = _Runs(engine, lease, design, on, watcher).measured(assembly, settings)
         measured = measured_document(assembly, design, made, explanation)
         whole = {**explanation, "measured": measured}
         store.save_result(job.id, {**result, "explanation": whole}, lease=lease)
@@ -105,14 +110,23 @@ def measure_explanation(
 class _Runs:
     """The runs of a design, each kept as it ends."""
 
-    def __init__(self, engine: Engine, lease: Lease, design: Design, watcher: Watcher) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        lease: Lease,
+        design: Design,
+        on: Mapping[str, Any],
+        watcher: Watcher,
+    ) -> None:
         self._engine, self._lease, self._design, self._watcher = engine, lease, design, watcher
         self._log = StoredTrialLog(engine, lease)
         self._renewed = time.monotonic()
+        self._what = {"design": design.document(), **on}
         kept = self._log.recall(_RUNS) or {}
         whole = len(design.subjects) * design.rounds
-        same = kept.get("design") == design.document() and len(kept["runs"]) < whole
-        self._runs: list[Run] = list(kept["runs"]) if same else []
+        same = all(name in kept and kept[name] == each for name, each in self._what.items())
+        goes_on = same and len(kept["runs"]) < whole
+        self._runs: list[Run] = _of_whole_rounds(kept["runs"], design) if goes_on else []
 
     def measured(self, assembly: Assembly, settings: Settings) -> Sequence[Run]:
         """Measures what is missing."""
@@ -131,7 +145,7 @@ class _Runs:
         for number, subject in missing:
             run = self._run(runner, number, subject)
             self._runs.append(run)
-            self._log.remember(_RUNS, {"design": design.document(), "runs": self._runs})
+            self._log.remember(_RUNS, {**self._what, "runs": self._runs})
             self._watcher.ended(run)
         return self._runs
 
@@ -162,6 +176,15 @@ class _Runs:
         if time.monotonic() - self._renewed >= _RENEW_SECONDS:
             renew(self._engine, self._lease)
             self._renewed = time.monotonic()
+
+
+def _of_whole_rounds(runs: Sequence[Run], design: Design) -> list[Run]:
+    """The runs of whole rounds: only runs next to each other can be compared.
+
+    What an interruption left of a round is measured again with the rest of it.
+    """
+    there = Counter(run["round"] for run in runs)
+    return [run for run in runs if there[run["round"]] == len(design.subjects)]
 
 
 def _order(design: Design, number: int) -> list[str]:

@@ -11,6 +11,8 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from db.lease import LeaseHeld, acquire, release
+from db.process import this_process
+from db.trial_log import StoredTrialLog
 from jobs.assembly import assemble
 from jobs.explain_runs import Watcher, measure_explanation
 from jobs.finished import finished_job, kept_report
@@ -98,12 +100,20 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     result = job.store.result(job.id)
     assert result is not None and result["explanation"]["measured"] is None
     assert job.store.job(job.id).lease_owner is None
+    left, job.ended = job.ended, []
     job.stop_after = 1000
     found = job.measure()
-    assert len(job.measured) == 9 - 4
+    assert len(job.measured) == 9 - 3, "the whole round counts, and not the run after it"
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
-    places = [(run["round"], run["subject"]) for run in job.ended]
+    places = [(run["round"], run["subject"]) for run in [*left[:3], *job.ended]]
     assert len(places) == len(set(places)) == 9
+    assert [number for number, _ in places] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    kept = job.store.recall(job.id, "explanation_runs")
+    assert kept is not None and kept["runs"] == json.loads(json.dumps([*left[:3], *job.ended]))
+
+
+def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
+    job.measure()
     job.measure()  # that design is complete: whoever asks again wants new runs
     assert len(job.measured) == 9
     job.stop_after = 2
@@ -112,6 +122,26 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 1000
     job.measure(runs=4)  # another design
     assert len(job.measured) == 12
+
+
+@pytest.mark.parametrize(
+    "other", [{"host": "elsewhere"}, {"build": {"version": "7.7.2"}}, {"host": ...}],
+    ids=["another host", "another RocksDB", "an earlier version's, which told of neither"],
+)  # fmt: skip
+def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
+    job: Explained, other: dict[str, Any]
+):
+    job.stop_after = 7
+    with pytest.raises(KeyboardInterrupt):
+        job.measure()
+    kept = {**(job.store.recall(job.id, "explanation_runs") or {}), **other}
+    lease = acquire(job.engine, job.id, this_process())
+    told = {name: each for name, each in kept.items() if each is not ...}
+    StoredTrialLog(job.engine, lease).remember("explanation_runs", told)
+    release(job.engine, lease)
+    job.stop_after = 1000
+    assert job.measure()["measured"]["runs"] == {"done": 9, "total": 9}
+    assert len(job.measured) == 9
 
 
 def test_one_process_at_a_time(job: Explained):
