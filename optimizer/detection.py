@@ -7,7 +7,8 @@ no run of the baseline is made but those of the confirmation, which do not count
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
@@ -21,7 +22,7 @@ from optimizer.history import History
 from optimizer.power import MOST_PAIRS, POWER, pairs_for, smallest_change
 from optimizer.problem import Problem
 from optimizer.spent import explored_runs
-from optimizer.trial import Phase, Purpose
+from optimizer.trial import Phase, Purpose, Trial
 
 # Fewer runs of the baseline say nearly nothing of its noise.
 FIRST_BASELINES = 5
@@ -118,24 +119,33 @@ def trials_for(pairs: int, beyond: int = LEAST_TRIALS_TO_DETECT) -> int:
     return next(n for n in count(least) if most_pairs(n) >= pairs)
 
 
-def spread_of(values: Sequence[float]) -> float | None:
+def spread_of(*series: Sequence[float]) -> float | None:
     """Standard deviation of single runs, as pairs of neighbours feel it.
 
     Half the mean square successive difference of the logarithms: slow drift, which pairs do not
-    feel either, hardly counts. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+    feel either, hardly counts, and neither does what lies between hosts, for a pair is measured on
+    one. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
 
     Args:
-        values: In the order of measurement.
+        series: The values of each host in the order of measurement.
 
     Returns:
-        None with fewer than two.
+        None where no host has two.
     """
-    if len(values) < 2:
-        return None
+    squares: list[float] = []
+    for values in series:
+        if len(values) > 1:
+            squares += _squared_steps(values)
+    return math.sqrt(float(np.mean(squares)) / 2) if squares else None
+
+
+def _squared_steps(values: Sequence[float]) -> list[float]:
+    """The squared differences between neighbours, of logarithms or relative to the mean."""
     series = np.array(values, dtype=np.float64)
     level = abs(float(series.mean())) or 1.0
     steps = np.diff(np.log(series) if (series > 0).all() else series / level)
-    return math.sqrt(float(np.square(steps).mean()) / 2)
+    found: list[float] = np.square(steps).tolist()
+    return found
 
 
 def sentence(plan: Plan) -> str | None:
@@ -149,10 +159,10 @@ def _detection(
     """From runs of the baseline on this bench; None where they do not tell the noise."""
     change = problem.search.detect
     assert change is not None
-    runs = [history[number].metrics for number in numbers if history[number].done]
+    runs = [history[number] for number in numbers if history[number].done]
     asked = problem.search.detect_metric
     names = [asked] if asked else [term.metric for term in problem.objective.terms]
-    known = {name: spread_of([run[name] for run in runs if name in run]) for name in names}
+    known = {name: spread_of(*_by_host(runs, name)) for name in names}
     spreads = {name: spread for name, spread in known.items() if spread is not None}
     if not spreads:
         return None
@@ -167,6 +177,15 @@ def _detection(
         pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
         trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
     )
+
+
+def _by_host(runs: Sequence[Trial], metric: str) -> Collection[Sequence[float]]:
+    """The values of a metric, host by host in the order of proposal."""
+    found: defaultdict[str | None, list[float]] = defaultdict(list)
+    for run in runs:
+        if metric in run.metrics:
+            found[run.host].append(run.metrics[metric])
+    return found.values()
 
 
 def _with_pairs(plan: Plan, pairs: int) -> Plan:

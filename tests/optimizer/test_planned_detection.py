@@ -16,6 +16,7 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
+from pretend_hosts import PretendHosts, machines, tuned
 
 from optimizer.budget import divide
 from optimizer.conclusion import Conclusion, conclude
@@ -61,6 +62,12 @@ class TestSpread:
 
     def test_of_one_run_is_unknown(self):
         assert spread_of([3.0]) is None
+
+    def test_of_several_hosts_leaves_out_what_lies_between_them(self):
+        rng = np.random.default_rng(6)
+        hosts = [(level * np.exp(0.1 * rng.normal(size=2000))).tolist() for level in (1, 3, 20)]
+        assert spread_of(*hosts) == pytest.approx(0.1, rel=0.05)
+        assert spread_of([3.0], [5.0], [20.0]) is None
 
 
 class TestBudget:
@@ -143,6 +150,19 @@ class TestPlan:
     def test_without_it_is_the_usual_one(self):
         conclusion = job(48, detect=None, noise=LOUD).run()
         assert conclusion.plan == divide(48)
+
+    @pytest.mark.parametrize("count", [2, 5])
+    def test_on_several_hosts_is_by_the_noise_within_each(self, count: int):
+        hosts = PretendHosts(machines(count), function=flat, seed=5)
+        problem = problem_of("random", detect=0.05, objective="rate")
+        conclusion = tuned(problem, 300, hosts)
+        baselines = conclusion.history.of(Purpose.BASELINE)
+        rates = {trial.host: trial.metrics["rate"] for trial in baselines}
+        assert len(rates) == count and max(rates.values()) / min(rates.values()) > 1.25
+        plan = conclusion.plan
+        assert plan.detection is not None and plan.detection.runs == len(baselines)
+        assert plan.detection.spread == pytest.approx(0.01, rel=0.5)
+        assert plan.pairs == divide(300).pairs
 
     def test_with_failures_among_the_first_rests_on_those_that_ended_well(self):
         one = job(60)
