@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, comparable
@@ -61,7 +62,9 @@ def prior_job(
         point = encode(problem.space, here(configuration), memory=problem.memory)
         return PriorTrial(point, found)
 
-    ended = comparable(problem, history, history.of(Purpose.CANDIDATE))
+    # Its baseline is the earlier job's, which may have been confirmed at another load.
+    judged = replace(earlier, objective=problem.objective)
+    ended = comparable(judged, history, history.of(Purpose.CANDIDATE))
     known = [pair for pair in ended if _possible(problem, here(pair[1].features))]
     kept = [trial for _, trial in _in_turn(known, seed=job)]
     shown = [(trial, found) for trial in kept if (found := ratios(trial))]

@@ -16,10 +16,13 @@ from pretend_bench import (
     flat,
     job_of,
     problem_of,
+    trial_of,
 )
+from two_loads import LARGER
 
 from optimizer.history import History
 from optimizer.metric_lessons import teaching
+from optimizer.objective import Objective, Term
 from optimizer.objective_file import load_objective
 from optimizer.planning import Budget
 from optimizer.prior import Prior
@@ -28,7 +31,7 @@ from optimizer.prior_taking import prior_job
 from optimizer.problem import Problem
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
 from optimizer.surrogate import surrogate_of
-from optimizer.trial import Phase
+from optimizer.trial import Phase, Purpose
 from sampler.space import memory_bytes
 from sampler.space_file import load_space, space_from_document
 
@@ -208,3 +211,24 @@ def test_the_most_telling_come_first():
     ]
     assert worth[0] == 0.0
     assert int(np.argmax(worth)) == 1
+
+
+def test_the_best_are_so_beside_the_load_that_they_were_measured_with():
+    """Whether or not this job confirms at another load, as the earlier one did."""
+    problem = problem_of(objective=Objective("two", (Term("waf", "min"), Term("sa", "min"))))
+    default = problem.space.default_configuration()
+    confirming = {"purpose": Purpose.PROVE, "phase": Phase.CONFIRM, "subject": 1}
+    level, larger = {"waf": 4.0, "sa": 2.0}, {"waf": 40.0, "sa": 2.0}
+    history = History(
+        [
+            trial_of(1, level, configuration=default, purpose=Purpose.BASELINE),
+            trial_of(2, level, configuration=default, purpose=Purpose.BASELINE),
+            trial_of(3, {"waf": 4.0, "sa": 1.2}, configuration={**default, "x": 0.5}),
+            trial_of(4, {"waf": 2.0, "sa": 2.0}, configuration={**default, "x": 0.3}),
+            *(trial_of(n, larger, configuration=default, **confirming) for n in range(5, 9)),
+        ]
+    )
+    earlier = replace(problem, confirm=LARGER)
+    for present in (problem, earlier):
+        taken = prior_job(present, earlier, history, job=1)
+        assert taken.trials[1].ratios == pytest.approx({"waf": math.log(0.5), "sa": 0.0})
