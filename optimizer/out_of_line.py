@@ -75,12 +75,19 @@ def out_of_line(problem: Problem, history: History, host: str) -> OutOfLine | No
 
 
 def suspect(problem: Problem, history: History, host: str) -> bool:
-    """Whether the last run of the baseline is out of line, so that another one shall tell."""
+    """Whether the last run of the baseline is out of line, so that another one shall tell.
+
+    Where the one before it is so too, it has told: the host is set aside, or it is the only one,
+    and what it measures from then on is compared with what its baseline is from then on.
+    """
     done = [run for run in _ended(history, host) if run.done]
-    return any(
-        _jumped(_logs(done, metric), _typical_spread(history, metric), need=1)
-        for metric in _watched(problem)
-    )
+    return any(_newly_out(history, _logs(done, metric), metric) for metric in _watched(problem))
+
+
+def _newly_out(history: History, values: NDArray[np.float64], metric: str) -> bool:
+    """Whether the last value is out of line, and not the one before it on the same side."""
+    spread = _typical_spread(history, metric)
+    return _jumped(values, spread, need=1) and not _jumped(values, spread, need=2)
 
 
 def measured_since(history: History, host: str, since: int | None) -> list[Trial]:

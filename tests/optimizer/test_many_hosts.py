@@ -218,6 +218,13 @@ class TestSetAside:
         tuned(problem_of("random"), 200, hosts, watcher=watcher)
         assert watcher.aside == []
 
+    @pytest.mark.parametrize("jumps", [1.4, 2.0, 4.0])
+    def test_where_it_stays_slower_one_run_more_is_enough_to_tell(self, jumps: float):
+        hosts = PretendHosts([PretendHost("odd", jump=300, jumps=jumps)])
+        conclusion = tuned(problem_of("random"), 200, hosts)
+        baselines = conclusion.history.of(Purpose.BASELINE)
+        assert sum(trial.why == "again: the last run differs" for trial in baselines) == 1
+
     def test_a_host_on_which_the_baseline_fails_is_to_blame_itself(self):
         watcher = Watcher()
         broken = PretendHost("broken", fails=lambda _trial: "disk error")

@@ -107,6 +107,24 @@ def test_a_finished_job_measures_nothing_more():
     assert again.log.events == []
 
 
+def test_a_machine_that_became_slower_is_doubted_once_and_not_again_after_a_restart():
+    def slower() -> PretendBench:
+        return PretendBench(noise=0.01, seed=4, drift=lambda seconds: 1 + 0.5 * (seconds > 400))
+
+    def told(job: Job) -> list[tuple[int, str]]:
+        return [(trial.number, trial.why) for trial in job.log.trials()]
+
+    job = job_of(problem_of("random"), 120, slower())
+    job.run()
+    (doubted,) = [number for number, why in told(job) if why == "again: the last run differs"]
+    for length in range(doubted - 2, doubted + 3):
+        for running in (False, True):
+            again = Job(job.problem, job.budget, slower(), job.log.cut(length, running=running))
+            again.run()
+            assert told(again) == told(job)
+            assert configurations(again.log.trials()) == configurations(job.log.trials())
+
+
 def test_a_drifting_machine_does_not_change_what_is_searched_after_a_restart():
     """The ranking that the search goes by may not depend on when it was made."""
     slope = 3e-4
