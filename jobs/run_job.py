@@ -21,6 +21,7 @@ from jobs.assembly import Assembly
 from jobs.finished import Finished, conclude_job, keep_finished
 from jobs.in_flight import lose_in_flight
 from jobs.lease_keeper import JobCancelled, LeaseKeeper
+from jobs.lease_meanwhile import renewed_meanwhile
 from jobs.patience import Patience, PatientLog, is_away
 from jobs.place import Place, ThisMachine
 from jobs.report import report_html
@@ -117,17 +118,17 @@ def run_job(
             progress=keeper,
         )
         conclusion = tuning.run()
-        finished = conclude_job(
-            specification,
-            problem,
-            conclusion,
-            {**place.environment(assembly), **_program(environment)},
-            export=partial(place.export, specification, assembly),
-            tried=assembly.installed is not None,
-        )
-        if not patience(
-            lambda: keep_finished(store, log, lease, finished, report=report_html(finished))
-        ):
+        with renewed_meanwhile(engine, lease):
+            finished = conclude_job(
+                specification,
+                problem,
+                conclusion,
+                {**place.environment(assembly), **_program(environment)},
+                export=partial(place.export, specification, assembly),
+                tried=assembly.installed is not None,
+            )
+            report = report_html(finished)
+        if not patience(lambda: keep_finished(store, log, lease, finished, report=report)):
             patience(lambda: _require_done(store, job_id))
         return finished
     except JobCancelled:
