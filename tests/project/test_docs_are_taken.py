@@ -44,7 +44,7 @@ REQUESTS = [sent for block in BLOCKS for sent in _SENT.findall(block)]
 def test_a_command_is_there_with_its_options(command: str):
     known = get_command(app)
     # A sentence may leave out what follows, or say `A` for anything.
-    words = re.split(r"\s{3,}", command)[0].replace("'", "").replace('"', "").split()[1:]
+    words = re.split(r"\s{3,}| [|&>]", command)[0].replace("'", "").replace('"', "").split()[1:]
     for word in words:
         if word.startswith("-"):
             options = {each for one in known.params for each in (*one.opts, *one.secondary_opts)}
