@@ -16,6 +16,8 @@ from pathlib import Path
 
 # A limit is looked at this often; an exit is noticed at once.
 _LOOK_SECONDS = 0.25
+# With less left next to nothing can be written any more, whatever the limit allows.
+_FULL_BYTES = 64 * 2**10
 # The kernel tells only of a death that comes after it was asked to: who was killed before is found
 # by who the parent is now.
 _UNLESS_ORPHANED = ("/bin/sh", "-c", '[ "$PPID" -eq "$0" ] && exec "$@"')
@@ -42,7 +44,7 @@ class Limits:
         cutoff_seconds: The same, but sooner: it is too slow to be worth waiting for.
         settled: Asked now and then; true when its work is done and it merely waits. It is ended
             then, which is a good end.
-        free_bytes: It is ended when its folder's disk has less than this left.
+        free_bytes: It is ended when its folder's disk has less than this left, or next to nothing.
         output_bytes: It is ended when it has printed more than this.
     """
 
@@ -154,7 +156,7 @@ class BenchProcess:
             return Ending.TIMEOUT
         if limits.cutoff_seconds is not None and elapsed >= limits.cutoff_seconds:
             return Ending.CUTOFF
-        if shutil.disk_usage(self._folder).free < limits.free_bytes:
+        if shutil.disk_usage(self._folder).free < max(limits.free_bytes, _FULL_BYTES):
             return Ending.DISK_FULL
         if sum(path.stat().st_size for path in self._outputs) > limits.output_bytes:
             return Ending.FLOOD
@@ -181,7 +183,7 @@ class BenchProcess:
         status, cpu_seconds, device_bytes = _asked_of_the_kernel(self._process.pid)
         self._process.returncode = status
         self._ended = Ended(
-            ending=self._ending,
+            ending=self._ending_of(status),
             status=status,
             wall_seconds=wall,
             cpu_seconds=cpu_seconds,
@@ -191,6 +193,14 @@ class BenchProcess:
             clock_set_by=clock - self._began_clock - wall,
         )
         os.close(self._pidfd)
+
+    def _ending_of(self, status: int) -> Ending:
+        """How it ended; one that failed on a full disk may not even have been able to say so."""
+        if self._ending is Ending.EXIT and status != 0:
+            with contextlib.suppress(OSError):
+                if shutil.disk_usage(self._folder).free < _FULL_BYTES:
+                    return Ending.DISK_FULL
+        return self._ending
 
 
 def _clocks() -> tuple[float, float]:

@@ -24,6 +24,7 @@ echo run >> '{folder}/runs'
 if [ "$(wc -l < '{folder}/runs')" -eq {at} ]; then {spoil}; fi
 """
 FULL = "cat /dev/zero > '{disk}/filler' 2> /dev/null"
+NEARLY_FULL = "ended because the disk of the bench folder was nearly full"
 
 
 @pytest.fixture
@@ -90,10 +91,19 @@ def test_that_of_the_bench_folder_fills(desk: Desk, disk: SmallDisk):
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("rocktune: ") and str(disk.folder / "b") in last, ended.stderr
     assert "Traceback" not in ended.stderr and left_running(mark(disk)) == []
+    kept = [t for t in trials_of(Path(desk.database)) if t.state is not TrialState.RUNNING]
+    assert len(kept) == STRIKES_AT
+    assert {trial.state for trial in kept[:-1]} == {TrialState.DONE}
+    struck = kept[-1]
+    assert (struck.state, struck.failure) == (TrialState.FAILED, NEARLY_FULL)
     disk.free()
     again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
-    assert len(trials_of(Path(desk.database))) == TRIALS
+    trials = trials_of(Path(desk.database))
+    assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
+    assert trials[:STRIKES_AT] == kept, "what was measured before is as it was"
+    assert {trial.state for trial in trials[STRIKES_AT:]} == {TrialState.DONE}
+    assert (desk.folder / "runs").read_text().count("run") == TRIALS, "and not measured again"
     shutil.rmtree(disk.folder / "b")
 
 
