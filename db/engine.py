@@ -16,6 +16,16 @@ from db.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.errors import InputError
 
 CONNECT_SECONDS = 5
+# A network that drops everything in silence is noticed within half a minute: keepalives ask while
+# nothing is under way, and none is sent while what was sent is not acknowledged, which the last
+# (milliseconds) bounds. A server that is stopped is no such silence: its kernel acknowledges all,
+# so it is waited for until it goes on.
+SILENCE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
 _POOL = 10  # connections of a process: as many as a small server can work for at once
 # No page may make others wait for long, and a killed client's transaction must not hold locks.
 _TIMEOUTS = {
@@ -62,8 +72,7 @@ def _open_file(url: URL) -> Engine:
 
 def _open_server(url: URL) -> Engine:
     settings: dict[str, str | int] = {"client_encoding": "utf8"}
-    # A network that drops everything in silence is noticed within half a minute.
-    settings |= {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+    settings |= {name: value for name, value in SILENCE.items() if name not in url.query}
     if "connect_timeout" not in url.query:
         settings["connect_timeout"] = CONNECT_SECONDS
     if "application_name" not in url.query:

@@ -1,8 +1,11 @@
+import os
+import socket
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
+import psycopg
 import pytest
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
@@ -99,6 +102,23 @@ class TestServers:
     def test_one_that_refuses_the_user(self, empty_database_url: str):
         url = make_url(empty_database_url).set(username="nobody-known", password="secret")
         assert "authentication failed" in refusal(url.render_as_string(False))
+
+    @pytest.mark.parametrize("empty_database_url", ["postgresql"], indirect=True)
+    @pytest.mark.parametrize("asked", [None, 7_000], ids=["ours", "the user's own"])
+    def test_silence_has_a_limit_though_what_was_sent_is_not_acknowledged(
+        self, asked: int | None, empty_database_url: str
+    ):
+        url = make_url(empty_database_url)
+        if asked is not None:
+            url = url.update_query_dict({"tcp_user_timeout": str(asked)})
+        engine = make_engine(url.render_as_string(False))
+        with engine.connect() as connection:
+            driver = connection.connection.dbapi_connection
+            assert isinstance(driver, psycopg.Connection)
+            with socket.socket(fileno=os.dup(driver.fileno())) as used:
+                limit = used.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        engine.dispose()
+        assert limit == (asked or 25_000)
 
     @pytest.mark.parametrize("empty_database_url", ["postgresql"], indirect=True)
     def test_one_that_stores_another_encoding(self, empty_database_url: str):
