@@ -2,17 +2,19 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 # A server does not run as root.
 _AS_OTHER = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
 _SETTINGS = "-c fsync=off -c listen_addresses=127.0.0.1 -c shared_buffers=16MB"
+_ESTABLISHED = "01"  # net/tcp_states.h
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,27 @@ class PrivateServer:
         """At once, as a power cut would."""
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
 
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """With every process of it stopped (SIGSTOP): its kernel goes on to acknowledge."""
+        first = (self.folder / "data" / "postmaster.pid").read_text().split()[0]
+        os.kill(int(first), signal.SIGSTOP)  # before the others, so that it starts no more
+        others = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        try:
+            _signal(others, signal.SIGSTOP)
+            yield
+        finally:
+            _signal([*others, first], signal.SIGCONT)
+
+    def unread(self) -> int:
+        """Bytes that its kernel has taken, and no process of it has read, of all connections."""
+        found = 0
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            _, local, _, state, queues, *_ = line.split()
+            if int(local.rpartition(":")[2], 16) == self.port and state == _ESTABLISHED:
+                found += int(queues.partition(":")[2], 16)
+        return found
+
     def make(self) -> None:
         self._run("initdb", "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8")
 
@@ -46,6 +69,12 @@ class PrivateServer:
             stdout=subprocess.DEVNULL,
             timeout=60,
         )
+
+
+def _signal(pids: Iterable[str], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # a session that ended meanwhile
+            os.kill(int(pid), number)
 
 
 def _version(path: Path) -> float:

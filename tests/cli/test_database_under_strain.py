@@ -3,84 +3,81 @@
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 
+import psycopg
 import pytest
-from instant import SCRIPT, read_from, write_space, write_workload
-from private_server import PrivateServer, private_server
+from private_server import PrivateServer
 from service_desk import wait_until
 from sqlalchemy import Connection, create_engine, text
+from strained_database import (
+    HELD_AT,
+    TRIALS,
+    arguments,
+    check_whole,
+    held_in_the_middle,
+    server,
+    superuser,
+    trials_of,
+    url,
+)
 from terminal import Desk, Zygote
 
-from db.engine import make_engine
-from db.job_store import Store
-from optimizer.trial import Trial
 from sampler.outcome import TrialState
 
-TRIALS = 24
-HELD_AT = 9
-# The run of this number waits until the test lets it go on.
-HOLD = """\
-echo run >> '{folder}/runs'
-if [ "$(wc -l < '{folder}/runs')" -eq {at} ]; then
-  echo held > '{folder}/measured'; read -r _ < '{folder}/go'
-fi
-"""
+__all__ = ["server", "url"]
 SLOW = """
 CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
 CREATE TRIGGER slow BEFORE INSERT OR UPDATE ON trial FOR EACH ROW EXECUTE FUNCTION slow();
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PrivateServer]:
-    with private_server() as running:
-        yield running
-
-
-@contextmanager
-def superuser(server: PrivateServer) -> Iterator[Connection]:
-    engine = create_engine(server.url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        yield connection
-    engine.dispose()
-
-
-@pytest.fixture
-def url(server: PrivateServer) -> str:
-    """Of an empty database that belongs to a role of its own."""
-    with superuser(server) as connection:
-        connection.execute(text("DROP DATABASE IF EXISTS strained WITH (FORCE)"))
-        connection.execute(text("DROP ROLE IF EXISTS tuner"))
-        connection.execute(text("CREATE ROLE tuner LOGIN PASSWORD 'not-to-be-told'"))
-        connection.execute(text("CREATE DATABASE strained OWNER tuner"))
-    return f"postgresql://tuner:not-to-be-told@127.0.0.1:{server.port}/strained"
-
-
-def arguments(desk: Desk, url: str, script: str | None = None) -> list[object]:
-    workload = write_workload(desk.folder, script=script)
-    return ["tune", "--workload", workload, "--space", write_space(desk.folder),
-            "--objective", "waf", "--strategy", "random", "--trials", TRIALS,
-            "--db", url, "--out", desk.out, "--resume"]  # fmt: skip
-
-
-def trials_of(url: str) -> list[Trial]:
-    engine = make_engine(url)
-    try:
-        return Store(engine).trials(1)
-    finally:
-        engine.dispose()
+ALL_TAKEN = "remaining connection slots are reserved for"  # for superusers, in words that changed
 
 
 def limit(server: PrivateServer, connections: int) -> None:
     with superuser(server) as connection:
         connection.execute(text(f"ALTER ROLE tuner CONNECTION LIMIT {connections}"))
         if connections == 0:
-            connection.execute(
-                text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                     "WHERE usename = 'tuner'")
-            )  # fmt: skip
+            end_sessions(connection)
+
+
+def end_sessions(connection: Connection) -> None:
+    ended = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'tuner'"
+    connection.execute(text(ended))
+
+
+class Crowd:
+    """Takes every connection that the server gives to anybody but a superuser."""
+
+    def __init__(self, server: PrivateServer, admin: Connection) -> None:
+        self._url = f"postgresql://crowd@127.0.0.1:{server.port}/postgres"
+        self._admin = admin
+        self._taken: list[psycopg.Connection] = []
+        admin.execute(text("DROP ROLE IF EXISTS crowd"))
+        admin.execute(text("CREATE ROLE crowd LOGIN"))
+
+    def fill(self) -> bool:
+        """Takes all that is free, then at once the places of the job's own sessions."""
+        self._take_free()
+        end_sessions(self._admin)
+        self._take_free()
+        return True
+
+    def _take_free(self) -> None:
+        with pytest.raises(psycopg.OperationalError, match=ALL_TAKEN):
+            while True:
+                self._taken.append(psycopg.connect(self._url, connect_timeout=10))
+
+    def go(self) -> None:
+        while self._taken:
+            self._taken.pop().close()
+
+
+@pytest.fixture
+def crowd(server: PrivateServer) -> Iterator[Crowd]:
+    with superuser(server) as admin:  # who keeps this one connection, so that none becomes free
+        crowd = Crowd(server, admin)
+        yield crowd
+        crowd.go()
 
 
 def test_no_connection_at_first_is_one_clear_line(desk: Desk, server: PrivateServer, url: str):
@@ -90,19 +87,6 @@ def test_no_connection_at_first_is_one_clear_line(desk: Desk, server: PrivateSer
     (said,) = ended.stderr.splitlines()
     assert said.startswith("rocktune: --db: cannot use ") and "too many connections" in said
     assert "not-to-be-told" not in said
-
-
-def held_in_the_middle(desk: Desk, zygote: Zygote, url: str) -> int:
-    """The process of a job whose run waits to be let go on."""
-    for name in ("measured", "go"):
-        os.mkfifo(desk.folder / name)
-    pipe = os.open(desk.folder / "measured", os.O_RDWR)
-    hold = HOLD.format(folder=desk.folder, at=HELD_AT)
-    script = SCRIPT.format(wins="fast", record=hold, noise=50)
-    pid = zygote.start(desk, *arguments(desk, url, script))
-    assert read_from(pipe, pid) == b"held\n"
-    os.close(pipe)
-    return pid
 
 
 def test_no_connection_in_the_middle_is_waited_for(
@@ -118,10 +102,36 @@ def test_no_connection_in_the_middle_is_waited_for(
     said = log.read_text()
     assert "too many connections" in said and "the database is back" in said
     assert "not-to-be-told" not in said
-    trials = trials_of(url)
-    assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
-    assert {(trial.state, trial.attempt) for trial in trials} == {(TrialState.DONE, 1)}
-    assert (desk.folder / "runs").read_text().count("run") == TRIALS
+    check_whole(desk, url)
+
+
+def test_the_server_s_connections_used_up_at_first_is_one_clear_line(
+    desk: Desk, crowd: Crowd, url: str
+):
+    crowd.fill()
+    ended = desk.run(*arguments(desk, url))
+    assert ended.returncode == 2
+    (said,) = ended.stderr.splitlines()
+    assert said.startswith("rocktune: --db: cannot use ") and ALL_TAKEN in said
+    assert "not-to-be-told" not in said
+
+
+def test_the_server_s_connections_used_up_in_the_middle_are_waited_for(
+    desk: Desk, zygote: Zygote, crowd: Crowd, url: str
+):
+    pid = held_in_the_middle(desk, zygote, url)
+    crowd.fill()
+    (desk.folder / "go").write_text("on\n")
+    log = desk.folder / "log"
+    wait_until(
+        lambda: crowd.fill() and "own words" in log.read_text(), seconds=60, what=f"told in {log}"
+    )
+    crowd.go()
+    assert zygote.wait(pid) in (0, 3), log.read_text()
+    said = " ".join(log.read_text().split())
+    assert ALL_TAKEN in said and "the database is back" in said
+    assert "not-to-be-told" not in said
+    check_whole(desk, url)
 
 
 def test_interrupted_without_a_connection_it_says_so_and_goes_on_later(
