@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from jobs.baseline_warnings import baseline_warnings
 from jobs.confirm_scale import confirm_load
+from jobs.hidden_debt import debt_warnings
 from jobs.shallow_tree import shallow_warnings
 from jobs.specification import Specification
 from jobs.start_from import starting_points
@@ -78,9 +79,11 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         _require_searchable(search.over, space)
     memory: int | None = None
     too_small: list[str] = []
+    owed: list[str] = []
     with noting(found):
         memory = _memory(specification.memory, space)
         too_small = _load_warning(workload, space, memory)
+        owed = debt_warnings(workload, space, memory)
     refuse_noted(found)
     problem = Problem(
         space=space,
@@ -98,6 +101,7 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
     warnings = (
         *unknown,
         *too_small,
+        *owed,
         *shallow,
         *_factor_warnings(space),
         *baseline_warnings(plan),

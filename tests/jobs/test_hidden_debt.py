@@ -1,16 +1,26 @@
 """What a load still owes is no gain: neither unflushed memtables nor compactions left undone."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from instant import Watcher
+from sqlalchemy import Engine
 
+from db.job_store import Store
 from jobs.assembly import assemble
+from jobs.finished import Finished
+from jobs.frame import frame
+from jobs.run_job import run_job
+from jobs.specification import Specification
 from jobs.specify import specify
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
+from sampler.workload import Settle
 
 UNDONE = """[Version]
   rocksdb_version=7.8.3
@@ -53,21 +63,132 @@ def test_a_search_that_could_buy_memtables_as_large_as_the_load_is_refused(setti
 @pytest.mark.db_bench
 def test_a_memtable_that_holds_the_whole_load_wins_only_where_nobody_waits(settings: Settings):
     """The example of a naive measurement: less is written than there is data."""
-    large = {"write_buffer_size": 2 * 2**30, "compression_type": "none"}
+    honest = {"compression_type": "none"}
+    large = {"write_buffer_size": 2 * 2**30, **honest}
     plan = assemble(specify(workload="load-quick"), settings).plan
-    waf = {}
-    for settle in ("none", "wait"):
+
+    def waf(settle: Settle, configuration: Mapping[str, Any]) -> float:
         load = replace(plan.workload, num=8_000, settle=settle)
-        outcome = LocalRunner(
-            DbBench(_installed(settings), replace(plan, workload=load)), settings
-        ).run(large)
-        waf[settle] = outcome.metrics["waf"]
-    assert waf["none"] < 0.1
+        bench = DbBench(_installed(settings), replace(plan, workload=load))
+        return LocalRunner(bench, settings).run(configuration).metrics["waf"]
+
+    assert waf("none", large) < 0.1
     # All distinct keys are on disk then: 1 - 1/e of as many writes over as many keys.
-    assert waf["wait"] > 0.6
+    waited = waf("wait", large)
+    assert waited > 0.6
+    # And still it never compacts: waiting alone would let it win.
+    assert waited < waf("wait", honest)
 
 
 def _installed(settings: Settings):
     installed = assemble(specify(workload="load-quick"), settings).installed
     assert installed is not None
     return installed
+
+
+# Just enough for the write buffers of the library's defaults: 16 times 2 MiB at scale 1/64.
+SMALL_LOAD = 'name = "small"\nnum = 1300\nvalue_size = 26000\nsettle = "{settle}"\n'
+LARGE_BUFFERS = """name = "buffers"
+memory_budget = {budget}
+[[parameter]]
+name = "write_buffer_size"
+low = "8MiB"
+high = "16GiB"
+[[parameter]]
+name = "max_write_buffer_number"
+low = 2
+high = 8
+"""
+LATE = """name = "late"
+memory_budget = {budget}
+{which}
+"""
+OFFERED = """[[parameter]]
+name = "level0_file_num_compaction_trigger"
+high = 400
+[[parameter]]
+name = "level0_slowdown_writes_trigger"
+high = 400
+[[parameter]]
+name = "level0_stop_writes_trigger"
+high = 400
+"""
+FIXED = """[fixed]
+level0_file_num_compaction_trigger = 400
+level0_slowdown_writes_trigger = 400
+level0_stop_writes_trigger = 400
+[[parameter]]
+name = "block_size"
+"""
+# The triggers above it keep it where it always was: this one is taken.
+BOUNDED = '[[parameter]]\nname = "level0_file_num_compaction_trigger"\nhigh = 400\n'
+
+
+def asked(tmp_path: Path, space: str, settle: str = "wait") -> Specification:
+    (tmp_path / "small.toml").write_text(SMALL_LOAD.format(settle=settle))
+    (tmp_path / "space.toml").write_text(space)
+    return specify(
+        workload=str(tmp_path / "small.toml"), space=str(tmp_path / "space.toml"),
+        objective="waf", strategy="lhs", trials=12,
+    )  # fmt: skip
+
+
+def holds_the_load(configuration: Mapping[str, Any]) -> bool:
+    """Whether more than a sixteenth of the load fits into the scaled write buffers."""
+    memtables = configuration["write_buffer_size"] * configuration["max_write_buffer_number"] // 64
+    return bool(memtables > 1_300 * 26_016 / 16)
+
+
+def run(specification: Specification, database: Engine, settings: Settings) -> Finished:
+    assembly = assemble(specification, settings)
+    job = Store(database).create_job(specification.document(), specification.digest())
+    return run_job(database, job, specification, assembly, settings, progress=Watcher())
+
+
+@pytest.mark.db_bench
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("budget", "settle"), [("true", "wait"), ("false", "flush")])
+def test_a_space_that_offers_memtables_larger_than_the_load(
+    budget: str, settle: str, database: Engine, tmp_path: Path, settings: Settings
+):
+    """Within a budget none of them is ever measured; without one they may win, and it is told."""
+    specification = asked(tmp_path, LARGE_BUFFERS.format(budget=budget), settle)
+    finished = run(specification, database, settings)
+    hiding = [trial for trial in finished.trials if holds_the_load(trial.configuration)]
+    best = finished.result["best"]
+    warned = any(
+        "keeps no memory budget" in each for each in assemble(specification, settings).warnings
+    )
+    if budget == "true":
+        assert (hiding, warned) == ([], False)
+        assert best is None or not holds_the_load(best["configuration"])
+    else:
+        assert hiding and warned
+        assert best is not None and holds_the_load(best["configuration"])
+
+
+@pytest.mark.db_bench
+@pytest.mark.parametrize("which", [OFFERED, FIXED], ids=["offered", "fixed"])
+def test_a_space_that_holds_compaction_back_is_refused_within_a_budget_and_told_of_without(
+    which: str, tmp_path: Path, settings: Settings
+):
+    with pytest.raises(InputError, match="what is never compacted looks cheap") as refused:
+        assemble(asked(tmp_path, LATE.format(budget="true", which=which)), settings)
+    assert refused.value.field == "parameter (level0_file_num_compaction_trigger)"
+    warnings = assemble(
+        asked(tmp_path, LATE.format(budget="false", which=which)), settings
+    ).warnings
+    assert any("what is never compacted looks cheap" in each for each in warnings)
+
+
+@pytest.mark.parametrize("name", ["default", "universal", "blob", "all"])
+def test_no_shipped_space_with_a_budget_can_hold_compaction_back(name: str, tmp_path: Path):
+    (tmp_path / "small.toml").write_text(SMALL_LOAD.format(settle="wait"))
+    specification = specify(workload=str(tmp_path / "small.toml"), space=name)
+    assert not any("never compacted" in each for each in frame(specification, None).warnings)
+
+
+def test_a_trigger_that_others_bound_is_taken(tmp_path: Path):
+    (tmp_path / "space.toml").write_text(LATE.format(budget="true", which=BOUNDED))
+    specification = specify(workload="load-quick", space=str(tmp_path / "space.toml"))
+    assert not any("never compacted" in each for each in frame(specification, None).warnings)
