@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from killed_child import Steps, killed
 
 from sampler.prepared_copies import FOLDER, UNUSED_SECONDS, PreparedCopies
 from sampler.prepared_note import PreparedNote, read_note, write_note
@@ -171,26 +170,6 @@ def test_a_bench_folder_without_copies_has_none_to_clean(copies: PreparedCopies,
     assert list(tmp_path.iterdir()) == []
 
 
-def _killed_at(step: int, work) -> bool:
-    """Runs work in a child that is killed at its so manyth change of a file; whether it was."""
-    child = os.fork()
-    if child == 0:
-        left = step
-
-        def count(event: str, arguments: tuple[object, ...]) -> None:
-            nonlocal left
-            changes = event in ("os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir")
-            if changes or (event == "open" and arguments[1] in ("w", "wb")):
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        sys.addaudithook(count)
-        work()
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
 def test_killed_at_any_step_a_copy_is_whole_or_not_there_and_nothing_else_is_left(tmp_path: Path):
     copies = PreparedCopies(tmp_path, int(1.5 * SIZE))  # the second makes the first go
 
@@ -200,7 +179,7 @@ def test_killed_at_any_step_a_copy_is_whole_or_not_there_and_nothing_else_is_lef
         make_trial_folder(tmp_path)  # one step more
 
     seen, step = set(), 1
-    while _killed_at(step, keep_two):
+    while killed(Steps(step), keep_two):
         remove_leftovers(tmp_path)
         there = {path.name for path in tmp_path.glob(f"{FOLDER}/*")}
         seen.add(frozenset(there))
