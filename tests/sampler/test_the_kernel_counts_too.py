@@ -14,6 +14,8 @@ from sampler.settings import Settings
 
 pytestmark = pytest.mark.db_bench
 BOUND = 0.02  # LOG, manifest and the printed statistics are written too, and are no data
+DEVICE_BOUND = 0.05  # and the kernel counts whole pages, when they are first written to
+UNPRINTED_BOUND = 0.05
 COMPACTED = re.compile(r'"event": "compaction_finished".*?"total_output_size": (\d+)')
 
 
@@ -59,6 +61,8 @@ def test_amplification_is_what_the_kernel_saw_written(
     written = outcome.metrics["waf_with_wal"] * outcome.counters["bytes.written"]
     # With `flush` db_bench prints its counters and closes: what ends in between is in none.
     unprinted = counted["compacted"] - outcome.counters["compact.write.bytes"]
-    assert unprinted >= 0 if settle == "flush" else unprinted == 0
+    assert 0 <= unprinted < UNPRINTED_BOUND * written if settle == "flush" else unprinted == 0
     assert counted["wchar"] == pytest.approx(written + unprinted, rel=BOUND)
-    assert outcome.metrics["device_bytes"] == pytest.approx(counted["write_bytes"], rel=BOUND)
+    # The kernel's one counter by its two names: that it is passed on unchanged.
+    assert outcome.metrics["device_bytes"] == counted["write_bytes"] > 0
+    assert counted["write_bytes"] == pytest.approx(written + unprinted, rel=DEVICE_BOUND)
