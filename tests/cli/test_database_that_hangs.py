@@ -18,6 +18,7 @@ def test_a_job_waits_as_long_as_it_is_stopped_and_loses_nothing(
 ):
     pid = held_in_the_middle(desk, zygote, url)
     runs = desk.folder / "runs"
+    log = desk.folder / "log"
     with server.stopped():
         (desk.folder / "go").write_text("on\n")
         wait_until(lambda: server.unread() > 0, seconds=60, what="the job asks the server")
@@ -27,7 +28,7 @@ def test_a_job_waits_as_long_as_it_is_stopped_and_loses_nothing(
         with pidfd(pid) as process:
             assert process is not None and not ended_within(process, 0), "the job waits"
         assert runs.read_text().count("run") == HELD_AT, "and begins nothing"
-    log = desk.folder / "log"
+        assert "does not answer" not in log.read_text()
     assert zygote.wait(pid) in (0, 3), log.read_text()
     assert "Traceback" not in log.read_text()
     check_whole(desk, url)
