@@ -13,7 +13,8 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +28,9 @@ from db.trial_log import WITHDRAWN
 from db.trial_rows import proposal
 from db.types import plain
 from jobs.frame import frame
+from jobs.numbers_asked import MOST_TRIALS
 from jobs.specification import Specification, specification_from_document
+from jobs.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
 from jobs.warm_start import DOCUMENT as PRIOR
 from jobs.whole_file import write_whole
 from optimizer.history import History
@@ -38,6 +41,9 @@ from sampler.errors import InputError
 from sampler.outcome import TrialState
 
 SCHEMA = 1
+# A job's own trials, as many as may be asked for, and as many again that were given to it: those
+# cost none of its own.
+MOST_KEPT = 2 * MOST_TRIALS
 _MOMENTS = ("started_at", "finished_at")
 # What was decided or declared once, and cannot be told from the trials: without it a job that goes
 # on would decide anew. Each with what it holds at least. All else is made again from the trials.
@@ -48,6 +54,10 @@ _DOCUMENTS: Mapping[str, tuple[str, type]] = {
     WITHDRAWN: ("trials", list),
 }
 Documents = Mapping[str, Mapping[str, Any]]
+# What is read or made of something that is no archive.
+_DAMAGES = (
+    ValueError, KeyError, TypeError, AttributeError, EOFError, zlib.error, RecursionError
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
 
     Raises:
         KeyError: There is no such job.
-        InputError: The file cannot be written.
+        InputError: The file cannot be written, or could not be read again.
     """
     store = Store(engine)
     row = store.job(job_id)
@@ -88,53 +98,62 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
     # No name and no time in it: they would make equal contents differ.
     with gzip.GzipFile("", "wb", 9, text, mtime=0) as file:
         for document in (head, *map(_document, trials)):
-            file.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+            line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+            if len(line) > MOST_LINE_BYTES:  # nobody could restore it
+                problem = f"job {job_id} has {len(line)} bytes in one line of its archive"
+                raise InputError("ID", f"{problem}; {MOST_LINE_BYTES} are the most")
+            file.write(line)
     write_whole(path, text.getvalue(), field="FILE")
     return len(trials)
 
 
 def read_archive(path: Path) -> Archive:
-    """Reads a file that ``write_archive`` wrote.
+    """Reads a file that ``write_archive`` wrote, and no more of any other than it takes to refuse.
 
     Raises:
         InputError: It cannot be read, or is something else.
     """
     try:
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            head = json.loads(file.readline())
+        with closing(unpacked_lines(path, field="FILE")) as lines:
+            head = json.loads(next(lines, ""))
             if not isinstance(head, dict) or head.get("rocktune_archive") != SCHEMA:
                 raise InputError("FILE", f"{str(path)!r} is no archive of schema {SCHEMA}")
             specification = specification_from_document(head["specification"])
             environment = head["environment"]
+            if environment is not None and not isinstance(environment, dict):
+                raise ValueError("its environment is no object")
             documents = head.get("documents", {})
-            trials = tuple(_trial(json.loads(line)) for line in file)
-        _require_sound(environment, trials)
-        _require_documents(documents)
+            _require_documents(documents)
+            trials = _trials(lines)
     except InputError:
         raise
     except OSError as error:  # gzip's own errors too
         why = error.strerror or str(error)
         raise InputError("FILE", f"cannot read {str(path)!r}: {why}") from None
-    except (ValueError, KeyError, TypeError, EOFError, zlib.error, RecursionError) as error:
+    except _DAMAGES as error:
         raise InputError("FILE", f"{str(path)!r} is no whole archive: {error}") from None
     return Archive(specification, environment, trials, documents)
 
 
-def _require_sound(environment: object, trials: tuple[Trial, ...]) -> None:
-    """Refuses what no database would take.
+def _trials(lines: Iterable[str]) -> tuple[Trial, ...]:
+    """The trials of an archive's lines; the first that no database would take ends the reading.
 
     Raises:
-        ValueError: Something is not as it was written.
+        ValueError: One is not as it was written, two share a number, or there are too many.
     """
-    if environment is not None and not isinstance(environment, dict):
-        raise ValueError("its environment is no object")
-    if len({trial.number for trial in trials}) < len(trials):
-        raise ValueError("two trials share a number")
-    for trial in trials:
+    kept: dict[int, Trial] = {}
+    for line in lines:
+        trial = _trial(json.loads(line))
         proposal(trial)
         for moment in (trial.started_at, trial.finished_at):
             if moment is not None and moment.tzinfo is None:
                 raise ValueError(f"a time of trial {trial.number} has no time zone")
+        if trial.number in kept:
+            raise ValueError("two trials share a number")
+        if len(kept) == MOST_KEPT:
+            raise ValueError(f"it holds more than {MOST_KEPT} trials")
+        kept[trial.number] = trial
+    return tuple(kept.values())
 
 
 def _require_documents(documents: object) -> None:

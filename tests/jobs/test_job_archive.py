@@ -153,6 +153,8 @@ HEAD = {"rocktune_archive": 1, "environment": None}
         ({}, [{}, {}], "two trials share a number"),
         ({}, [{"started_at": "2026-01-01T00:00:00"}], "no time zone"),
         ({}, [{"seed": None, "newer": 1}], "unexpected keyword argument 'newer'"),
+        ({}, [{"metrics": []}], "no whole archive"),
+        ({}, [{"started_at": 0}], "no whole archive"),
         ({}, [{"configuration": {"size": float("nan")}}], "configuration"),
     ],
 )
