@@ -25,6 +25,10 @@ from sampler.settings import Settings
 
 _log = structlog.get_logger("server")
 _GRACE_SECONDS = 5
+_IN_THE_CLEAR = (
+    "tokens cross the network in the clear: put a proxy that ends TLS before this server, "
+    "and set ROCKTUNE_BEHIND_TLS=1 when it is there"
+)
 
 
 class _Server(uvicorn.Server):
@@ -37,6 +41,12 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._stopping.set()
         super().handle_exit(sig, frame)
+
+    def told_early(self, sig: int, frame: FrameType | None) -> None:
+        """Of a signal that comes while nobody else listens to any: before it runs, or after."""
+        del sig, frame
+        self._stopping.set()
+        self.should_exit = True
 
 
 def serve(
@@ -72,6 +82,8 @@ def serve(
         stopping=stopping.is_set,
     )
     listening = _listen(host, port)
+    if not loopback and not service.behind_tls:
+        _log.warning(_IN_THE_CLEAR, host=host)
     worker = Worker(engine, settings, keep_days=service.keep_days) if with_worker else None
     _run(app, listening, worker, stopping)
 
@@ -110,9 +122,9 @@ def _run(
     threads = [threading.Thread(target=stop_worker, name="stop", daemon=True)]
     if worker is not None:
         threads.append(threading.Thread(target=work, name="worker"))
-    # The server raises a signal that it caught once more when it has stopped: to no effect.
+    # The server raises a signal that it caught once more when it has stopped: to no effect then.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, server.told_early)
     for thread in threads:
         thread.start()
     address, port, *_ = listening.getsockname()

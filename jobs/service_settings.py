@@ -20,6 +20,8 @@ class ServiceSettings(BaseSettings):
         rate_limit: Requests of one client, as ``200/second`` or ``6000/minute``.
         most_body_bytes: A larger request is refused.
         session_hours: A browser that logged in is logged out after so many hours.
+        behind_tls: Whether a proxy that ends TLS is before the server, or nothing but this machine
+            reaches it: then it does not warn where it listens beyond loopback.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
     """
 
@@ -31,6 +33,7 @@ class ServiceSettings(BaseSettings):
     rate_limit: str = "200/second"
     most_body_bytes: int = Field(default=4 * 2**20, ge=2**10)
     session_hours: float = Field(default=12.0, gt=0, le=24 * 365)
+    behind_tls: bool = False
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
 
 

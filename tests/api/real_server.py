@@ -17,12 +17,15 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def real_server(database: Path | str, folder: Path, **variables: str) -> Iterator[str]:
+def real_server(
+    database: Path | str, folder: Path, *, host: str = "127.0.0.1", **variables: str
+) -> Iterator[str]:
     """The URL of a server without a worker; its log is ``server.log`` in the folder.
 
     It is as large as these calls need it: it takes any number of requests and of jobs.
     """
-    command = [sys.executable, "-m", "cli.main", "serve", "--no-worker", "--port", "0"]
+    serve = ["serve", "--no-worker", "--host", host, "--port", "0"]
+    command = [sys.executable, "-m", "cli.main", *serve]
     log = folder / "server.log"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ROCKTUNE_")}
     environment = {

@@ -1,0 +1,63 @@
+"""The service speaks HTTP: whoever opens it to others is told what that means for tokens."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from real_server import ROOT, real_server
+
+from db.engine import make_engine
+from db.migrate import upgrade
+from db.tokens import Role, make_token
+
+
+@pytest.fixture
+def database_file(tmp_path: Path) -> Path:
+    """A database that nobody has a token of."""
+    engine = make_engine(tmp_path / "rocktune.db")
+    upgrade(engine)
+    engine.dispose()
+    return tmp_path / "rocktune.db"
+
+
+@pytest.mark.parametrize(
+    ("host", "variables", "warned"),
+    [
+        ("127.0.0.1", {}, False),
+        ("0.0.0.0", {}, True),
+        ("0.0.0.0", {"ROCKTUNE_BEHIND_TLS": "1"}, False),
+        ("0.0.0.0", {"ROCKTUNE_BEHIND_TLS": "0"}, True),
+    ],
+)
+def test_listening_beyond_loopback_without_tls_is_warned_of_once(
+    database_file: Path, tmp_path: Path, host: str, variables: dict[str, str], warned: bool
+) -> None:
+    engine = make_engine(database_file)
+    make_token(engine, "ci", Role.READ)
+    engine.dispose()
+    with real_server(database_file, tmp_path, host=host, **variables):
+        pass
+    lines = [json.loads(line) for line in (tmp_path / "server.log").read_text().splitlines()]
+    told = [line for line in lines if line["level"] == "warning"]
+    assert len(told) == warned
+    for line in told:
+        assert "tokens cross the network in the clear" in line["event"]
+        assert "ROCKTUNE_BEHIND_TLS=1" in line["event"]
+        assert line["host"] == host
+
+
+def test_without_a_token_nothing_listens_beyond_loopback(
+    database_file: Path, tmp_path: Path
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "cli.main", "serve", "--no-worker", "--host=0.0.0.0", "--port=0",
+         f"--db={database_file}"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "--host: 0.0.0.0 can be reached by others: make a token first" in ended.stderr
+    assert "listening" not in ended.stderr
