@@ -3,12 +3,16 @@
 import gzip
 import json
 import re
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from callers import QUEUED
+from callers import QUEUED, require_problem
 from fastapi.testclient import TestClient
+
+from jobs.service_settings import ServiceSettings
 
 ADDRESS = re.compile(r"(?i)(^|_)(url|uri|address|endpoint|webhook|dsn|callback|proxy|server)(_|$)")
 ELSEWHERE = "http://169.254.169.254/latest/meta-data"
@@ -52,9 +56,27 @@ def test_a_name_is_never_fetched(client: TestClient, field: str) -> None:
         assert "root:" not in answer.text
 
 
-def test_a_compressed_body_is_not_unpacked(client: TestClient) -> None:
-    packed = gzip.compress(json.dumps(QUEUED).encode())
-    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-    answer = client.post("/v1/jobs", content=packed, headers=headers)
+def bomb(mebibytes: int) -> bytes:
+    """Zeros, packed to a thousandth: gzip takes what is packed in pieces, one after the other."""
+    return gzip.compress(b"0" * 2**20) * mebibytes
+
+
+@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "deflate", "gzip, gzip"])
+@pytest.mark.parametrize("what", ["a job", "a bomb"])
+def test_a_compressed_body_is_not_unpacked(client: TestClient, coding: str, what: str) -> None:
+    job = json.dumps(QUEUED).encode()
+    packed = zlib.compress(job) if coding == "deflate" else gzip.compress(job)
+    if what == "a bomb":
+        packed = bomb(3000)
+        assert 2**20 < len(packed) < ServiceSettings().most_body_bytes
+    headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+    tracemalloc.start()
+    try:
+        answer = client.post("/v1/jobs", content=packed, headers=headers)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     assert answer.status_code in (400, 415)
+    require_problem(answer)
+    assert most < 64 * 2**20, "3,000 MiB were not unpacked"
     assert client.get("/v1/jobs").json()["jobs"] == []
