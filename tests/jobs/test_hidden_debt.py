@@ -192,3 +192,10 @@ def test_a_trigger_that_others_bound_is_taken(tmp_path: Path):
     (tmp_path / "space.toml").write_text(LATE.format(budget="true", which=BOUNDED))
     specification = specify(workload="load-quick", space=str(tmp_path / "space.toml"))
     assert not any("never compacted" in each for each in frame(specification, None).warnings)
+
+
+def test_a_budget_that_the_space_does_not_promise_warns_alone():
+    asked = specify(workload="load-quick", space="paper", memory=2**30)
+    told = [each for each in frame(asked, None).warnings if "never compacted" in each]
+    assert len(told) == 1
+    assert told[0].startswith("level0_file_num_compaction_trigger: compaction may wait for 16")

@@ -21,9 +21,13 @@ from db.migrate import upgrade
 from db.tokens import Role, make_token
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The distribution's Chromium, one for all tests of a process."""
+    """The distribution's Chromium, one for all tests of a file.
+
+    Not for longer: as long as it is open an event loop runs in this thread, in which no command
+    that needs one of its own could be tried.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
         yield browser
