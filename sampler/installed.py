@@ -18,6 +18,7 @@ from sampler.errors import InputError
 from sampler.option_values import read_values, title_of
 from sampler.options_file import OptionsFile, format_options, parse_options, within_its_folder
 from sampler.parameter import Parameter, Value
+from sampler.preallocation import as_asked, without_preallocation
 from sampler.program_file import ProgramFile, program_file
 
 _PROBE_SECONDS = 60
@@ -128,7 +129,8 @@ def try_options(
 ) -> TriedOptions:
     """Lets the real db_bench open a database with an OPTIONS file and write one key.
 
-    What leads out of the folder is left out: the file may be of a database in use.
+    What leads out of the folder is left out: the file may be of a database in use. Nothing is
+    preallocated, which no value that is read back shows.
 
     Args:
         program: db_bench.
@@ -140,7 +142,7 @@ def try_options(
     text = (
         options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")
     )
-    file.write_text(within_its_folder(text), encoding="utf-8")
+    file.write_text(without_preallocation(within_its_folder(text)), encoding="utf-8")
     given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
     argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
     ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
@@ -151,8 +153,9 @@ def try_options(
         ran = _run([*argv, "--benchmarks=fillseq"], folder)
     printed = parse_output(ran.stdout + "\n" + ran.stderr)
     written = newest_options(database) if ran.returncode == 0 else None
+    effect = as_asked(written, text) if written else None
     said = complaint(ran.stderr) or f"exit status {ran.returncode}"
-    return TriedOptions(written, printed.version or "0.0.0", said, printed.warnings, died)
+    return TriedOptions(effect, printed.version or "0.0.0", said, printed.warnings, died)
 
 
 def newest_options(database: Path) -> OptionsFile | None:
