@@ -15,12 +15,12 @@ from db.address import FIELD, address, place, without_secrets
 from db.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.errors import InputError
 
-CONNECT_SECONDS = 5
+_CONNECT_SECONDS = 5
 # A network that drops everything in silence is noticed within half a minute: keepalives ask while
 # nothing is under way, and none is sent while what was sent is not acknowledged, which the last
 # (milliseconds) bounds. A server that is stopped is no such silence: its kernel acknowledges all,
 # so it is waited for until it goes on.
-SILENCE = {
+_SILENCE = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -71,17 +71,11 @@ def _open_file(url: URL) -> Engine:
 
 
 def _open_server(url: URL) -> Engine:
-    settings: dict[str, str | int] = {"client_encoding": "utf8"}
-    settings |= {name: value for name, value in SILENCE.items() if name not in url.query}
-    if "connect_timeout" not in url.query:
-        settings["connect_timeout"] = CONNECT_SECONDS
-    if "application_name" not in url.query:
-        settings["application_name"] = "rocktune"
-    if "options" not in url.query:
-        settings["options"] = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
+    timeouts = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
+    settings = server_settings(url, application_name="rocktune", options=timeouts)
     return create_engine(
         url,
-        connect_args=settings,
+        connect_args={"client_encoding": "utf8", **settings},
         json_deserializer=from_json,
         # A controller lives for days: connections that a restarted server dropped are replaced.
         pool_pre_ping=True,
@@ -89,6 +83,17 @@ def _open_server(url: URL) -> Engine:
         max_overflow=_POOL,
         pool_timeout=10,
     )
+
+
+def server_settings(url: URL, **named: str) -> dict[str, str | int]:
+    """What connections to a server are opened with, but for what its address says itself.
+
+    Args:
+        url: The address.
+        **named: What these connections have of their own.
+    """
+    settings: dict[str, str | int] = {"connect_timeout": _CONNECT_SECONDS, **_SILENCE, **named}
+    return {name: value for name, value in settings.items() if name not in url.query}
 
 
 def _prove(engine: Engine) -> None:

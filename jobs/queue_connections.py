@@ -15,7 +15,7 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Dialect
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from db.engine import CONNECT_SECONDS, SILENCE
+from db.engine import server_settings
 from db.transactions import BUSY_SECONDS, prepare_sqlite
 
 _AGAIN_SECONDS = 0.2
@@ -80,13 +80,7 @@ def _to_file(engine: Engine) -> Engine:
 
 
 def _to_server(engine: Engine) -> Engine:
-    settings: dict[str, str | int] = {
-        n: v for n, v in SILENCE.items() if n not in engine.url.query
-    }
-    if "connect_timeout" not in engine.url.query:
-        settings["connect_timeout"] = CONNECT_SECONDS
-    if "application_name" not in engine.url.query:
-        settings["application_name"] = "rocktune queue"
+    settings = server_settings(engine.url, application_name="rocktune queue")
     return create_engine(engine.url, connect_args=settings, pool_pre_ping=True, pool_size=4)
 
 

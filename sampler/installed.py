@@ -142,7 +142,9 @@ def try_options(
     text = (
         options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")
     )
-    file.write_text(without_preallocation(within_its_folder(text)), encoding="utf-8")
+    inside = within_its_folder(text)
+    tried = without_preallocation(inside)
+    file.write_text(tried, encoding="utf-8")
     given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
     argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
     ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
@@ -153,7 +155,7 @@ def try_options(
         ran = _run([*argv, "--benchmarks=fillseq"], folder)
     printed = parse_output(ran.stdout + "\n" + ran.stderr)
     written = newest_options(database) if ran.returncode == 0 else None
-    effect = as_asked(written, text) if written else None
+    effect = as_asked(written, inside, tried) if written else None
     said = complaint(ran.stderr) or f"exit status {ran.returncode}"
     return TriedOptions(effect, printed.version or "0.0.0", said, printed.warnings, died)
 

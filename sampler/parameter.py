@@ -96,6 +96,10 @@ class Parameter:
         """The levels of a ``bool`` or ``cat`` parameter or of a list of numbers, else empty."""
         return (False, True) if self.kind == "bool" else tuple(value for value, _ in self.choices)
 
+    def nearest_multiple(self, number: float) -> int:
+        """The multiple of its quantum that is nearest to a number, and at least the quantum."""
+        return max(self.quantum, round(number / self.quantum) * self.quantum)
+
     @property
     def refers_to(self) -> frozenset[str]:
         """The parameters whose values must be known before this one's."""

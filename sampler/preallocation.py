@@ -27,6 +27,6 @@ def without_preallocation(text: str) -> str:
     return _LINE.sub(r"\g<1>false", text)
 
 
-def as_asked(effect: OptionsFile, text: str) -> OptionsFile:
-    """What is in effect, but for preallocation that was turned off in the text."""
-    return effect if without_preallocation(text) == text else effect.with_values(DB, {_KEY: _ON})
+def as_asked(effect: OptionsFile, text: str, tried: str) -> OptionsFile:
+    """What is in effect, but for preallocation where it was turned off for the trial."""
+    return effect if tried == text else effect.with_values(DB, {_KEY: _ON})

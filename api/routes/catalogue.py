@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from fastapi import APIRouter
 
@@ -37,21 +39,19 @@ def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
     shown = [
         without_secrets({"workload": each})["workload"] for each in service.workloads.values()
     ]
-    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in shown]
+    return _entries(shown)
 
 
 @router.get("/spaces", operation_id="list_spaces")
 def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
-    documents = [read_document(space_text(name), field=name) for name in SPACES]
-    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+    return _entries([read_document(space_text(name), field=name) for name in SPACES])
 
 
 @router.get("/objectives", operation_id="list_objectives")
 def list_objectives() -> list[CatalogueEntry]:
     """The objectives that a job may name."""
-    documents = [read_document(objective_text(name), field=name) for name in OBJECTIVES]
-    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+    return _entries([read_document(objective_text(name), field=name) for name in OBJECTIVES])
 
 
 @router.get("/starts", operation_id="list_starts")
@@ -85,3 +85,7 @@ def list_hosts(service: ServiceDep) -> list[HostPublic]:
         )
         for host in stored_hosts(service.engine)
     ]
+
+
+def _entries(documents: Iterable[dict[str, Any]]) -> list[CatalogueEntry]:
+    return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]

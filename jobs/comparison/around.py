@@ -60,10 +60,7 @@ def _halvable(parameter: Parameter, value: Value) -> Value:
 def _times(parameter: Parameter, value: Value, factor: float) -> Value:
     """The product, as near as the parameter's type has it, and at least its quantum."""
     product = float(value) * factor
-    if parameter.kind == "float":
-        return product
-    quantum = parameter.quantum
-    return max(quantum, round(product / quantum) * quantum)
+    return product if parameter.kind == "float" else parameter.nearest_multiple(product)
 
 
 def _at(side: Side, parameter: Parameter, values: Mapping[str, Value]) -> Side:

@@ -48,7 +48,7 @@ def _settings(workload: Workload, threads: int, memory: int) -> dict[str, Value]
 
 
 def _nearest_step(name: str, value: Value) -> Value:
-    step = catalogue()[name].quantum
-    if not isinstance(value, int) or isinstance(value, bool) or value < step:
+    parameter = catalogue()[name]
+    if not isinstance(value, int) or isinstance(value, bool) or value < parameter.quantum:
         return value
-    return round(value / step) * step
+    return parameter.nearest_multiple(value)

@@ -8,11 +8,9 @@ import pytest
 from instant import SCRIPT, read_from, write_space, write_workload
 from private_server import PrivateServer, private_server
 from sqlalchemy import Connection, create_engine, text
+from stored_trials import trials_of
 from terminal import Desk, Zygote
 
-from db.engine import make_engine
-from db.job_store import Store
-from optimizer.trial import Trial
 from sampler.outcome import TrialState
 
 TRIALS = 24
@@ -56,14 +54,6 @@ def arguments(desk: Desk, url: str, script: str | None = None) -> list[object]:
     return ["tune", "--workload", workload, "--space", write_space(desk.folder),
             "--objective", "waf", "--strategy", "random", "--trials", TRIALS,
             "--db", url, "--out", desk.out, "--resume"]  # fmt: skip
-
-
-def trials_of(url: str) -> list[Trial]:
-    engine = make_engine(url)
-    try:
-        return Store(engine).trials(1)
-    finally:
-        engine.dispose()
 
 
 def held_in_the_middle(desk: Desk, zygote: Zygote, url: str) -> int:

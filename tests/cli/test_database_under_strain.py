@@ -9,6 +9,7 @@ import pytest
 from private_server import PrivateServer
 from service_desk import wait_until
 from sqlalchemy import Connection, create_engine, text
+from stored_trials import trials_of
 from strained_database import (
     HELD_AT,
     TRIALS,
@@ -17,7 +18,6 @@ from strained_database import (
     held_in_the_middle,
     server,
     superuser,
-    trials_of,
     url,
 )
 from terminal import Desk, Zygote

@@ -9,11 +9,9 @@ import pytest
 from failing_disk import FailingDisk, failing_disk
 from instant import SCRIPT, left_running, write_space, write_workload
 from small_disk import SmallDisk, made_or_skipped, small_disk
+from stored_trials import trials_of
 from terminal import Desk
 
-from db.engine import make_engine
-from db.job_store import Store
-from optimizer.trial import Trial
 from sampler.outcome import TrialState
 
 TRIALS = 24
@@ -56,14 +54,6 @@ def mark(disk: SmallDisk | FailingDisk) -> str:
     return f"ROCKTUNE_BENCH_DIR={disk.folder / 'b'}"
 
 
-def trials_of(database: Path) -> list[Trial]:
-    engine = make_engine(str(database))
-    try:
-        return Store(engine).trials(1)
-    finally:
-        engine.dispose()
-
-
 def test_that_of_the_database_fills(desk: Desk, disk: SmallDisk):
     database = disk.folder / "rocktune.db"
     given = arguments(desk, disk.folder, FULL, db=database)
@@ -73,11 +63,11 @@ def test_that_of_the_database_fills(desk: Desk, disk: SmallDisk):
     assert last.startswith("rocktune: ") and "full" in last, ended.stderr
     assert "Traceback" not in ended.stderr and left_running(desk.mark) == []
     disk.free()
-    kept = [trial for trial in trials_of(database) if trial.state is TrialState.DONE]
+    kept = [trial for trial in trials_of(str(database)) if trial.state is TrialState.DONE]
     assert len(kept) >= STRIKES_AT - 2, "what was measured before is kept"
     again = desk.run(*given)
     assert again.returncode in (0, 3), again.stderr
-    trials = trials_of(database)
+    trials = trials_of(str(database))
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
     assert {trial.state for trial in trials} == {TrialState.DONE}
     assert trials[: len(kept)] == kept, "and is as it was"
@@ -91,7 +81,7 @@ def test_that_of_the_bench_folder_fills(desk: Desk, disk: SmallDisk):
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("rocktune: ") and str(disk.folder / "b") in last, ended.stderr
     assert "Traceback" not in ended.stderr and left_running(mark(disk)) == []
-    kept = [t for t in trials_of(Path(desk.database)) if t.state is not TrialState.RUNNING]
+    kept = [t for t in trials_of(desk.database) if t.state is not TrialState.RUNNING]
     assert len(kept) == STRIKES_AT
     assert {trial.state for trial in kept[:-1]} == {TrialState.DONE}
     struck = kept[-1]
@@ -99,7 +89,7 @@ def test_that_of_the_bench_folder_fills(desk: Desk, disk: SmallDisk):
     disk.free()
     again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
-    trials = trials_of(Path(desk.database))
+    trials = trials_of(desk.database)
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
     assert trials[:STRIKES_AT] == kept, "what was measured before is as it was"
     assert {trial.state for trial in trials[STRIKES_AT:]} == {TrialState.DONE}
@@ -171,11 +161,11 @@ def test_one_that_turns_read_only_in_the_middle_stops_the_job_which_goes_on_when
     assert "Traceback" not in ended.stderr
     assert left_running(mark(failing)) == left_running(desk.mark) == []
     failing.repair()
-    kept = [trial for trial in trials_of(database) if trial.state is TrialState.DONE]
+    kept = [trial for trial in trials_of(str(database)) if trial.state is TrialState.DONE]
     assert len(kept) >= STRIKES_AT - 2, "what was measured before is kept"
     again = there.run(*given)
     assert again.returncode in (0, 3), again.stderr
-    trials = trials_of(database)
+    trials = trials_of(str(database))
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
     done = [trial for trial in trials if trial.state is TrialState.DONE]
     assert done[: len(kept)] == kept, "and is as it was"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
+from stored_trials import trials_of
 from terminal import Desk, Zygote, rest
 
 from db.engine import make_engine
@@ -29,15 +30,6 @@ def pipe(desk: Desk) -> Iterator[int]:
     descriptor = os.open(desk.folder / "measured", os.O_RDWR)
     yield descriptor
     os.close(descriptor)
-
-
-def trials_of(url: str) -> list[Trial]:
-    engine = make_engine(url)
-    try:
-        store = Store(engine)
-        return store.trials(1) if store.jobs() else []
-    finally:
-        engine.dispose()
 
 
 def written(configuration: object) -> str:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from bench_cluster import BenchCluster, bench_cluster
 from small_disk import SmallDisk, made_or_skipped, small_disk
+from stored_trials import trials_of
 
-from db.engine import make_engine
-from db.job_store import Store
 from sampler.outcome import TrialState
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
@@ -35,11 +34,7 @@ def test_its_trial_is_measured_elsewhere(tmp_path: Path, disk: SmallDisk):
         running = cluster.tune(str(tmp_path / "jobs.db"), trials=TRIALS, strategy="random")
         fills(cluster, disk)
         assert running.process.wait(120) in (0, 3), running.log.read_text()[-3000:]
-        engine = make_engine(str(tmp_path / "jobs.db"))
-        try:
-            trials = Store(engine).trials(1)
-        finally:
-            engine.dispose()
+        trials = trials_of(str(tmp_path / "jobs.db"))
         assert (disk.folder / "filler").stat().st_size > 0
         assert {t.state for t in trials} == {TrialState.DONE}
         assert {t.host for t in trials if t.attempt > 1} == {"b"}

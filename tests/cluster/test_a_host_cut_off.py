@@ -9,11 +9,9 @@ import pytest
 from bench_cluster import BenchCluster
 from netns_hosts import HostNetwork, host_network, why_impossible
 from service_desk import ServiceProcess, wait_until
+from stored_trials import trials_of
 
-from db.engine import make_engine
-from db.job_store import Store
 from jobs.cluster.authority import make_set
-from optimizer.trial import Trial
 from sampler.outcome import TrialState
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
@@ -48,14 +46,6 @@ def cluster(tmp_path: Path, network: HostNetwork) -> Iterator[BenchCluster]:
 def times_said(running: ServiceProcess, event: str) -> int:
     said = [each for each in running.events() if each.get("event") == event]
     return sum(each["host"] == "a" for each in said)
-
-
-def trials_of(url: str) -> list[Trial]:
-    engine = make_engine(url)
-    try:
-        return Store(engine).trials(1)
-    finally:
-        engine.dispose()
 
 
 def test_a_host_that_was_cut_off_ends_its_run_and_joins_anew(

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from bench_cluster import BenchCluster, bench_cluster, result_of
 from service_desk import ServiceProcess, wait_until
+from stored_trials import trials_of
 
-from db.engine import make_engine
-from db.job_store import Store
 from optimizer.trial import Trial
 from sampler.outcome import TrialState
 
@@ -24,14 +23,6 @@ TRIALS = 64  # with fewer a third host would not be worth its baseline
 def cluster(tmp_path: Path) -> Iterator[BenchCluster]:
     with bench_cluster(tmp_path, "a", "b") as running:
         yield running
-
-
-def trials_of(cluster: BenchCluster) -> list[Trial]:
-    engine = make_engine(db_of(cluster))
-    try:
-        return Store(engine).trials(1)
-    finally:
-        engine.dispose()
 
 
 def db_of(cluster: BenchCluster) -> str:
@@ -49,7 +40,7 @@ def ends_well(running: ServiceProcess) -> None:
 
 def whole(cluster: BenchCluster) -> list[Trial]:
     """The job's trials, none lost and none twice; nothing is left running."""
-    trials = trials_of(cluster)
+    trials = trials_of(db_of(cluster))
     assert [t.number for t in trials] == list(range(1, TRIALS + 1))
     assert {t.state for t in trials} == {TrialState.DONE}
     ended = {run.token for run in cluster.runs("ends")}
@@ -112,7 +103,7 @@ def test_one_job_outlives_its_hosts_its_controller_and_its_scheduler(cluster: Be
     running = tune(cluster, resume=True)
     cluster.await_runs(5)
     assert {run.token for run in in_flight} <= {run.token for run in cluster.runs("ends")}
-    found = [t for t in trials_of(cluster) if t.state is TrialState.DONE]
+    found = [t for t in trials_of(db_of(cluster)) if t.state is TrialState.DONE]
     assert len(found) >= 2, "what had ended meanwhile was found"
 
     assert cluster.scheduler is not None
@@ -126,7 +117,7 @@ def test_one_job_outlives_its_hosts_its_controller_and_its_scheduler(cluster: Be
     ends_well(running)
     os.kill(cluster.hosts["a"].process.pid, signal.SIGCONT)
     wait_until(lambda: not cluster.alive(), seconds=20, what="nothing is left running")
-    trials = trials_of(cluster)
+    trials = trials_of(db_of(cluster))
     assert [t.number for t in trials] == list(range(1, TRIALS + 1))
     assert {t.state for t in trials} == {TrialState.DONE}
     # One with the host, two with the scheduler, one with the host that hung: nothing else.
@@ -200,7 +191,7 @@ def test_hosts_that_do_not_fit_are_left_alone_and_waited_for(tmp_path: Path):
         )  # fmt: skip
         cluster.start_host("fast", kind="nvme")
         ends_well(running)
-        assert {t.host for t in trials_of(cluster)} == {"fast"}
+        assert {t.host for t in trials_of(db_of(cluster))} == {"fast"}
         assert "another host is called 'a'" in other.log.read_text()
 
 

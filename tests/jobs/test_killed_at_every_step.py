@@ -17,6 +17,7 @@ import pytest
 from instant import SCRIPT, Watcher, left_running, write_space, write_workload
 from killed_child import CHANGES_FILES, Steps, killed
 from sqlalchemy import Engine, event
+from stored_trials import trials_of
 
 from db.engine import make_engine
 from db.job_row import JobState
@@ -82,14 +83,6 @@ def count_statements(engine: Engine, name: str, steps: Steps) -> None:
     event.listen(engine, name, about_to)
 
 
-def stored(url: str, job: int) -> list[Trial]:
-    engine = make_engine(url)
-    try:
-        return Store(engine).trials(job)
-    finally:
-        engine.dispose()
-
-
 def described(trial: Trial) -> dict[str, object]:
     """All but the clocks and how often it was begun."""
     aside = ("bench_seconds", "started_at", "finished_at", "host", "attempt")
@@ -121,7 +114,7 @@ def test_its_job_ends_with_the_same_trials(
             break
         kills += 1
         assert left_running(str(settings.bench_dir)) == []
-        now = stored(database_url, second)
+        now = trials_of(database_url, second)
         assert now[: len(ended)] == ended, "what had ended is as it was"
         assert sum(trial.state is TrialState.RUNNING for trial in now) <= 1
         ended = [trial for trial in now if trial.state is not TrialState.RUNNING]
@@ -129,8 +122,8 @@ def test_its_job_ends_with_the_same_trials(
     with os.fdopen(reading) as told:
         assert set(told.read().split()) >= {*STATEMENTS, *EVENTS - {"os.rename", "os.link"}}
     go_on(database_url, second, pieces, settings, Watcher())
-    check_same(stored(database_url, first), stored(database_url, second), kills)
-    check_measured(tmp_path / "pieces" / "record", stored(database_url, second))
+    check_same(trials_of(database_url, first), trials_of(database_url, second), kills)
+    check_measured(tmp_path / "pieces" / "record", trials_of(database_url, second))
     engine = make_engine(database_url)
     row = Store(engine).job(second)
     engine.dispose()

@@ -25,7 +25,7 @@ def test_it_is_turned_off_for_the_trial_and_told_as_asked(given: str, tried: str
     text = SECTIONS.format(given)
     off = without_preallocation(text)
     assert off == SECTIONS.format(tried)
-    assert as_asked(parse_options(off), text).get(DB, "allow_fallocate") == "true"
+    assert as_asked(parse_options(off), text, off).get(DB, "allow_fallocate") == "true"
     assert without_preallocation(off) == off
 
 
@@ -33,7 +33,7 @@ def test_it_is_turned_off_for_the_trial_and_told_as_asked(given: str, tried: str
 def test_what_is_off_or_no_value_stays(value: str):
     text = SECTIONS.format(f"  allow_fallocate={value}\n")
     assert without_preallocation(text) == text
-    assert as_asked(parse_options(text), text) == parse_options(text)
+    assert as_asked(parse_options(text), text, text) == parse_options(text)
 
 
 @pytest.mark.db_bench

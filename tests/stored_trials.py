@@ -1,0 +1,13 @@
+"""The trials of a job as another process finds them in its database."""
+
+from db.engine import make_engine
+from db.job_store import Store
+from optimizer.trial import Trial
+
+
+def trials_of(url: str, job: int = 1) -> list[Trial]:
+    engine = make_engine(url)
+    try:
+        return Store(engine).trials(job)
+    finally:
+        engine.dispose()
