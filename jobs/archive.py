@@ -37,6 +37,7 @@ from optimizer.history import History
 from optimizer.prior import Prior
 from optimizer.standing import Scoreboard
 from optimizer.trial import Phase, Purpose, Trial
+from optimizer.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from sampler.errors import InputError
 from sampler.outcome import TrialState
 
@@ -49,8 +50,8 @@ _MOMENTS = ("started_at", "finished_at")
 # on would decide anew. Each with what it holds at least. All else is made again from the trials.
 _DOCUMENTS: Mapping[str, tuple[str, type]] = {
     PRIOR: ("jobs", list),
-    "hosts_set_aside": ("hosts", dict),
-    "declared_test": ("winner", int),
+    HOSTS_SET_ASIDE: ("hosts", dict),
+    DECLARED_TEST: ("winner", int),
     WITHDRAWN: ("trials", list),
 }
 Documents = Mapping[str, Mapping[str, Any]]

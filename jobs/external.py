@@ -33,6 +33,7 @@ from optimizer.standing import Scoreboard
 from optimizer.strategies import find_strategy
 from optimizer.strategy import LearnsEffects
 from optimizer.trial import Phase, Purpose, Trial
+from optimizer.tuning import DECLARED_TEST
 from sampler.errors import InputError, noting, refuse_noted
 
 __all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
@@ -137,7 +138,7 @@ class ExternalJobs:
             winner = winner_of(problem, job.plan, history)
             assert winner is not None
             test = declared_test(problem.objective, winner, job.plan)
-            log.remember("declared_test", test)
+            log.remember(DECLARED_TEST, test)
 
     def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
         framed = job.framed

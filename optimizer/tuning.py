@@ -33,7 +33,9 @@ _TICK_SECONDS = 0.25
 # Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.
 _MOST_ATTEMPTS = 50
 _ORDER = tuple(Phase)
-_ASIDE = "hosts_set_aside"
+# Under these names a log remembers what was decided once.
+HOSTS_SET_ASIDE = "hosts_set_aside"
+DECLARED_TEST = "declared_test"
 
 
 class TrialLostError(RuntimeError):
@@ -62,7 +64,7 @@ class Tuning:
         self._phase: Phase | None = None
         self._scores = Scoreboard(problem, self._history)
         self._busy: dict[str, int] = {}  # host -> the number of its trial
-        self._aside: dict[str, str] = dict((log.recall(_ASIDE) or {}).get("hosts", {}))
+        self._aside: dict[str, str] = dict((log.recall(HOSTS_SET_ASIDE) or {}).get("hosts", {}))
         self._ended_at: dict[str, datetime] = {}
         self._failing: set[str] = set()  # where the last run of the baseline failed
 
@@ -193,7 +195,7 @@ class Tuning:
         document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
         if self._problem.confirm is not None:
             document["measured"] = where_words(self._problem.confirm)
-        self._log.remember("declared_test", document)
+        self._log.remember(DECLARED_TEST, document)
 
     def _begin(self, trial: Trial, host: str) -> None:
         lost = trial.attempt - 1 - self._attempts_before.get(trial.number, 0)
@@ -241,7 +243,7 @@ class Tuning:
         if found is None:
             return
         self._aside[host] = found.why
-        self._log.remember(_ASIDE, {"hosts": dict(self._aside)})
+        self._log.remember(HOSTS_SET_ASIDE, {"hosts": dict(self._aside)})
         self._progress.host_set_aside(host, found.why)
         wrong = measured_since(self._history, host, found.since)
         if wrong and not confirming(self._history):
