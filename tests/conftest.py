@@ -1,6 +1,7 @@
 """What the tests of several rooms share: databases, the real db_bench, a bench folder."""
 
 import gc
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,11 @@ hypothesis_settings.register_profile(
     "rocktune", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("rocktune")
+
+# A shell without job control starts what it puts in the background deaf to Ctrl-C, and with it all
+# that the tests start to interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whose tests mostly wait for processes that they have started, the longest first.
 WAITING = ("cluster", "service", "jobs", "cli", "nights", "cluster_security", "upgrade", "doctor",
