@@ -15,6 +15,7 @@ from benchmarks.reproduction.study import Study
 from optimizer.confirmation import ALPHA
 from optimizer.trial import Purpose
 
+_TURNED = "2026-11-24"  # the first day of which all jobs turn every second pair round
 _RARE = 0.01  # a table that only one in a hundred would be speaks against the declared share
 _HEAD = (
     "| seed | runs | best single run | fitness, mean of pairs | 95% interval | p | reported |\n"
@@ -61,7 +62,7 @@ def write_page(out: Path, command: str, studies: Sequence[Study]) -> Told:
         "",
         f"In {sum(map(_in_one_order, studies))} of the {len(studies)} the same side went first in "
         "every pair, where a machine that slows down favours one: since 2026-11-23 every second "
-        "pair is turned round, and it is in none.",
+        f"pair is turned round, and it is in none. {_by_order(studies)}",
         "",
         "All runs of a job do the same, so any six in a row, as three pairs, are a proof of what "
         f"is not there: {small} of {len(six)} of these (in both directions; they share runs) are "
@@ -80,6 +81,28 @@ def _in_one_order(study: Study) -> bool:
     proof = [trial for trial in study.trials if trial.purpose is Purpose.PROVE]
     first = {trial.subject == study.trials[0].number for trial in proof[::2]}
     return len(first) == 1
+
+
+def _by_order(studies: Sequence[Study]) -> str:
+    """Gains among the jobs of each order of pairs."""
+    turned = [study for study in studies if _began(study) >= _TURNED]
+    drawn = [study for study in studies if _began(study) < _TURNED]
+    said = [
+        _counted(some, how)
+        for some, how in ((drawn, "whose pairs were each drawn"), (turned, "with turned pairs"))
+        if some
+    ]
+    return f"A gain is reported by {' and by '.join(said)}."
+
+
+def _counted(studies: Sequence[Study], how: str) -> str:
+    found = sum(study.result["best"] is not None for study in studies)
+    share = binomtest(found, len(studies)).proportion_ci(method="exact")
+    return f"{found} of {len(studies)} {how} ({100 * share.low:.1f}% to {100 * share.high:.1f}%)"
+
+
+def _began(study: Study) -> str:
+    return min(f"{trial.started_at:%Y-%m-%d}" for trial in study.trials if trial.started_at)
 
 
 def _line(study: Study, result: Mapping[str, Any]) -> str:

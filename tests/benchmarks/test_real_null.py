@@ -46,6 +46,7 @@ def test_a_job_is_run_kept_and_told(
     assert "| 1 | 12 | " in page and "`strict_bytes_per_sync`" in page
     assert ": 12 runs of `db_bench` in 1 jobs" in page
     assert re.search(r": [0-9]+ of 14 of these", page)
+    assert re.search(r"A gain is reported by [01] of 1 with turned pairs \(", page)
     study = read_study(tmp_path / "kept" / "nothing-01.jsonl.gz")
     runs = [trial.metrics for trial in study.trials]
     chances = chances_of_any_six(study)
@@ -71,7 +72,9 @@ def test_more_gains_than_declared_are_an_error(reporting: int, status: int, tmp_
     for seed, old in enumerate(chosen, start=1):
         copy(MEASURED / f"nothing-{old:02}.jsonl.gz", kept / f"nothing-{seed:02}.jsonl.gz")
     assert main(["--page", "--jobs", "10", "--folder", str(kept)]) == status
-    assert f"{reporting} of 10 report a gain" in (tmp_path / "kept.md").read_text()
+    page = (tmp_path / "kept.md").read_text()
+    assert f"{reporting} of 10 report a gain" in page
+    assert f"A gain is reported by {reporting} of 10 whose pairs were each drawn (" in page
 
 
 def test_without_a_whole_job_there_is_no_page(tmp_path: Path):
