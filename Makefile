@@ -15,7 +15,7 @@ FUZZ := .venv/.setup-fuzz
 AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -146,6 +146,9 @@ types: $(DEV) ## checks types, strictly
 audit: $(AUDIT) ## asks PyPI which of the locked packages have known holes
 	.venv/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
 		$(foreach file,$(wildcard requirements*.txt),--requirement $(file))
+
+audit-stored: $(AUDIT) ## the same with the advisories in docs/results/advisories.md, where PyPI's cannot be asked
+	.venv/bin/python tests/proofs/stored_advisories.py
 
 lock: ## writes requirements*.txt from pyproject.toml; newest versions with ARGS=--upgrade
 	@scripts/lock.sh $(ARGS)
