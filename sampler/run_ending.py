@@ -90,7 +90,7 @@ def ending_problem(
     return TrialState.FAILED, words or f"exit status {ended.status} without a word"
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=32)
 def _log_as_of(path: Path, size: int, changed: int) -> RocksdbLog:
     """The LOG, read again only when it has grown: beside compactions every look costs them."""
     del size, changed

@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.kept import row_of
 from benchmarks.real_search.measure import measured
+from benchmarks.real_search.place import Place
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.search.asking import baseline_trial
 from jobs.frame import frame
@@ -66,13 +67,22 @@ def cases_of(workloads: Sequence[str], multiples: Sequence[int]) -> list[Case]:
     return [Case(workload, multiple) for workload in workloads for multiple in multiples]
 
 
-def open_case(case: Case, seconds: float, settings: Settings, out: Path) -> tuple[Study, Book]:
+def open_case(
+    case: Case, seconds: float, settings: Settings, out: Path, place: Place | None = None
+) -> tuple[Study, Book]:
     """A case on this machine, and its raw results; how many runs fit is measured once, and kept.
+
+    Args:
+        case: Which.
+        seconds: Of the bench for each method.
+        settings: Where it is measured.
+        out: The folder of the raw results.
+        place: Where runs beside each other work one at a time; None: each is alone.
 
     Raises:
         InputError: It cannot be measured here.
     """
-    study = study_of(case.specification, settings, evaluations=0, seconds=seconds)
+    study = study_of(case.specification, settings, evaluations=0, seconds=seconds, place=place)
     book = Book(out / f"{case.name}.jsonl", study.digest)
     if not any(book.rows("study")):
         book.keep(study.document())

@@ -19,8 +19,8 @@ _HOW = (
     "Each method has {seconds:,.0f} seconds of the bench for each seed, runs of the baseline "
     "included; `guide` and `benchmark.sh` know what is good and use hardly any of them. `paper` "
     "is the genetic strategy of Jin et al., `forest` begins where a job of it begins: at "
-    "starting points, `benchmark.sh` among them. The methods of a seed take turns, a run each, "
-    "in an order drawn anew. What a method recommends at the end is its winner; all winners of a "
+    "starting points, `benchmark.sh` among them. The methods of a seed are measured together, "
+    "{turns}. What a method recommends at the end is its winner; all winners of a "
     "seed are measured again side by side with the baseline, {rounds} rounds in an order drawn "
     "anew, and nothing of the search counts any more. Changes are against the baseline of the "
     "same rounds, by medians; the mean over seeds (of changes the geometric one) and its 95% "
@@ -29,6 +29,12 @@ _HOW = (
     "is of the measurement alone. In `mixed` and `overwrite` one process loads and is measured: "
     "WAF and TIME are of both, RATE and the latencies of the measured part. What the seconds do "
     "to `greedy` and `paper`, and what the space leaves of `guide`: [methods.md](../methods.md)."
+)
+_TURNS = "a run each, in an order drawn anew"
+_BESIDE = (
+    "those of {beside} of {seeds} seeds of a case in whatever order their runs come free, each "
+    "beside the idle ends of others ([methods_beside.md](methods_beside.md)), the rest a run "
+    "each, in an order drawn anew; winners alone"
 )
 _OVER_ALL = (
     "Every seed of each of {cases} cases counts alike. The intervals are over these cases and "
@@ -48,7 +54,8 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
     """
     parts = ["# Tuning methods on the real db_bench", _head(command, opened, out)]
     seconds = next(study.seconds for _, study, _ in opened)
-    parts.append(_HOW.format(seconds=seconds, rounds=rounds, least=LEAST_SEEDS))
+    turns = _turns([book for _, _, book in opened])
+    parts.append(_HOW.format(seconds=seconds, rounds=rounds, least=LEAST_SEEDS, turns=turns))
     found = [_winners(study, book, rounds) for _, study, book in opened]
     parts += _over_all([study for _, study, _ in opened], found)
     for (case, study, book), winners in zip(opened, found, strict=True):
@@ -62,6 +69,14 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
     text = "\n\n".join([*parts, ""])
     out.with_suffix(".md").write_text(text, encoding="utf-8")
     return text
+
+
+def _turns(books: Sequence[Book]) -> str:
+    """In which order the runs of a seed's methods were made."""
+    seeds = [{row["seed"] for row in book.rows("choice")} for book in books]
+    beside = [{row["seed"] for row in book.rows("choice", beside=True)} for book in books]
+    count = sum(map(len, beside))
+    return _BESIDE.format(beside=count, seeds=sum(map(len, seeds))) if count else _TURNS
 
 
 def _over_all(studies: Sequence[Study], found: Sequence[Sequence[Winner]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ class Book:
             InputError: It is no file of JSON lines.
         """
         self._path, self._study = path, study
+        self._keeping = threading.Lock()  # runs beside each other end in threads of their own
         self._rows = [row for row in read_lines(path) if row.get("study") == study]
 
     def rows(self, kind: str, **given: Any) -> Iterator[Mapping[str, Any]]:
@@ -37,14 +39,15 @@ class Book:
         return (
             row
             for row in self._rows
-            if row["kind"] == kind and all(row[name] == value for name, value in given.items())
+            if row["kind"] == kind and all(row.get(name) == value for name, value in given.items())
         )
 
     def keep(self, row: Mapping[str, Any]) -> None:
         """Adds a line."""
         line = {"study": self._study, **row}
-        append_line(self._path, line)
-        self._rows.append(line)
+        with self._keeping:
+            append_line(self._path, line)
+            self._rows.append(line)
 
     def keep_trial(
         self, problem: Problem, strategy: str, trial: Trial, *, wall: float, processor: float

@@ -67,27 +67,78 @@ def run_seed(study: Study, book: Book, strategies: Mapping[str, Strategy], seed:
     Raises:
         InputError: The baseline does not end well, or the machine cannot run a trial.
     """
-    problem = study.seeded(seed)
-    chosen = {row["strategy"] for row in book.rows("choice", seed=seed)}
-    courses = {n: book.history(problem, n) for n in strategies if n not in chosen}
+    courses = open_courses(study, book, strategies, seed)
     while courses:
-        least = min(len(history) for history in courses.values())
+        least = min(len(course.history) for course in courses.values())
         # Whoever is ahead of the others, after a break, waits for them.
-        turn = [name for name, history in courses.items() if len(history) == least]
+        turn = [name for name, course in courses.items() if len(course.history) == least]
         for name in random.Random(f"{seed}/{least}").sample(turn, len(turn)):
-            history, strategy = courses[name], strategies[name]
-            asked = next_asked(problem, strategy, history, study.evaluations, study.seconds)
-            if asked is None:
-                _choose(book, problem, name, strategy, history)
+            if not courses[name].step():
                 del courses[name]
-                continue
-            over = measured(
-                study.bench, problem, asked.trial, _cutoff(study, problem, history, asked.trial)
-            )
-            history.put(over)
-            book.keep_trial(problem, name, over, wall=asked.wall, processor=asked.processor)
         if least % 10 == 0:
             print(f"seed {seed}: {least} runs of each of {', '.join(courses)}", flush=True)
+
+
+def open_courses(
+    study: Study, book: Book, strategies: Mapping[str, Strategy], seed: int
+) -> dict[str, Course]:
+    """By name those strategies that have not made their choice under a seed."""
+    problem = study.seeded(seed)
+    chosen = {row["strategy"] for row in book.rows("choice", seed=seed)}
+    return {
+        name: Course(study, book, problem, name, strategy, book.history(problem, name))
+        for name, strategy in strategies.items()
+        if name not in chosen
+    }
+
+
+@dataclass(frozen=True)
+class Course:
+    """One strategy under one seed, from its first run to its choice."""
+
+    study: Study
+    book: Book
+    problem: Problem
+    name: str
+    strategy: Strategy
+    history: History
+
+    def step(self) -> bool:
+        """Measures what is next, or makes the choice and is over: whether it goes on.
+
+        Raises:
+            InputError: The baseline does not end well, or the machine cannot run a trial.
+        """
+        study, problem = self.study, self.problem
+        with study.undisturbed():
+            asked = next_asked(
+                problem, self.strategy, self.history, study.evaluations, study.seconds
+            )
+            if asked is None:
+                self._choose()
+                return False
+        over = measured(
+            study.bench, problem, asked.trial, _cutoff(study, problem, self.history, asked.trial)
+        )
+        self.history.put(over)
+        self.book.keep_trial(problem, self.name, over, wall=asked.wall, processor=asked.processor)
+        return True
+
+    def _choose(self) -> None:
+        """Keeps what the strategy recommends: what a job would confirm first."""
+        problem, history = self.problem, self.history
+        configuration = recommended(problem, self.strategy, history)
+        named = digest(configuration)
+        values = [
+            value
+            for value, trial in best_first(problem, history, history.of(Purpose.CANDIDATE))
+            if trial.done and trial.digest == named
+        ]
+        same = [t.number for t in history.of_configuration(named) if not t.is_baseline]
+        row = {"kind": "choice", "seed": problem.seed, "strategy": self.name, "digest": named}
+        beside = {"beside": True} if self.study.place else {}
+        chosen = {"number": same[0] if same else None, "fitness": values[0] if values else None}
+        self.book.keep({**row, **beside, **chosen})
 
 
 def _cutoff(study: Study, problem: Problem, history: History, trial: Trial) -> float | None:
@@ -96,19 +147,3 @@ def _cutoff(study: Study, problem: Problem, history: History, trial: Trial) -> f
         return None
     level = baseline_of(history).of_host(study.bench.name)
     return cutoff_seconds(problem.search.cutoff, level)
-
-
-def _choose(book: Book, problem: Problem, name: str, strategy: Strategy, history: History) -> None:
-    """Keeps what the strategy recommends: what a job would confirm first."""
-    configuration = recommended(problem, strategy, history)
-    named = digest(configuration)
-    values = [
-        value
-        for value, trial in best_first(problem, history, history.of(Purpose.CANDIDATE))
-        if trial.done and trial.digest == named
-    ]
-    same = [t.number for t in history.of_configuration(named) if not t.is_baseline]
-    row = {"kind": "choice", "seed": problem.seed, "strategy": name, "digest": named}
-    book.keep(
-        {**row, "number": same[0] if same else None, "fitness": values[0] if values else None}
-    )

@@ -21,8 +21,8 @@ def measured(
     Raises:
         InputError: The baseline does not end well.
     """
-    began = datetime.now(UTC)
     bench.start(trial, cutoff_seconds=cutoff_seconds)
+    began = datetime.now(UTC)  # by then it has its turn
     try:
         while (outcome := bench.wait(_TICK_SECONDS)) is None:
             pass

@@ -6,9 +6,12 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.real_search.beside import BesideBench
+from benchmarks.real_search.place import Place
 from jobs.assembly import assemble
 from jobs.local_host import LocalHost
 from jobs.run_environment import environment_of
@@ -16,6 +19,9 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.ports import Bench
 from optimizer.problem import Problem
+from sampler.benchmark import Benchmark
+from sampler.db_bench import DbBench
+from sampler.errors import InputError
 from sampler.settings import Settings
 
 
@@ -31,6 +37,7 @@ class Study:
         bench: What measures.
         seconds: Of the bench that each strategy may use, runs of the baseline included; None: as
             many as its evaluations take.
+        place: Where runs beside each other work one at a time; None: each is alone.
     """
 
     digest: str
@@ -39,6 +46,11 @@ class Study:
     environment: Mapping[str, Any]
     bench: Bench
     seconds: float | None = None
+    place: Place | None = None
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """For what computes between runs: nothing works meanwhile."""
+        return self.place.held() if self.place else nullcontext()
 
     def seeded(self, seed: int) -> Problem:
         """The problem as a job with a seed has it."""
@@ -77,10 +89,13 @@ def study_of(
     *,
     evaluations: int,
     seconds: float | None = None,
+    place: Place | None = None,
 ) -> Study:
     """A study on this machine of what a job would be asked for.
 
-    With a budget of seconds the evaluations are no part of its digest: they follow from it.
+    With a budget of seconds the evaluations are no part of its digest: they follow from it. Nor is
+    the place: a search beside others goes on where one alone was stopped, and winners are measured
+    alone either way. What it does to a run is in docs/results/methods_beside.md.
 
     Raises:
         InputError: It cannot be measured here.
@@ -95,6 +110,15 @@ def study_of(
         problem=replace(assembly.problem, strategy=""),
         evaluations=evaluations,
         environment=environment,
-        bench=LocalHost(assembly.benchmark, settings, waiting=print, pause=time.sleep),
+        bench=_bench(assembly.benchmark, settings, place),
         seconds=seconds,
+        place=place,
     )
+
+
+def _bench(benchmark: Benchmark, settings: Settings, place: Place | None) -> Bench:
+    if place is None:
+        return LocalHost(benchmark, settings, waiting=print, pause=time.sleep)
+    if not isinstance(benchmark, DbBench):
+        raise InputError("--beside", "runs beside each other are those of db_bench")
+    return BesideBench(benchmark, settings, place)

@@ -1,0 +1,140 @@
+"""A benchmark that gives its place up at the idle end of a run.
+
+Of the 5.3 s that a run of a small load takes, three quarters are no work: RocksDB writes its LOG
+every five seconds, and until then nobody knows that the tree is at rest. Another run may work in
+that time. Whether this one really did no more is looked at afterwards, in its LOG.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.real_search.place import Place
+from sampler.benchmark import Benchmark, Preparation
+from sampler.db_bench_output import parse_output
+from sampler.outcome import Outcome
+from sampler.process import Ended
+from sampler.rocksdb_log import parse_log
+from sampler.run_ending import read_text
+from sampler.space import Configuration
+
+# The counters that RocksDB dumps each second take a few milliseconds, a compaction a whole CPU.
+_LOOK_SECONDS = 0.12
+_IDLE_SECONDS = 0.02
+_NEWS_SECONDS = 2.0
+
+
+class IdleEnd:
+    """Meets ``sampler.benchmark.Benchmark`` around another one. For one trial and one thread.
+
+    Attributes:
+        worked_on: Whether it was seen afterwards that it had more to do: the run beside which it
+            worked, and it beside that one, count for less.
+    """
+
+    def __init__(
+        self, benchmark: Benchmark, benchmarks: Collection[str], place: Place, *, gives_up: bool
+    ) -> None:
+        """The place is its own when the trial begins, and again when it has ended.
+
+        Args:
+            benchmark: What runs.
+            benchmarks: What db_bench must have ended before it can be idle.
+            place: Where it works.
+            gives_up: Whether it ever gives the place up.
+        """
+        self._benchmark, self._benchmarks, self._place = benchmark, benchmarks, place
+        self._may = gives_up
+        self._left_at: float | None = None
+        self._waited = 0.0
+        self._log_bytes, self._grown = 0, -math.inf
+        self.worked_on = False
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it holds the place now."""
+        return self._left_at is None or not self._may
+
+    @property
+    def timeout_seconds(self) -> float:
+        """A trial that takes longer is ``timed_out``."""
+        return self._benchmark.timeout_seconds
+
+    @property
+    def space_bytes(self) -> int:
+        """Free bytes that a trial needs."""
+        return self._benchmark.space_bytes
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """Writes what the command reads, and returns the command line."""
+        return self._benchmark.prepare(configuration, folder)
+
+    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+        """What must run before; it holds the place all along."""
+        return self._benchmark.preparing(configuration, folder)
+
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the process."""
+        return self._benchmark.environment()
+
+    def settled(self, folder: Path) -> bool:
+        """Whether the work is done and known to be; the place is its own again then."""
+        if not self.has_place and not self._news(folder / "db" / "LOG"):
+            return False  # a look is dear to whoever works
+        if self._benchmark.settled(folder):
+            asked = time.monotonic()
+            self._take_back()
+            self._waited += time.monotonic() - asked  # within the life of the process
+            return True
+        if self._may and self._left_at is None and self._is_idle(folder):
+            self._left_at = time.time()
+            self._place.leave()
+        return False
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+    ) -> Outcome:
+        """What the run came to; what it waited for the place is not its time."""
+        self._take_back()
+        own = replace(ended, wall_seconds=ended.wall_seconds - self._waited)
+        outcome = self._benchmark.harvest(configuration, folder, own, began)
+        if self._left_at is not None:
+            worked = parse_log(read_text(folder / "db" / "LOG")).work_ended
+            self.worked_on = worked is not None and worked > self._left_at
+        return outcome
+
+    def _take_back(self) -> None:
+        if not self.has_place:
+            self._place.take()
+            self._may = False
+
+    def _news(self, log: Path) -> bool:
+        """Whether its LOG has grown, or did a moment ago: rest is known when it has lasted."""
+        now, size = time.monotonic(), log.stat().st_size if log.exists() else 0
+        if size != self._log_bytes:
+            self._log_bytes, self._grown = size, now
+        return now - self._grown < _NEWS_SECONDS
+
+    def _is_idle(self, folder: Path) -> bool:
+        """Whether the load is over, and for a moment next to nothing is computed."""
+        ended = {line.name for line in parse_output(read_text(folder / "stdout")).lines}
+        if not ended.issuperset(self._benchmarks):
+            return False
+        before = _children_seconds()
+        time.sleep(_LOOK_SECONDS)
+        return _children_seconds() - before <= _IDLE_SECONDS
+
+
+def _children_seconds() -> float:
+    """CPU seconds of the processes that this thread has started and that still run (proc(5))."""
+    spent = 0.0
+    for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split():
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        fields = stat.rpartition(")")[2].split()
+        spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return spent
