@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from proofs.stored_advisories import Advisory, answering, read_advisories
+from proofs.stored_advisories import Advisory, Range, answering, read_advisories
 from test_lock import ASKED, locked
 
 ROOT = Path(__file__).parents[2]
@@ -40,10 +40,12 @@ def test_no_locked_version_is_affected(file: str, advisories: list[Advisory]) ->
     ("version", "affected"), [("0.9", False), ("1.0", True), ("1.9", True), ("2.0", False)]
 )
 def test_a_range_ends_before_the_version_that_mends(version: str, affected: bool) -> None:
-    ends = Advisory("p", "PYSEC-1", (), Version("1.0"), Version("2.0"), False, "a hole")
-    assert ends.affects(Version(version)) is affected
-    last = Advisory("p", "PYSEC-1", (), Version("1.0"), Version("2.0"), True, "a hole")
-    assert last.affects(Version("2.0"))
+    mended = Range(Version("1.0"), Version("2.0"), closed=False)
+    assert mended.holds(Version(version)) is affected
+    assert Range(Version("1.0"), Version("2.0"), closed=True).holds(Version("2.0"))
+    both = (mended, Range(Version("3.0"), Version("3.1"), closed=False))
+    advisory = Advisory("p", "PYSEC-1", (), both, "a hole")
+    assert advisory.affects(Version(version)) is affected and advisory.affects(Version("3.0.1"))
 
 
 def test_the_server_answers_as_osv_does(advisories: list[Advisory]) -> None:

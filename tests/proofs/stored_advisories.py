@@ -25,41 +25,55 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 KEPT = Path("docs/results/advisories.md")
-_ROW = re.compile(
-    r"\| ([\w.-]+) \| ((?:PYSEC|GHSA)\S+) \| ([^|]*) \| (\S+)\.\.(=?)(\S+) \| ([^|]*) \|"
-)
+_CELL = r" ([^|]*) \|"
+_ROW = re.compile(r"^\| ([\w.-]+) \| ([A-Z]+-\S+) \|" + 3 * _CELL, re.MULTILINE)
 _PLANTED = "jinja2==3.1.5"  # mended in 3.1.6, which is locked
 
 
 @dataclass(frozen=True)
+class Range:
+    """Versions from the first, to the last (``closed``) or to the one that mends."""
+
+    low: Version
+    high: Version
+    closed: bool
+
+    def holds(self, version: Version) -> bool:
+        """Whether a version is within."""
+        below = version <= self.high if self.closed else version < self.high
+        return self.low <= version and below
+
+    def events(self) -> list[dict[str, str]]:
+        """As OSV writes it."""
+        end = {"last_affected" if self.closed else "fixed": str(self.high)}
+        return [{"introduced": str(self.low)}, end]
+
+
+@dataclass(frozen=True)
 class Advisory:
-    """A hole in a range of versions.
+    """A hole in some versions.
 
     Attributes:
         package: Its name, in canonical form.
         identity: As the database calls it.
         aliases: As others do.
-        low, high: The first version that has it, and the first or (``closed``) the last.
+        ranges: The versions that have it; none of one that was withdrawn before it said any.
         what: In a few words.
     """
 
     package: str
     identity: str
     aliases: tuple[str, ...]
-    low: Version
-    high: Version
-    closed: bool
+    ranges: tuple[Range, ...]
     what: str
 
     def affects(self, version: Version) -> bool:
         """Whether a version has the hole."""
-        below = version <= self.high if self.closed else version < self.high
-        return self.low <= version and below
+        return any(each.holds(version) for each in self.ranges)
 
     def document(self) -> dict[str, Any]:
         """As OSV writes it."""
-        end = {"last_affected" if self.closed else "fixed": str(self.high)}
-        events = [{"introduced": str(self.low)}, end]
+        events = [event for each in self.ranges for event in each.events()]
         return {
             "id": self.identity,
             "aliases": list(self.aliases),
@@ -81,15 +95,19 @@ def read_advisories(path: Path = KEPT) -> list[Advisory]:
             package=canonicalize_name(package),
             identity=identity,
             aliases=tuple(alias.strip() for alias in aliases.split(",") if alias.strip()),
-            low=Version(low),
-            high=Version(high),
-            closed=bool(closed),
+            ranges=tuple(_range(each) for each in ranges.split(";") if ".." in each),
             what=what.strip(),
         )
-        for package, identity, aliases, low, closed, high, what in _ROW.findall(
+        for package, identity, aliases, ranges, what in _ROW.findall(
             path.read_text(encoding="utf-8")
         )
     ]
+
+
+def _range(text: str) -> Range:
+    """Of ``low..high``; with ``=`` before the last, that one is in it."""
+    low, _, high = text.strip().partition("..")
+    return Range(Version(low), Version(high.lstrip("=")), high.startswith("="))
 
 
 @contextmanager
@@ -143,6 +161,19 @@ def _audit(url: str, *requirements: str, hashed: bool = True) -> subprocess.Comp
     return subprocess.run([*command, *kept, *service, *given], capture_output=True, text=True)
 
 
+def _unconditional(locks: Sequence[str]) -> set[str]:
+    """What every Python and system installs: of the rest pip-audit asks what is for this one."""
+    found: set[str] = set()
+    for lock in locks:
+        text = Path(lock).read_text(encoding="utf-8")
+        for name, version, marker in re.findall(
+            r"^([\w.-]+)==([^\s;]+) ?(;?)", text, re.MULTILINE
+        ):
+            if not marker:
+                found.add(f"{canonicalize_name(name)}=={version}")
+    return found
+
+
 def main() -> int:
     """Audits every lock; 0 when nothing is found in them, and what was planted is."""
     advisories = read_advisories()
@@ -156,6 +187,9 @@ def main() -> int:
             sys.exit(f"pip-audit did not find {_PLANTED}: {found.stdout}{found.stderr}")
         asked.clear()
         told = _audit(url, *locks)
+    unasked = _unconditional(locks) - set(asked)
+    if unasked:
+        sys.exit(f"pip-audit did not ask for {', '.join(sorted(unasked))}")
     counted = f"{len(set(asked))} versions in {len(locks)} locks, {len(advisories)} advisories\n"
     sys.stdout.write(told.stdout + told.stderr + counted)
     return told.returncode
