@@ -83,6 +83,12 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _count(text: str) -> int:
+    if int(text) < 0:
+        raise argparse.ArgumentTypeError("must be 0 or more")
+    return int(text)
+
+
 def _multiples(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in _names(text))
 
@@ -96,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=5, help="of each method, from seed 1")
     parser.add_argument("--rounds", type=int, default=4, help="in which winners are measured")
     parser.add_argument(
-        "--beside", type=int, default=0, help="cases at once, each run beside others' idle ends"
+        "--beside", type=_count, default=0, help="cases at once, each run beside others' idle ends"
     )
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page")
     parser.add_argument("--out", type=Path, default=OUT, help="the folder of the raw results")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -44,12 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command = make_command("prove-beside", arguments)
     raw = given.out.with_suffix(".jsonl")
     try:
-        rows = read_lines(raw)
-        if not given.page:
-            for block in range(len({row["block"] for row in rows}), given.blocks):
+        done = {row["block"] for row in _whole_blocks(read_lines(raw))}
+        for block in () if given.page else range(given.blocks):
+            if block not in done:
                 for row in _block(block, given.workloads, load_settings()):
                     append_line(raw, row)
-        page = page_of(read_lines(raw), command)
+        page = page_of(_whole_blocks(read_lines(raw)), command, raw.name)
         given.out.with_suffix(".md").write_text(page, encoding="utf-8")
         print(page)
     except InputError as error:
@@ -71,7 +72,11 @@ def _block(block: int, workloads: Sequence[str], settings: Settings) -> list[_Ro
             rows = [_run(study) for study in turns]
         else:
             with whole_host(settings), ThreadPoolExecutor(_LANES) as pool:
-                rows = list(pool.map(_run, turns))
+                try:
+                    rows = list(pool.map(_run, turns))
+                except BaseException:
+                    place.close()
+                    raise
         found += [{"block": block, "way": way, **row} for row in rows]
     print(f"block {block + 1}: {len(found)} runs", flush=True)
     return found
@@ -84,12 +89,26 @@ def _run(study: Study) -> _Row:
     return {"workload": problem.workload.name, "machine": machine, **row}
 
 
-def page_of(rows: Sequence[_Row], command: str) -> str:
+def _whole_blocks(rows: Sequence[_Row]) -> list[_Row]:
+    """Rows of those blocks that were kept to their end: of each load as many either way."""
+    counts = Counter((row["block"], row["workload"], row["way"]) for row in rows)
+    workloads = {row["workload"] for row in rows}
+    torn = {
+        block
+        for block in {row["block"] for row in rows}
+        for workload in workloads
+        if any(counts[block, workload, way] != _RUNS for way in (ALONE, BESIDE))
+    }
+    return [row for row in rows if row["block"] not in torn]
+
+
+def page_of(rows: Sequence[_Row], command: str, raw: str) -> str:
     """The page.
 
     Args:
         rows: Runs of whole blocks.
         command: What repeats it.
+        raw: The name of the file that has them.
     """
     if not rows:
         raise InputError("--out", "nothing was measured yet: call it without --page")
@@ -99,14 +118,14 @@ def page_of(rows: Sequence[_Row], command: str) -> str:
         f"`{command}`, {' to '.join(dict.fromkeys([days[0], days[-1]]))}, {machine['cpu']}, "
         f"{machine['cores']} cores, {machine['system']}, RocksDB {machine['rocksdb']}: "
         f"{len(rows)} runs of the defaults in {len({row['block'] for row in rows})} blocks; all "
-        f"are in [{OUT.name}.jsonl]({OUT.name}.jsonl).",
+        f"are in [{raw}]({raw}).",
         "Most of a run of these loads is no work: it waits for RocksDB to write its LOG "
         "([measuring.md](../measuring.md#the-end-of-a-trial)). `--beside` of `make prove-methods` "
-        "lets the next run work in that time; never do two work at once, and a run that had "
-        f"more to do after all is made again. Here {_LANES} runs are under way at a time, one of "
-        "them working, against one alone. A change is that of the mean of a block beside against "
-        "the mean of the same block alone, geometric mean over blocks with its 95% interval by "
-        "Student's t. Scatter: coefficient of variation of all runs of a way.",
+        "lets the next run work in that time: two are not to work at once, and a run that is seen "
+        f"to have had more to do is made again. Here {_LANES} runs are under way at a time, one "
+        "of them working, against one alone. A change is that of the mean of a block beside "
+        "against the mean of the same block alone, geometric mean over blocks with its 95% "
+        "interval by Student's t. Scatter: coefficient of variation of all runs of a way.",
     ]
     for workload in dict.fromkeys(row["workload"] for row in rows):
         own = [row for row in rows if row["workload"] == workload]

@@ -15,6 +15,7 @@ from benchmarks.real_search.place import Place
 from jobs.local_host import LocalHost
 from optimizer.trial import Phase, Trial
 from sampler.db_bench import DbBench
+from sampler.errors import InputError
 from sampler.host_lock import host_lock
 from sampler.machine import host_name
 from sampler.outcome import Outcome
@@ -28,8 +29,11 @@ def whole_host(settings: Settings) -> Iterator[None]:
     """Holds the host's lock for as long as runs beside each other are its only ones.
 
     Raises:
-        InputError: The lock cannot be opened.
+        InputError: The lock cannot be opened, or a killed study would leave db_bench running: it
+            does not inherit this lock.
     """
+    if not shutil.which("setpriv"):
+        raise InputError("--beside", "needs setpriv, of util-linux")
     settings.bench_dir.mkdir(parents=True, exist_ok=True)
     with host_lock(settings.lock, secrets.token_hex(8), waiting=print, pause=time.sleep):
         _remove_own(settings)  # of a study that was killed

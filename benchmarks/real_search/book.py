@@ -50,11 +50,20 @@ class Book:
             self._rows.append(line)
 
     def keep_trial(
-        self, problem: Problem, strategy: str, trial: Trial, *, wall: float, processor: float
+        self,
+        problem: Problem,
+        strategy: str,
+        trial: Trial,
+        *,
+        wall: float,
+        processor: float,
+        beside: bool = False,
     ) -> None:
-        """Adds a trial of a strategy, and what its proposal took."""
+        """Adds a trial of a strategy, what its proposal took, and if others were beside it."""
         took = {"wall": round(wall, 6), "processor": round(processor, 6)}
-        head = {"kind": "trial", "seed": problem.seed, "strategy": strategy}
+        head: dict[str, Any] = {"kind": "trial", "seed": problem.seed, "strategy": strategy}
+        if beside:
+            head["beside"] = True
         self.keep({**head, **row_of(problem, trial), **(took if trial.point else {})})
 
     def history(self, problem: Problem, strategy: str) -> History:

@@ -121,7 +121,14 @@ class Course:
             study.bench, problem, asked.trial, _cutoff(study, problem, self.history, asked.trial)
         )
         self.history.put(over)
-        self.book.keep_trial(problem, self.name, over, wall=asked.wall, processor=asked.processor)
+        self.book.keep_trial(
+            problem,
+            self.name,
+            over,
+            wall=asked.wall,
+            processor=asked.processor,
+            beside=study.place is not None,
+        )
         return True
 
     def _choose(self) -> None:

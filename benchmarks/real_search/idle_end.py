@@ -8,7 +8,6 @@ that time. Whether this one really did no more is looked at afterwards, in its L
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -18,14 +17,15 @@ from benchmarks.real_search.place import Place
 from sampler.benchmark import Benchmark, Preparation
 from sampler.db_bench_output import parse_output
 from sampler.outcome import Outcome
-from sampler.process import Ended
+from sampler.process import Ended, Ending
 from sampler.rocksdb_log import parse_log
 from sampler.run_ending import read_text
 from sampler.space import Configuration
 
-# The counters that RocksDB dumps each second take a few milliseconds, a compaction a whole CPU.
+# The counters that RocksDB dumps each second take a few milliseconds. A compaction takes a whole
+# CPU, or has a thread that wants one or waits for the disk.
 _LOOK_SECONDS = 0.12
-_IDLE_SECONDS = 0.02
+_IDLE_TICKS = 2
 _NEWS_SECONDS = 2.0
 
 
@@ -33,8 +33,8 @@ class IdleEnd:
     """Meets ``sampler.benchmark.Benchmark`` around another one. For one trial and one thread.
 
     Attributes:
-        worked_on: Whether it was seen afterwards that it had more to do: the run beside which it
-            worked, and it beside that one, count for less.
+        worked_on: Whether it had more to do after it had left its place, or nobody can tell: it
+            must be made again. What worked beside it meanwhile is kept, and cannot be told.
     """
 
     def __init__(
@@ -104,8 +104,10 @@ class IdleEnd:
         own = replace(ended, wall_seconds=ended.wall_seconds - self._waited)
         outcome = self._benchmark.harvest(configuration, folder, own, began)
         if self._left_at is not None:
+            # What was killed has not written all of its LOG, unless it was seen at rest.
+            known = ended.ending in (Ending.SETTLED, Ending.EXIT)
             worked = parse_log(read_text(folder / "db" / "LOG")).work_ended
-            self.worked_on = worked is not None and worked > self._left_at
+            self.worked_on = not known or (worked is not None and worked > self._left_at)
         return outcome
 
     def _take_back(self) -> None:
@@ -125,16 +127,32 @@ class IdleEnd:
         ended = {line.name for line in parse_output(read_text(folder / "stdout")).lines}
         if not ended.issuperset(self._benchmarks):
             return False
-        before = _children_seconds()
+        before, _ = _children()
         time.sleep(_LOOK_SECONDS)
-        return _children_seconds() - before <= _IDLE_SECONDS
+        after, works = _children()
+        return not works and after - before <= _IDLE_TICKS
 
 
-def _children_seconds() -> float:
-    """CPU seconds of the processes that this thread has started and that still run (proc(5))."""
-    spent = 0.0
+def _children() -> tuple[int, bool]:
+    """What the processes do that this thread has started and that still run (proc(5)).
+
+    Returns:
+        Their CPU time in ticks, and whether a thread of theirs runs or waits for a CPU or a disk.
+    """
+    ticks, works = 0, False
     for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split():
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        fields = stat.rpartition(")")[2].split()
-        spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return spent
+        fields = _fields(Path(f"/proc/{pid}/stat"))
+        ticks += int(fields[11]) + int(fields[12])
+        works = works or any(
+            _fields(thread)[0] in ("R", "D") for thread in Path(f"/proc/{pid}/task").glob("*/stat")
+        )
+    return ticks, works
+
+
+def _fields(stat: Path) -> list[str]:
+    """Those after the name; of a thread that is gone meanwhile those of an idle one."""
+    try:
+        text = stat.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ") S" + " 0" * 20
+    return text.rpartition(")")[2].split()

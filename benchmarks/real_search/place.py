@@ -34,6 +34,7 @@ class Place:
                 self._changed.wait_for(lambda: self._closed or self._is_next(ticket))
             finally:
                 self._waiting.remove(ticket)
+                self._changed.notify_all()
             self.require_open()
             self._taken = True
 
