@@ -45,11 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command = make_command("prove-beside", arguments)
     raw = given.out.with_suffix(".jsonl")
     try:
-        done = {row["block"] for row in _whole_blocks(read_lines(raw))}
-        for block in () if given.page else range(given.blocks):
-            if block not in done:
-                for row in _block(block, given.workloads, load_settings()):
-                    append_line(raw, row)
+        for block in () if given.page else missing_blocks(read_lines(raw), given.blocks):
+            for row in _block(block, given.workloads, load_settings()):
+                append_line(raw, row)
         page = page_of(_whole_blocks(read_lines(raw)), command, raw.name)
         given.out.with_suffix(".md").write_text(page, encoding="utf-8")
         print(page)
@@ -87,6 +85,12 @@ def _run(study: Study) -> _Row:
     row = row_of(problem, measured(study.bench, problem, baseline_trial(problem, History())))
     machine = {name: study.environment[name] for name in ("cpu", "cores", "system", "rocksdb")}
     return {"workload": problem.workload.name, "machine": machine, **row}
+
+
+def missing_blocks(rows: Sequence[_Row], asked: int) -> range:
+    """Numbers for the blocks that are missing: one that was torn off is never filled up."""
+    first = 1 + max((row["block"] for row in rows), default=-1)
+    return range(first, first + asked - len({row["block"] for row in _whole_blocks(rows)}))
 
 
 def _whole_blocks(rows: Sequence[_Row]) -> list[_Row]:

@@ -39,15 +39,14 @@ def write_page(out: Path, command: str, studies: Sequence[Study]) -> Told:
     """Writes the page of whole jobs; returns what to say of it."""
     results = [study.result for study in studies]
     found = sum(result["best"] is not None for result in results)
-    share = binomtest(found, len(studies)).proportion_ci(method="exact")
     chance = binomtest(found, len(studies), ALPHA, alternative="greater").pvalue
     six = [p for study in studies for p in chances_of_any_six(study)]
     small = sum(p < ALPHA for p in six)
     runs = [trial for study in studies for trial in study.trials]
     hours = sum(trial.bench_seconds for trial in runs) / 3600
     names = ", ".join(f"`{row['name']}`" for row in results[0]["parameters"])
-    interval = f"{100 * share.low:.1f}% to {100 * share.high:.1f}%"
-    said = f"{found} of {len(studies)} report a gain (95% interval of the share {interval})"
+    share = _interval(found, len(studies))
+    said = f"{found} of {len(studies)} report a gain (95% interval of the share {share})"
     lines = [
         "# Does a real job find what is not there?",
         "",
@@ -97,8 +96,12 @@ def _by_order(studies: Sequence[Study]) -> str:
 
 def _counted(studies: Sequence[Study], how: str) -> str:
     found = sum(study.result["best"] is not None for study in studies)
-    share = binomtest(found, len(studies)).proportion_ci(method="exact")
-    return f"{found} of {len(studies)} {how} ({100 * share.low:.1f}% to {100 * share.high:.1f}%)"
+    return f"{found} of {len(studies)} {how} ({_interval(found, len(studies))})"
+
+
+def _interval(found: int, of: int) -> str:
+    share = binomtest(found, of).proportion_ci(method="exact")
+    return f"{100 * share.low:.1f}% to {100 * share.high:.1f}%"
 
 
 def _began(study: Study) -> str:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from toy_study import ToyBench, toy_study
 
-from benchmarks.methods.beside_check import page_of
+from benchmarks.methods.beside_check import missing_blocks, page_of
 from benchmarks.methods.cases import Case
 from benchmarks.methods.page import write_page
 from benchmarks.methods.together import run_together
@@ -269,6 +269,18 @@ def test_the_page_compares_blocks():
     assert "6 runs of the defaults in 3 blocks" in page
     with pytest.raises(InputError, match="nothing was measured"):
         page_of([], "make prove-beside", "raw.jsonl")
+
+
+def test_a_block_that_was_torn_off_is_measured_anew():
+    def rows(block, runs):
+        return [
+            {"block": block, "way": way, "workload": "w"} for way in ("alone", "beside")
+        ] * runs
+
+    assert list(missing_blocks([], 2)) == [0, 1]
+    torn = [*rows(0, 4), *rows(1, 3)]
+    assert list(missing_blocks(torn, 3)) == [2, 3]
+    assert list(missing_blocks([*torn, *rows(2, 4), *rows(3, 4)], 3)) == []
 
 
 TINY = """
