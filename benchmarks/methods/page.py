@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.methods.along import Along, along, along_section, together
 from benchmarks.methods.cases import Case
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.study import Study
@@ -57,14 +58,15 @@ def write_page(out: Path, command: str, opened: Sequence[Opened], rounds: int) -
     turns = _turns([book for _, _, book in opened])
     parts.append(_HOW.format(seconds=seconds, rounds=rounds, least=LEAST_SEEDS, turns=turns))
     found = [_winners(study, book, rounds) for _, study, book in opened]
-    parts += _over_all([study for _, study, _ in opened], found)
-    for (case, study, book), winners in zip(opened, found, strict=True):
+    ways = [along(study, book, won) for (_, study, book), won in zip(opened, found, strict=True)]
+    parts += _over_all([study for _, study, _ in opened], found, ways)
+    for (case, study, book), winners, way in zip(opened, found, ways, strict=True):
         groups = by_strategy(winners)
         if not groups:
             continue
         parts += [f"## {case.name}", winners_table(groups, _metrics(study, groups))]
         parts += ["Fitness by seed:", seeds_table(groups)]
-        parts += _ahead(groups)
+        parts += [*_ahead(groups), *along_section(study, way)]
         parts.append(_counts(book))
     text = "\n\n".join([*parts, ""])
     out.with_suffix(".md").write_text(text, encoding="utf-8")
@@ -79,7 +81,9 @@ def _turns(books: Sequence[Book]) -> str:
     return _BESIDE.format(beside=count, seeds=sum(map(len, seeds))) if count else _TURNS
 
 
-def _over_all(studies: Sequence[Study], found: Sequence[Sequence[Winner]]) -> list[str]:
+def _over_all(
+    studies: Sequence[Study], found: Sequence[Sequence[Winner]], ways: Sequence[Along]
+) -> list[str]:
     """Every case and seed counting alike.
 
     Nothing where fewer than two cases are measured, or not all have the same fitness.
@@ -95,7 +99,8 @@ def _over_all(studies: Sequence[Study], found: Sequence[Sequence[Winner]]) -> li
     ]
     groups = by_strategy(apart)
     table = winners_table(groups, _metrics(told[0][0], groups))
-    return ["## Over all cases", _OVER_ALL.format(cases=len(told)), table, *_ahead(groups)]
+    said = ["## Over all cases", _OVER_ALL.format(cases=len(told)), table, *_ahead(groups)]
+    return [*said, *along_section(studies[0], together(ways))]
 
 
 def _ahead(groups: Mapping[str, Sequence[Winner]]) -> list[str]:

@@ -63,6 +63,24 @@ def ahead_table(groups: Mapping[str, Sequence[Winner]], one: str) -> str:
     return _table([f"{one} less", "fitness", "better on seeds"], rows)
 
 
+def along_table(
+    found: Mapping[str, Sequence[Sequence[float | None]]], marks: Sequence[str]
+) -> str:
+    """What each strategy had come to at each of the marks: the mean over its seeds.
+
+    Of a mark at which a seed had nothing yet no mean is told.
+    """
+    rows = []
+    for name, seeds in found.items():
+        cells = []
+        for at in zip(*seeds, strict=True):
+            values = [value for value in at if value is not None]
+            whole = len(values) == len(seeds)
+            cells.append(_shown(interval_of(values), ",.0f") if whole else "-")
+        rows.append([name, *cells])
+    return _table(["strategy", *marks], rows)
+
+
 def cost_table(groups: Mapping[str, Sequence[Winner]], trials: Mapping[str, Sequence[Row]]) -> str:
     """What proposals and runs took, and how much of what a winner was chosen for was luck."""
     head = [

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from toy_study import ToyBench, toy_study
 
+from benchmarks.methods.along import best_so_far
 from benchmarks.methods.cases import Case, cases_of, paced
 from benchmarks.methods.methods import KNOW, METHODS, Begun, methods_of
 from benchmarks.methods.page import write_page
@@ -17,6 +18,7 @@ from benchmarks.real_search.tables import winners_table
 from jobs.frame import frame
 from jobs.start_from import starting_points
 from optimizer.history import History
+from optimizer.knowledge import best_first
 from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose
@@ -163,3 +165,37 @@ def test_three_seeds_have_one(finished):
     assert len(_INTERVAL.findall(table)) == len(groups) * (
         2 + len(compared(study.problem.objective))
     )  # the fitness and the memory beside the metrics
+
+
+def test_along_the_way_the_best_so_far_grows_to_the_best_of_all(finished):
+    _, study, book = finished
+    problem = study.seeded(1)
+    history = book.history(problem, "forest")
+    whole = best_first(problem, history, history.of(Purpose.CANDIDATE))
+    seconds = [4.0, 8.0, 16.0, SECONDS]
+    found = best_so_far(problem, history, [0.0, *seconds])
+    assert found[0] is None and found[-1] == whole[0][0]
+    for most, best in zip(seconds, found[1:], strict=True):  # a run takes a second
+        assert best == max(value for value, trial in whole if trial.number <= most)
+    assert found[1] < found[-1]
+
+
+def test_the_page_tells_what_half_of_the_seconds_had_come_to(finished):
+    out, study, book = finished
+    cases = [(Case("toy", multiple), study, book) for multiple in (1, 4)]
+    page = write_page(out, "make prove-methods", cases, ROUNDS)
+    own = page.partition("## toy-1x")[2].partition("## toy-4x")[0]
+    (head,) = [line for line in own.splitlines() if line.endswith("| 3 s | 6 s | 12 s | 24 s |")]
+    assert head.startswith("| strategy | 3 s |")
+    at = {}
+    for seed in (1, 2):
+        problem = study.seeded(seed)
+        history = book.history(problem, "paper")
+        at[seed] = best_so_far(problem, history, [12.0])[0]
+    (line,) = [line for line in own.partition(head)[2].splitlines() if "| paper |" in line]
+    early, _, half, _ = line.strip("| ").split(" | ")[1:]
+    assert half == f"{(at[1] + at[2]) / 2:,.0f} [-]"
+    assert early == "-", "three runs of the baseline take its three seconds"
+    over_all = page.partition("Along the way")[2].partition("## toy-1x")[0]
+    (line,) = [line for line in over_all.splitlines() if "| paper |" in line]
+    assert line.split(" | ")[3].startswith(f"{(at[1] + at[2]) / 2:,.0f} ["), "of four seeds now"
