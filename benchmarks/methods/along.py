@@ -13,7 +13,7 @@ from optimizer.knowledge import best_first
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
 
-PARTS = (1 / 8, 1 / 4, 1 / 2, 1)
+_PARTS = (1 / 8, 1 / 4, 1 / 2, 1)
 Along = dict[str, list[list[float | None]]]
 _HOW = (
     "Along the way, the best fitness that each had measured within so many seconds (of single "
@@ -30,7 +30,7 @@ def along(study: Study, book: Book, winners: Sequence[Winner]) -> Along:
         winners: Of whichever seeds shall be told of.
     """
     assert study.seconds is not None
-    parts = [part * study.seconds for part in PARTS]
+    parts = [part * study.seconds for part in _PARTS]
     found: Along = {}
     for winner in winners:
         problem = study.seeded(winner.seed)
@@ -53,7 +53,7 @@ def together(ways: Iterable[Along]) -> Along:
 def along_section(study: Study, found: Along) -> list[str]:
     """Its paragraphs on the page; none where no method searched."""
     assert study.seconds is not None
-    marks = [f"{part * study.seconds:,.0f} s" for part in PARTS]
+    marks = [f"{part * study.seconds:,.0f} s" for part in _PARTS]
     return [_HOW, along_table(found, marks)] if found else []
 
 

@@ -69,12 +69,12 @@ def _block(block: int, workloads: Sequence[str], settings: Settings) -> list[_Ro
         if place is None:
             rows = [_run(study) for study in turns]
         else:
-            with whole_host(settings), ThreadPoolExecutor(_LANES) as pool:
-                try:
-                    rows = list(pool.map(_run, turns))
-                except BaseException:
-                    place.close()
-                    raise
+            with (
+                whole_host(settings),
+                ThreadPoolExecutor(_LANES) as pool,
+                place.closing_on_failure(),
+            ):
+                rows = list(pool.map(_run, turns))
         found += [{"block": block, "way": way, **row} for row in rows]
     print(f"block {block + 1}: {len(found)} runs", flush=True)
     return found

@@ -40,14 +40,10 @@ def run_together(
 
 def _run_all(courses: Sequence[Course], place: Place) -> None:
     """Each in a thread of its own; when one fails all end."""
-    with ThreadPoolExecutor(len(courses)) as threads:
-        try:
-            begun = [threads.submit(_run, course) for course in courses]
-            for future in wait(begun, return_when=FIRST_EXCEPTION).done:
-                future.result()
-        except BaseException:
-            place.close()
-            raise
+    with ThreadPoolExecutor(len(courses)) as threads, place.closing_on_failure():
+        begun = [threads.submit(_run, course) for course in courses]
+        for future in wait(begun, return_when=FIRST_EXCEPTION).done:
+            future.result()
 
 
 def _run(course: Course) -> None:

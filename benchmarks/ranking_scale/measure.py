@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.ranking_scale.levels import parse_levels
 from benchmarks.ranking_scale.scales import Scale, specification_at
+from benchmarks.wrapped_benchmark import WrappedBenchmark
 from jobs.assembly import Assembly, assemble
 from sampler.db_bench import DbBench
 from sampler.outcome import Outcome
-from sampler.preparing import Preparing
 from sampler.process import Ended
 from sampler.runner import LocalRunner
 from sampler.settings import Settings
 from sampler.space import Configuration
 
 
-@dataclass
-class WithLevels:
+class WithLevels(WrappedBenchmark):
     """db_bench as the product runs it; keeps the levels of the last run."""
 
-    bench: DbBench
-    levels: tuple[int, ...] = field(default=())
-
-    @property
-    def timeout_seconds(self) -> float:
-        """As db_bench's."""
-        return self.bench.timeout_seconds
-
-    @property
-    def space_bytes(self) -> int:
-        """As db_bench's."""
-        return self.bench.space_bytes
-
-    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
-        """As db_bench's."""
-        return self.bench.prepare(configuration, folder)
-
-    def preparing(self, configuration: Configuration, folder: Path) -> Preparing | None:
-        """As db_bench's."""
-        return self.bench.preparing(configuration, folder)
-
-    def environment(self) -> Mapping[str, str]:
-        """As db_bench's."""
-        return self.bench.environment()
-
-    def settled(self, folder: Path) -> bool:
-        """As db_bench's."""
-        return self.bench.settled(folder)
+    levels: tuple[int, ...] = ()
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: Ended, began: float
@@ -58,7 +28,7 @@ class WithLevels:
         log = folder / "db" / "LOG"
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         self.levels = parse_levels(text)
-        return self.bench.harvest(configuration, folder, ended, began)
+        return super().harvest(configuration, folder, ended, began)
 
 
 class Bench:

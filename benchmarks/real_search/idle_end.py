@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.real_search.place import Place
-from sampler.benchmark import Benchmark, Preparation
+from benchmarks.wrapped_benchmark import WrappedBenchmark
+from sampler.benchmark import Benchmark
 from sampler.db_bench_output import parse_output
 from sampler.outcome import Outcome
 from sampler.process import Ended, Ending
@@ -29,8 +30,8 @@ _IDLE_TICKS = 2
 _NEWS_SECONDS = 2.0
 
 
-class IdleEnd:
-    """Meets ``sampler.benchmark.Benchmark`` around another one. For one trial and one thread.
+class IdleEnd(WrappedBenchmark):
+    """A benchmark whose run gives its place up. For one trial and one thread.
 
     Attributes:
         worked_on: Whether it had more to do after it had left its place, or nobody can tell: it
@@ -48,7 +49,8 @@ class IdleEnd:
             place: Where it works.
             gives_up: Whether it ever gives the place up.
         """
-        self._benchmark, self._benchmarks, self._place = benchmark, benchmarks, place
+        super().__init__(benchmark)
+        self._benchmarks, self._place = benchmarks, place
         self._may = gives_up
         self._left_at: float | None = None
         self._waited = 0.0
@@ -60,33 +62,11 @@ class IdleEnd:
         """Whether it holds the place now."""
         return self._left_at is None or not self._may
 
-    @property
-    def timeout_seconds(self) -> float:
-        """A trial that takes longer is ``timed_out``."""
-        return self._benchmark.timeout_seconds
-
-    @property
-    def space_bytes(self) -> int:
-        """Free bytes that a trial needs."""
-        return self._benchmark.space_bytes
-
-    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
-        """Writes what the command reads, and returns the command line."""
-        return self._benchmark.prepare(configuration, folder)
-
-    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
-        """What must run before; it holds the place all along."""
-        return self._benchmark.preparing(configuration, folder)
-
-    def environment(self) -> Mapping[str, str]:
-        """The environment of the process."""
-        return self._benchmark.environment()
-
     def settled(self, folder: Path) -> bool:
         """Whether the work is done and known to be; the place is its own again then."""
         if not self.has_place and not self._news(folder / "db" / "LOG"):
             return False  # a look is dear to whoever works
-        if self._benchmark.settled(folder):
+        if super().settled(folder):
             asked = time.monotonic()
             self._take_back()
             self._waited += time.monotonic() - asked  # within the life of the process
@@ -102,7 +82,7 @@ class IdleEnd:
         """What the run came to; what it waited for the place is not its time."""
         self._take_back()
         own = replace(ended, wall_seconds=ended.wall_seconds - self._waited)
-        outcome = self._benchmark.harvest(configuration, folder, own, began)
+        outcome = super().harvest(configuration, folder, own, began)
         if self._left_at is not None:
             # What was killed has not written all of its LOG, unless it was seen at rest.
             known = ended.ending in (Ending.SETTLED, Ending.EXIT)

@@ -50,6 +50,15 @@ class Place:
             self._closed = True
             self._changed.notify_all()
 
+    @contextmanager
+    def closing_on_failure(self) -> Iterator[None]:
+        """Closes it when what is done within fails: then all who wait for it end, too."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     def require_open(self) -> None:
         """Nothing, while the study goes on.
 
