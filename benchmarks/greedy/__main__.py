@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.comma_list import names
 from benchmarks.greedy.cases import CASES, Asked
 from benchmarks.greedy.figures import figures_of, found_by
 from benchmarks.greedy.page import write_page
@@ -71,9 +72,9 @@ def _write(out: Path, command: str, trials: int, seed: int) -> None:
     print(f"{page} tells of {len(measured)} cases")
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _cases(text: str) -> tuple[str, ...]:
     known = [case.name for case in CASES]
-    found = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+    found = names(text)
     for name in found:
         if name not in known:
             raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known)}")
@@ -82,7 +83,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Samsung's greedy tuning, repeated.")
-    parser.add_argument("--cases", type=_names, default=tuple(case.name for case in CASES))
+    parser.add_argument("--cases", type=_cases, default=tuple(case.name for case in CASES))
     parser.add_argument("--trials", type=int, default=90, help="runs of each job in all")
     parser.add_argument("--rounds", type=int, default=6, help="side by side, of each case")
     parser.add_argument("--seed", type=int, default=1)

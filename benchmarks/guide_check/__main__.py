@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.comma_list import names
 from benchmarks.guide_check.page import write_page
 from benchmarks.guide_check.variants import Variant, variants
 from benchmarks.json_lines import append_line, read_lines
@@ -128,8 +129,8 @@ def _words(row: dict[str, Any]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Half, calculated and double of the guide.")
     parser.add_argument("--rounds", type=int, default=5, help="how often each is measured")
-    parser.add_argument("--workloads", type=lambda text: tuple(text.split(",")),
-                        default=WORKLOADS, help="names, with commas")  # fmt: skip
+    parser.add_argument("--workloads", type=names, default=WORKLOADS,
+                        help="with commas between")  # fmt: skip
     parser.add_argument("--page", action="store_true", help="write the page; measure nothing")
     parser.add_argument("--raw", type=Path, default=RAW, help="where raw results are kept")
     return parser

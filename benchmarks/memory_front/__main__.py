@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.comma_list import counts
 from benchmarks.make_command import make_command
 from benchmarks.memory_front.asked import LOAD, asked_jobs
 from benchmarks.memory_front.page import names_in, write_page
@@ -56,17 +57,10 @@ def _write(docs: Path, folder: Path, command: str) -> None:
     print(f"{docs / 'memory.md'} tells of {len(studies)} jobs")
 
 
-def _multiples(text: str) -> tuple[int, ...]:
-    found = tuple(dict.fromkeys(int(part) for part in text.split(",")))
-    if min(found) < 1:
-        raise ValueError(text)
-    return found
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="What more memory buys.")
     parser.add_argument("--trials", type=int, default=90, help="runs of each job in all")
-    parser.add_argument("--multiples", type=_multiples, default=(1, 2, 4, 8),
+    parser.add_argument("--multiples", type=counts, default=(1, 2, 4, 8),
                         help="of the default's memory")  # fmt: skip
     parser.add_argument("--workload", default=LOAD, help="a name or a TOML file")
     parser.add_argument("--strategy", default="forest")

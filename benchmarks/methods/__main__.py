@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.comma_list import counts, names
 from benchmarks.make_command import make_command
 from benchmarks.methods.cases import MULTIPLES, WORKLOADS, Case, cases_of, open_case
 from benchmarks.methods.methods import METHODS, methods_of
@@ -79,25 +80,17 @@ def _measured_together(
     return opened
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def _count(text: str) -> int:
     if int(text) < 0:
         raise argparse.ArgumentTypeError("must be 0 or more")
     return int(text)
 
 
-def _multiples(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in _names(text))
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Compares tuning methods on the real db_bench.")
-    parser.add_argument("--methods", type=_names, default=METHODS)
-    parser.add_argument("--workloads", type=_names, default=WORKLOADS, help="names or TOML files")
-    parser.add_argument("--multiples", type=_multiples, default=MULTIPLES, help="of the memory")
+    parser.add_argument("--methods", type=names, default=METHODS)
+    parser.add_argument("--workloads", type=names, default=WORKLOADS, help="names or TOML files")
+    parser.add_argument("--multiples", type=counts, default=MULTIPLES, help="of the memory")
     parser.add_argument("--seconds", type=float, default=1200, help="of the bench for a method")
     parser.add_argument("--seeds", type=int, default=5, help="of each method, from seed 1")
     parser.add_argument("--rounds", type=int, default=4, help="in which winners are measured")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.comma_list import names
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
 from benchmarks.methods.cases import WORKLOADS, Case
@@ -172,9 +173,7 @@ def _interval(change: Interval) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Runs beside each other against runs alone.")
     parser.add_argument("--blocks", type=int, default=8)
-    parser.add_argument(
-        "--workloads", type=lambda text: tuple(text.split(",")), default=WORKLOADS[:2]
-    )
+    parser.add_argument("--workloads", type=names, default=WORKLOADS[:2])
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser

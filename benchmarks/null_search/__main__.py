@@ -17,6 +17,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from benchmarks.comma_list import names
 from benchmarks.make_command import make_command
 from benchmarks.null_search.job import Key, Line, keys_of, run_job
 from benchmarks.null_search.machine import level_of
@@ -85,15 +86,11 @@ def _rank_little() -> None:
     gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Jobs on a space whose options do nothing.")
     parser.add_argument("--jobs", type=int, default=200, help="of each kind, from seed 0")
     parser.add_argument("--trials", type=int, default=60, help="runs of the benchmark of a job")
-    parser.add_argument("--strategies", type=_names, default=("forest",))
+    parser.add_argument("--strategies", type=names, default=("forest",))
     parser.add_argument("--problem", default="load", help="whose space and noise are taken")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from benchmarks.comma_list import counts
 from benchmarks.make_command import make_command
 from benchmarks.page_views.long_job import job_of
 from benchmarks.page_views.views import View, view
@@ -97,13 +98,9 @@ def _page(command: str, chromium: str, visits: int, rows: Sequence[str]) -> str:
     )
 
 
-def _numbers(text: str) -> list[int]:
-    return [int(each) for each in text.split(",")]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Times the dashboard's pages in a browser.")
-    parser.add_argument("--trials", type=_numbers, default=[12, 1000, 100_000])
+    parser.add_argument("--trials", type=counts, default=(12, 1000, 100_000))
     parser.add_argument("--visits", type=int, default=5)
     parser.add_argument("--pages", nargs="+", choices=_PAGES, default=list(_PAGES))
     parser.add_argument("--out", type=Path, default=Path("docs/results/page_views.md"))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.comma_list import counts
 from benchmarks.make_command import make_command
 from benchmarks.ranking_scale.configurations import STEPS, Configurations
 from benchmarks.ranking_scale.measure import Bench
@@ -113,15 +114,11 @@ def _words(row: Row) -> str:
     return f"{head}: {row.state.value} {shown} ({row.seconds:.0f} s) {row.failure or ''}".rstrip()
 
 
-def _scales(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Rankings of configurations at three scales.")
     parser.add_argument("--draws", type=int, default=30, help="configurations drawn")
     parser.add_argument("--steps", type=int, help="one-option steps; all of them if not given")
-    parser.add_argument("--scales", type=_scales, default=(64, 8, 1), help="divisors: 64,8,1")
+    parser.add_argument("--scales", type=counts, default=(64, 8, 1), help="divisors: 64,8,1")
     parser.add_argument("--seed", type=int, default=1, help="of the draws")
     parser.add_argument("--page", action="store_true", help="write the page; measure nothing")
     parser.add_argument("--raw", type=Path, default=RAW, help="where raw results are kept")

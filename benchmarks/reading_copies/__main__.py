@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.comma_list import names
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.reading_copies.page import page
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, Row
@@ -92,7 +93,7 @@ def _run(runner: LocalRunner, name: str, kind: str) -> Outcome:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Reads of prepared databases and of copies.")
     parser.add_argument("--rounds", type=int, default=10, help="runs of each kind")
-    parser.add_argument("--workloads", type=lambda text: text.split(","), default=WORKLOADS,
+    parser.add_argument("--workloads", type=names, default=WORKLOADS,
                         help="names or TOML files, with commas between")  # fmt: skip
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="receives page and runs")
     parser.add_argument("--page", action="store_true", help="measure nothing")

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.comma_list import names
 from benchmarks.make_command import make_command
 from benchmarks.one_thread import one_thread
 from benchmarks.real_search.book import Book
@@ -61,20 +62,16 @@ def measure_missing(study: Study, book: Book, given: argparse.Namespace) -> None
         run_again(study, book, seed, given.rounds)
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Compares strategies on the real db_bench.")
-    parser.add_argument("--strategies", type=_names, default=STRATEGIES)
+    parser.add_argument("--strategies", type=names, default=STRATEGIES)
     parser.add_argument("--workload", default="load-quick", help="a name or a TOML file")
     parser.add_argument("--space", default="default", help="a name or a TOML file")
     parser.add_argument("--seeds", type=int, default=5, help="of each strategy, from seed 1")
     parser.add_argument("--evaluations", type=int, default=60, help="new configurations of each")
     parser.add_argument("--rounds", type=int, default=6, help="in which winners are measured")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page")
-    parser.add_argument("--forget", type=_names, default=(), help="strategies; then measures none")
+    parser.add_argument("--forget", type=names, default=(), help="strategies; then measures none")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser
 

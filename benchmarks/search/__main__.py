@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.comma_list import counts, names
 from benchmarks.make_command import make_command
 from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
@@ -87,25 +88,17 @@ def _installed() -> tuple[str, ...]:
     return tuple(name for name in STRATEGIES if missing_extra(name) is None)
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(","))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Compares strategies on recorded problems.")
-    parser.add_argument("--strategies", type=_names, default=_installed(),
+    parser.add_argument("--strategies", type=names, default=_installed(),
                         help="all that are installed, if not said")  # fmt: skip
-    parser.add_argument("--problems", type=_names, default=PROBLEMS)
-    parser.add_argument("--truths", type=_names, default=("boosting", "forest"),
+    parser.add_argument("--problems", type=names, default=PROBLEMS)
+    parser.add_argument("--truths", type=names, default=("boosting", "forest"),
                         help="families that the functions are learned with")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=20, help="runs of each, from seed 0")
     parser.add_argument("--few", type=int, default=5,
                         help=f"of {' and '.join(SLOW)}, and of budgets above {LONG}")  # fmt: skip
-    parser.add_argument("--evaluations", type=_numbers, default=(200, 400), help="budgets")
+    parser.add_argument("--evaluations", type=counts, default=(200, 400), help="budgets")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser
 

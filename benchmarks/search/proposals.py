@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.comma_list import counts, names
 from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
 from benchmarks.search.function import TestFunction
@@ -103,12 +104,6 @@ def _row(name: str, trials: int, seconds: Seconds) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    def names(text: str) -> tuple[str, ...]:
-        return tuple(text.split(","))
-
-    def counts(text: str) -> tuple[int, ...]:
-        return tuple(int(each) for each in text.split(","))
-
     parser = argparse.ArgumentParser(description="Times the proposals of strategies.")
     parser.add_argument("--strategies", type=names, default=("forest",))
     parser.add_argument("--trials", type=counts, default=(50, 100, 200, 300, 500, 1000))
