@@ -44,28 +44,29 @@ class Patience:
         Args:
             engine: The database.
             pause: Waits for some seconds; may raise to give up.
-            told: Hears that the database is away, and again when it is back.
+            told: Hears that the database is away and why, each reason once, and when it is back.
         """
         self._engine, self._pause, self._told = engine, pause, told
 
     def __call__(self, action: Callable[[], T]) -> T:
         """What the action returns."""
-        wait, away, url = _FIRST_WAIT, False, self._engine.url
+        wait, reasons, url = _FIRST_WAIT, set[str](), self._engine.url
         while True:
             try:
                 done = action()
             except Exception as error:
                 if not is_away(error, self._engine):
                     raise
-                if not away:
-                    why = without_secrets(str(getattr(error, "orig", None) or error), url)
+                if not reasons:
                     self._told("the database does not answer; what is measured is held")
+                why = without_secrets(str(getattr(error, "orig", None) or error), url)
+                if why not in reasons:
                     self._told(f"the database's own words: {why}")
-                away = True
+                reasons.add(why)
                 self._pause(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
                 continue
-            if away:
+            if reasons:
                 self._told("the database is back")
             return done
 
