@@ -34,7 +34,8 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         return
     console.print(_table(result))
     console.print(
-        f"Medians of {verdict['pairs']} fresh runs of each, in turn; changes with 95% intervals.",
+        f"Medians of {verdict['pairs']} fresh runs of each, in turn; "
+        "changes are the pairs' geometric means with 95% intervals.",
         highlight=False,
     )
     where = confirmation_words(result.get("confirmation"))
