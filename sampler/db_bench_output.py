@@ -7,7 +7,7 @@ missing: another version prints other lines, and output may be cut off anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 _LINE = re.compile(
@@ -40,11 +40,16 @@ _UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 @dataclass(frozen=True)
 class BenchmarkLine:
-    """One benchmark's own line: operations over seconds."""
+    """One benchmark's own line: operations over seconds.
+
+    Attributes:
+        latencies: ``write_p99`` and the like, in microseconds, from the histograms after it.
+    """
 
     name: str
     seconds: float
     operations: int
+    latencies: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,19 +58,25 @@ class DbBenchOutput:
 
     Attributes:
         lines: One a benchmark, in order.
-        latencies: ``write_p99`` and the like, in microseconds, of the last benchmark with them.
         tickers: RocksDB's counters without ``rocksdb.``.
         live_bytes: Bytes of live table and blob files; None if nothing told.
         stall_percent: Share of the time that writes stalled; None if nothing told.
     """
 
     lines: tuple[BenchmarkLine, ...] = ()
-    latencies: Mapping[str, float] = field(default_factory=dict)
     tickers: Mapping[str, int] = field(default_factory=dict)
     live_bytes: int | None = None
     stall_percent: float | None = None
     version: str | None = None
     warnings: tuple[str, ...] = ()
+
+    def latencies_of(self, benchmarks: Collection[str]) -> dict[str, float]:
+        """Latencies by name, in microseconds: of each the last of these benchmarks that has it."""
+        found: dict[str, float] = {}
+        for line in self.lines:
+            if line.name in benchmarks:
+                found |= line.latencies
+        return found
 
 
 def parse_output(text: str) -> DbBenchOutput:
@@ -73,11 +84,7 @@ def parse_output(text: str) -> DbBenchOutput:
     text = whole_lines(text)
     version = _VERSION.search(text)
     return DbBenchOutput(
-        lines=tuple(
-            BenchmarkLine(match["name"], float(match["seconds"]), int(match["operations"]))
-            for match in _LINE.finditer(text)
-        ),
-        latencies=_latencies(text),
+        lines=_lines(text),
         tickers=parse_tickers(text),
         live_bytes=_live_bytes(text),
         stall_percent=parse_stall_percent(text),
@@ -106,6 +113,20 @@ def complaint(stderr: str) -> str:
     """What db_bench said when it refused or crashed: its last lines, in its own words."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return "\n".join(lines[-5:])[-2000:]
+
+
+def _lines(text: str) -> tuple[BenchmarkLine, ...]:
+    matches = list(_LINE.finditer(text))
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    return tuple(
+        BenchmarkLine(
+            match["name"],
+            float(match["seconds"]),
+            int(match["operations"]),
+            _latencies(text[match.end() : end]),
+        )
+        for match, end in zip(matches, ends, strict=False)
+    )
 
 
 def _latencies(text: str) -> dict[str, float]:

@@ -10,12 +10,13 @@ from sampler.parameter import Value
 
 # What db_bench's benchmarks do with `num` operations per thread (db_bench_tool.cc, 7.8.3):
 # the distinct keys that they leave behind, of a key space of `num`.
-SEQUENTIAL_FILLS = frozenset({"fillseq", "filluniquerandom"})
+SEQUENTIAL_FILLS = frozenset({"fillseq", "fillbatch", "filluniquerandom"})
 RANDOM_WRITES = frozenset({"fillrandom", "overwrite", "updaterandom"})
 MIXED = "readrandomwriterandom"
 WRITES = SEQUENTIAL_FILLS | RANDOM_WRITES | {MIXED}
 # Their loops are counted by `readwrites_`, those of all other writers by `writes_`.
 _READ_AND_WRITE = frozenset({"updaterandom", MIXED})
+_BATCH = 1000  # keys of one write of fillbatch; a last, smaller one is left out
 
 
 def operations_of(benchmark: str, num: int, flags: Mapping[str, Value]) -> int:
@@ -29,7 +30,8 @@ def operations_of(benchmark: str, num: int, flags: Mapping[str, Value]) -> int:
     writes, reads = (int(flags.get(name, -1)) for name in ("writes", "reads"))
     if benchmark in _READ_AND_WRITE:
         return num if writes < 0 and reads < 0 else max(writes, reads)
-    return writes if writes > 0 else num
+    operations = writes if writes > 0 else num
+    return operations // _BATCH * _BATCH if benchmark == "fillbatch" else operations
 
 
 @dataclass(frozen=True)

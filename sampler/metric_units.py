@@ -103,7 +103,7 @@ def amount(metric: str, value: float) -> str:
 
 def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
     """The metrics that a run may give, for a workload that db_bench runs."""
-    known = [_PRINTED.get(benchmark, _OPERATIONS) for benchmark in workload.benchmarks]
+    known = [_PRINTED.get(benchmark, _OPERATIONS) for benchmark in workload.measured]
     kinds = dict.fromkeys(kind for printed in known for kind in printed)
     always = [name for name in _ALWAYS if not (workload.only_reads and name in OF_WRITES)]
     of_both = _OF_BOTH if workload.prepare else ()

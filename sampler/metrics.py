@@ -34,9 +34,9 @@ def metrics_of(
 
     ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
     ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
-    until the tree is settled as the workload says. ``rate``: ops/s of the measured benchmarks.
-    ``memory``: bytes at full scale. ``cpu_percent``: CPU seconds of the process over ``time``, of
-    all processors that it could run on.
+    until the tree is settled as the workload says. ``rate`` (ops/s) and latencies are those of
+    the measured benchmarks. ``memory``: bytes at full scale. ``cpu_percent``: CPU seconds of the
+    process over ``time``, of all processors that it could run on.
 
     Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
     that only reads has no ``waf``. ``whole_waf`` is that of both processes together,
@@ -66,17 +66,19 @@ def metrics_of(
     time = load_time + settling_seconds(log, workload)
     threads = workload.threads_of(values)
     with_wal = stored + tickers.get("wal.bytes", 0)
-    written = tickers.get("number.keys.written")
+    distinct = workload.distinct_user_bytes(threads, tickers.get("number.keys.written"))
+    if distinct <= 0:
+        raise MissingMeasurement("no benchmark of the load is known to leave a key behind")
     return {
         **({"waf": stored / user, "waf_with_wal": with_wal / user} if user > 0 else {}),
         **_of_both(prepared, user, stored),
-        "sa": output.live_bytes / workload.distinct_user_bytes(threads, written),
+        "sa": output.live_bytes / distinct,
         "lsm_bytes": float(output.live_bytes),
         "time": time,
         "load_time": load_time,
         "rate": _rate(output, workload),
         "memory": float(memory_bytes(values)),
-        **output.latencies,
+        **output.latencies_of(workload.measured),
         **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
         **process_metrics(ended),
         **_cpu_percent(ended, time),

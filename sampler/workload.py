@@ -137,9 +137,9 @@ class Workload:
 
         Args:
             threads: Client threads of the measured benchmarks.
-            written: Keys that they wrote, where that was counted; how many a benchmark like
-                ``readwhilewriting`` writes is not known before. Of a load that is not prepared
-                it is not asked.
+            written: Keys that the measured process wrote, where that was counted. It is asked of
+                a load that is prepared, and where how many are written is not known before:
+                with the flag ``duration``, or of a benchmark like ``readwhilewriting``.
         """
         if self.prepare is not None:
             counted = threads * sum(map(self._writes, self.benchmarks))
@@ -147,8 +147,7 @@ class Workload:
             return distinct_keys([*self.prepare.fills, mine])
         filled = [self._writes(each) for each in self.benchmarks if each in SEQUENTIAL_FILLS]
         there = min(max(filled, default=0.0), float(self.num))
-        scattered = [b for b in self.benchmarks if b not in SEQUENTIAL_FILLS]
-        writes = threads * sum(self._writes(benchmark) for benchmark in scattered)
+        writes = self._scattered(threads, written)
         if self.num == 1:
             return max(there, min(writes, 1.0))
         share = -math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
@@ -157,6 +156,21 @@ class Workload:
     def distinct_user_bytes(self, threads: int, written: float | None = None) -> float:
         """Bytes of distinct live keys and values that the load leaves (expected)."""
         return self.distinct_keys(threads, written) * (self.key_size + self.value_size)
+
+    def _scattered(self, threads: int, written: float | None) -> float:
+        """Keys that all threads write, but not in a sequential fill."""
+        scattered = [b for b in self.benchmarks if b not in SEQUENTIAL_FILLS]
+        timed = bool(dict(self.flags).get("duration"))
+        deleting = any("delete" in each for each in scattered)  # counted as if they wrote
+        if written is None or deleting or not (timed or set(scattered) - WRITES - READS):
+            return threads * sum(map(self._writes, scattered))
+        # db_bench gives a fill of unique keys one thread, whatever is asked for.
+        filled = sum(
+            self._writes(each) * (1 if each == "filluniquerandom" else threads)
+            for each in self.benchmarks
+            if each in SEQUENTIAL_FILLS
+        )
+        return max(0.0, written - filled)
 
     def _writes(self, benchmark: str) -> float:
         flags = dict(self.flags)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sampler.catalogue import catalogue
 from sampler.errors import InputError
+from sampler.filled_keys import operations_of
 from sampler.parameter import Value
 from sampler.workload import MOST_SECONDS, Settle
 
@@ -15,6 +16,13 @@ _OWN_FLAGS = {
     "progress_reports", "use_existing_db", "num", "key_size", "value_size", "threads",
     "compression_ratio", "seed",
 }  # fmt: skip
+
+# Write a thousandth of num (db_bench_tool.cc, 7.8.3, Run()), one of them other values: how many
+# keys a load leaves would be told wrongly.
+_THOUSANDTHS = {
+    "fillsync": 'use "fillrandom" with the flag sync = true',
+    "fill100K": 'use "fillrandom" with value_size = 100000',
+}
 
 
 def integer_of(given: object, field: str) -> int:
@@ -65,6 +73,8 @@ def texts_of(given: object, field: str) -> tuple[str, ...]:
     for text in given:
         if not text or "," in text or text != text.strip():
             raise InputError(field, f"{text!r} is not the name of one benchmark")
+        if text in _THOUSANDTHS:
+            raise InputError(field, f"{text!r} writes num / 1000 keys; {_THOUSANDTHS[text]}")
     return tuple(given)
 
 
@@ -122,3 +132,15 @@ def require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], wh
     for name, value in flags:
         if name in names and (isinstance(value, bool) or not isinstance(value, int)):
             raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
+
+
+def require_batches(
+    benchmarks: Sequence[str], num: int, flags: tuple[tuple[str, Value], ...], where: str
+) -> None:
+    """Refuses a fill in batches that is smaller than one: nothing would be written.
+
+    Raises:
+        InputError: It is so.
+    """
+    if "fillbatch" in benchmarks and not operations_of("fillbatch", num, dict(flags)):
+        raise InputError(f"{where}.num", "fillbatch writes whole batches of 1000 keys; raise it")

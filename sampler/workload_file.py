@@ -13,6 +13,7 @@ from sampler.workload_fields import (
     compression_ratio_of,
     flags_of,
     integer_of,
+    require_batches,
     require_whole,
     seconds_of,
     settle_of,
@@ -87,9 +88,10 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
         **fields,
     )
     require_whole(workload.flags, ("reads", "duration", "writes", "deletes"), "flags")
-    if "prepare" not in document:
-        return workload
-    return replace(workload, prepare=prepare_of(document["prepare"], workload))
+    if "prepare" in document:
+        workload = replace(workload, prepare=prepare_of(document["prepare"], workload))
+    require_batches(benchmarks, workload.num, workload.flags, "workload")
+    return workload
 
 
 def workload_document(workload: Workload) -> dict[str, Any]:

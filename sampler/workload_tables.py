@@ -9,7 +9,14 @@ from sampler.errors import InputError
 from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS
 from sampler.prepare import FRESH, Prepare
 from sampler.workload import Command, Workload
-from sampler.workload_fields import flags_of, integer_of, require_whole, seconds_of, texts_of
+from sampler.workload_fields import (
+    flags_of,
+    integer_of,
+    require_batches,
+    require_whole,
+    seconds_of,
+    texts_of,
+)
 
 
 def prepare_of(given: object, workload: Workload) -> Prepare:
@@ -43,6 +50,7 @@ def prepare_of(given: object, workload: Workload) -> Prepare:
         flags=flags,
         share=share,
     )
+    require_batches(prepare.benchmarks, prepare.num, prepare.flags, "prepare")
     if not prepare.writes:
         known = ", ".join(sorted(RANDOM_WRITES | SEQUENTIAL_FILLS))
         raise InputError("prepare.benchmarks", f"none of them is known to write; use {known}")

@@ -30,6 +30,7 @@ ENDED = Ended(
 )
 SETTLED_LOG = RocksdbLog(opened=100.0, load_ended=101.6, flushed=101.8, work_ended=102.35)
 LOAD = Workload(name="load", num=100_000)
+WAITED = "load_default_settle_wait"
 
 
 def output(name: str) -> DbBenchOutput:
@@ -143,6 +144,29 @@ def test_a_load_that_took_no_time_is_a_missing_measurement():
         metrics_of(instant, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
 
 
+def test_a_load_that_is_not_known_to_leave_keys_is_a_missing_measurement():
+    unknown = replace(LOAD, benchmarks=("timeseries",), measured=("timeseries",))
+    lines = tuple(replace(line, name="timeseries") for line in output(WAITED).lines)
+    nothing = {**output(WAITED).tickers, "number.keys.written": 0}
+    with pytest.raises(MissingMeasurement, match="no benchmark of the load"):
+        metrics_of(
+            replace(output(WAITED), lines=lines, tickers=nothing),
+            SETTLED_LOG,
+            ENDED,
+            unknown,
+            DEFAULTS,
+        )
+
+
+def test_latencies_are_those_of_the_measured_benchmarks():
+    both = ("fillrandom", "readrandomwriterandom")
+    mixed = replace(LOAD, benchmarks=both, measured=both[:1])
+    filled = metrics("mixed_50_50_2_threads", mixed)
+    assert "write_p99" in filled and "read_p99" not in filled
+    mixture = metrics("mixed_50_50_2_threads", replace(mixed, measured=both[1:]))
+    assert mixture["read_p99"] == 232.35 and mixture["write_p99"] == 29.39 != filled["write_p99"]
+
+
 def test_a_run_that_was_cut_off_gives_a_lower_bound_of_time_and_an_upper_one_of_rate():
     log = RocksdbLog(opened=100.5, tickers={"bytes.written": 1000, "flush.write.bytes": 1500})
     found = censored_metrics(log, ENDED, 100.0, LOAD, DEFAULTS)
@@ -196,13 +220,14 @@ def reads(kept: Kept) -> int:
         (("fillrandom",), 1, ()),
         (("fillrandom", "overwrite"), 1, ()),
         (("fillrandom",), 2, ()),
+        (("fillbatch",), 1, (("writes", 4_500),)),
         (
             ("fillrandom", "readrandomwriterandom"),
             1,
             (("reads", 60_000), ("readwritepercent", 50)),
         ),
     ],
-    ids=["once", "overwritten", "two threads", "more reads than keys"],
+    ids=["once", "overwritten", "two threads", "in batches", "more reads than keys"],
 )
 def test_a_load_leaves_the_expected_number_of_distinct_keys(
     fills: tuple[str, ...], threads: int, flags: Flags, measure: Measure
@@ -212,6 +237,18 @@ def test_a_load_leaves_the_expected_number_of_distinct_keys(
     expected = replace(TINY, benchmarks=fills, **load).distinct_keys(threads)
     # Each thread scans the whole database, and at most `num` keys of it.
     assert reads(kept) / threads == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.db_bench
+def test_keys_of_a_load_without_a_set_number_of_writes_are_told_by_those_counted(
+    measure: Measure,
+):
+    load: dict[str, Any] = {"num": 100_000, "flags": (("duration", 1),)}
+    fills = ("fillrandom", "readwhilewriting")
+    kept = measure({}, benchmarks=(*fills, "compact", "readseq"), measured=fills, **load)
+    written = kept.outcome.counters["number.keys.written"]
+    expected = replace(TINY, benchmarks=fills, **load).distinct_keys(1, written)
+    assert reads(kept) == pytest.approx(expected, rel=0.01)
 
 
 @pytest.mark.db_bench

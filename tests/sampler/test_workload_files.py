@@ -219,6 +219,36 @@ def test_mixed_quick_writes_12_500_of_its_25_000_operations_in_each_thread():
     assert mixed.distinct_keys(2) == pytest.approx(50_000 * -math.expm1(-2.5), rel=1e-4)
 
 
+def test_what_was_counted_says_how_much_a_load_wrote_that_is_not_known_before():
+    whole = Workload(name="w", num=1000, benchmarks=("fillrandom", "overwrite"))
+    timed = replace(whole, flags=(("duration", 3),))
+    writing = replace(whole, benchmarks=("fillrandom", "readwhilewriting"))
+    for load in (timed, writing):
+        assert load.distinct_keys(1, written=3000) == pytest.approx(
+            1000 * -math.expm1(-3), rel=1e-3
+        )
+    assert whole.distinct_keys(1, written=3000) == whole.distinct_keys(1)
+
+
+def test_a_sequential_fill_is_not_counted_twice_beside_writes_of_unknown_number():
+    load = Workload(name="w", num=1000, benchmarks=("fillseq", "readwhilewriting"), threads=2)
+    part = replace(load, flags=(("writes", 100),))
+    assert load.distinct_keys(2, written=2500) == 1000
+    expected = 100 + 900 * (1 - (1 - 1 / 1000) ** 500)
+    assert part.distinct_keys(2, written=700) == pytest.approx(expected)
+
+
+def test_deletes_are_not_counted_as_writes():
+    load = Workload(name="w", num=1000, benchmarks=("fillrandom", "deleterandom"))
+    assert load.distinct_keys(1, written=2000) == load.distinct_keys(1)
+
+
+def test_fills_in_batches_write_whole_batches():
+    load = Workload(name="w", num=2500, benchmarks=("fillbatch",))
+    assert load.user_bytes() == 2000 * 1040
+    assert load.distinct_keys(1) == 2000
+
+
 def test_reads_leave_nothing():
     assert Workload(name="w", benchmarks=("readrandom",)).distinct_keys(1) == 0.0
 
