@@ -10,7 +10,7 @@ _UNDONE = "disable_auto_compactions"
 
 def baseline_warnings(plan: BenchPlan) -> list[str]:
     """A line for each thing of the user's own file that the reader of the figures must know."""
-    return [*_elsewhere(plan), *_undone(plan)]
+    return [*_elsewhere(plan), *_unlogged(plan), *_undone(plan)]
 
 
 def _elsewhere(plan: BenchPlan) -> list[str]:
@@ -21,6 +21,17 @@ def _elsewhere(plan: BenchPlan) -> list[str]:
     return [
         f"{names} of your OPTIONS file: left out while it is measured, for all that a run writes "
         "is in a folder of its own; a file that is handed back keeps what yours says"
+    ]
+
+
+def _unlogged(plan: BenchPlan) -> list[str]:
+    """That RocksDB logs as it does by itself."""
+    if not plan.unlogged:
+        return []
+    return [
+        f"{', '.join(plan.unlogged)} of your OPTIONS file: at RocksDB's default while it is "
+        "measured, for its LOG tells when the tree is at rest; a file that is handed back keeps "
+        "what yours says"
     ]
 
 

@@ -15,6 +15,13 @@ from sampler.workload import Workload
 # RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
 # not lost. What it costs is measured in docs/measuring.md.
 DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
+# Left at RocksDB's defaults while measuring, with the values that change nothing: a LOG that says
+# less, or begins anew, does not tell when the tree came to rest.
+_LOGGING = {
+    "info_log_level": ("INFO_LEVEL", "DEBUG_LEVEL"),
+    "max_log_file_size": ("0",),
+    "log_file_time_to_roll": ("0",),
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class BenchPlan:
         """The scaled file that a trial runs with."""
         values = self.space.complete(configuration)
         named = [p for name, p in catalogue().items() if p.scaled or self._moved(name, values)]
-        own = self.baseline_file.without(DB, ELSEWHERE)
+        own = self.baseline_file.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
         return options.with_values(DB, DUMP_STATISTICS)
 
@@ -43,6 +50,15 @@ class BenchPlan:
     def elsewhere(self) -> tuple[str, ...]:
         """What the user's own file says and trials do not take over."""
         return tuple(name for name in ELSEWHERE if self.baseline_file.get(DB, name))
+
+    @property
+    def unlogged(self) -> tuple[str, ...]:
+        """What the user's own file says of logging and trials do not take over."""
+        return tuple(
+            name
+            for name, usual in _LOGGING.items()
+            if self.baseline_file.get(DB, name) not in (None, *usual)
+        )
 
     def export(self, configuration: Configuration) -> OptionsFile:
         """The file for production: what differs from the library's defaults, and little else.

@@ -11,6 +11,7 @@ from sampler.bench_plan import BenchPlan, effective_values
 from sampler.command_line import command_line, measured_flags
 from sampler.db_bench_output import complaint, parse_output
 from sampler.installed import InstalledDbBench, newest_options
+from sampler.log_reading import read_log
 from sampler.metrics import MissingMeasurement, censored_metrics, metrics_of
 from sampler.options_file import format_options
 from sampler.outcome import Outcome, TrialState
@@ -18,7 +19,6 @@ from sampler.prepared_note import read_note
 from sampler.preparing import Preparing
 from sampler.process import Ended, Ending
 from sampler.program_file import require_same_file, require_same_version
-from sampler.rocksdb_log import parse_log
 from sampler.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.space import Configuration
 from sampler.workload import Workload
@@ -101,7 +101,7 @@ class DbBench:
             output,
             warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),
         )
-        log = parse_log(read_text(folder / "db" / "LOG"))
+        log = read_log(folder / "db" / "LOG")
         if ended.ending is Ending.SETTLED:
             output = at_rest(output, log, folder / "db")
         written = newest_options(folder / "db")

@@ -17,13 +17,14 @@ from sampler.command_line import command_line, preparing_flags
 from sampler.db_bench_output import complaint, parse_output
 from sampler.installed import InstalledDbBench
 from sampler.kernel_files import PROC, line_of
+from sampler.log_reading import read_log
 from sampler.machine import host_name
 from sampler.options_file import format_options
 from sampler.outcome import Outcome, TrialState
 from sampler.prepare import Prepare
 from sampler.prepared_note import PreparedNote, write_note
 from sampler.process import Ended, Ending
-from sampler.rocksdb_log import RocksdbLog, parse_log
+from sampler.rocksdb_log import RocksdbLog
 from sampler.run_ending import ending_problem, is_at_rest, read_text
 from sampler.space import Configuration, memory_bytes
 
@@ -103,7 +104,7 @@ class Preparing:
         """
         said = read_text(self.outputs / "stderr")
         output = parse_output(read_text(self.outputs / "stdout"))
-        log = parse_log(read_text(self.database / "LOG"))
+        log = read_log(self.database / "LOG")
         found = self._problem(ended, said, log)
         tickers = log.tickers if ended.ending is Ending.SETTLED else output.tickers
         needed = ("bytes.written", "flush.write.bytes", "compact.write.bytes")

@@ -6,18 +6,20 @@ import signal
 import time
 from collections.abc import Collection
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 from sampler.db_bench_output import DbBenchOutput, complaint, parse_output
+from sampler.log_reading import LogSoFar, read_on
 from sampler.outcome import TrialState
 from sampler.process import Ended, Ending
-from sampler.rocksdb_log import RocksdbLog, parse_log
+from sampler.rocksdb_log import RocksdbLog
 
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
 _REST_SECONDS = 1.0
 _CLOCK_SECONDS = 0.1
+_MOST_LOGS = 32
+_so_far: dict[Path, LogSoFar] = {}
 
 
 def is_at_rest(printed: Path, log_file: Path, benchmarks: Collection[str]) -> bool:
@@ -35,7 +37,7 @@ def is_at_rest(printed: Path, log_file: Path, benchmarks: Collection[str]) -> bo
     lines = {line.name for line in parse_output(read_text(printed)).lines}
     if not lines.issuperset(benchmarks):
         return False  # still loading: leave the LOG alone
-    log = _log_as_of(log_file, *_seen(log_file))
+    log = _log_by_now(log_file)
     if log.load_ended is None or log.flushed is None or log.dumped is None or log.working > 0:
         return False
     at_rest = max(log.flushed, log.work_ended or 0.0)
@@ -90,20 +92,12 @@ def ending_problem(
     return TrialState.FAILED, words or f"exit status {ended.status} without a word"
 
 
-@lru_cache(maxsize=32)
-def _log_as_of(path: Path, size: int, changed: int) -> RocksdbLog:
-    """The LOG, read again only when it has grown: beside compactions every look costs them."""
-    del size, changed
-    return parse_log(read_text(path))
-
-
-def _seen(path: Path) -> tuple[int, int]:
-    """Size and time of change; a trial may leave two LOGs at one path, one after the other."""
-    try:
-        stat = path.stat()
-        return stat.st_size, stat.st_mtime_ns
-    except OSError:
-        return 0, 0
+def _log_by_now(path: Path) -> RocksdbLog:
+    """The LOG, of which each look reads only what is new: compactions run beside it."""
+    log, _so_far[path] = read_on(path, _so_far.pop(path, LogSoFar()))
+    if len(_so_far) > _MOST_LOGS:
+        del _so_far[next(iter(_so_far))]  # the one that was looked at the longest ago
+    return log
 
 
 def read_text(path: Path) -> str:

@@ -17,9 +17,9 @@ from benchmarks.real_search.place import Place
 from benchmarks.wrapped_benchmark import WrappedBenchmark
 from sampler.benchmark import Benchmark
 from sampler.db_bench_output import parse_output
+from sampler.log_reading import read_log
 from sampler.outcome import Outcome
 from sampler.process import Ended, Ending
-from sampler.rocksdb_log import parse_log
 from sampler.run_ending import read_text
 from sampler.space import Configuration
 
@@ -86,7 +86,7 @@ class IdleEnd(WrappedBenchmark):
         if self._left_at is not None:
             # What was killed has not written all of its LOG, unless it was seen at rest.
             known = ended.ending in (Ending.SETTLED, Ending.EXIT)
-            worked = parse_log(read_text(folder / "db" / "LOG")).work_ended
+            worked = read_log(folder / "db" / "LOG").work_ended
             self.worked_on = not known or (worked is not None and worked > self._left_at)
         return outcome
 

@@ -4,30 +4,11 @@ import math
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from real_runs import OUTPUTS, Kept
 
 from sampler.db_bench_output import parse_output
 from sampler.rocksdb_log import RocksdbLog, parse_log
-
-FLUSH_BEGINS = "2026/11/21-06:00:02.500000 77 [DEBUG] [default] Manual flush start.\n"
-FLUSH_ENDS = "2026/11/21-06:00:03.250000 77 [DEBUG] [default] Manual flush finished, status: OK\n"
-OPENED = "2026/11/21-06:00:00.000001 77 DB pointer 0x55\n"
-AT_6 = 1_795_240_800.0  # 2026-11-21 06:00:00 UTC
-
-
-def event(name: str, moment: float) -> str:
-    told = json.dumps({"time_micros": round(moment * 1e6), "event": name, "job": 3})
-    return f"2026/11/21-06:00:01.000000 77 EVENT_LOG_v1 {told}\n"
-
-
-def dump(written: int, percent: float = 1.5) -> str:
-    return (
-        "2026/11/21-06:00:04.000000 77 [WARN] [db/db_impl/db_impl.cc:1] STATISTICS:\n"
-        f" rocksdb.bytes.written COUNT : {written}\n"
-        f"rocksdb.flush.write.bytes COUNT : {written * 2}\n"
-        "rocksdb.db.get.micros P50 : 0.000000 P95 : 0.0 COUNT : 0 SUM : 0\n"
-        f"Cumulative stall: 00:00:0.543 H:M:S, {percent} percent\n"
-    )
 
 
 def nonsense(log: RocksdbLog) -> list[str]:
@@ -53,10 +34,10 @@ def test_the_last_opening_counts_because_db_bench_opens_twice():
 
 
 def test_work_under_way_is_what_began_and_has_not_ended():
-    begun = event("compaction_started", AT_6) + event("flush_started", AT_6 + 1)
+    begun = event("compaction_started", AT_6, 1) + event("flush_started", AT_6 + 1, 2)
     assert parse_log(begun).working == 2
     assert parse_log(begun).work_ended is None
-    done = begun + event("flush_finished", AT_6 + 2) + event("compaction_finished", AT_6 + 7)
+    done = begun + event("flush_finished", AT_6 + 2, 2) + event("compaction_finished", AT_6 + 7, 1)
     assert (parse_log(done).working, parse_log(done).work_ended) == (0, AT_6 + 7)
 
 
@@ -89,12 +70,14 @@ def test_an_only_dump_that_is_cut_off_is_none():
 @pytest.mark.parametrize(
     "broken",
     [
-        'EVENT_LOG_v1 {"time_micros": 1, "event": "flush_started"',
-        'EVENT_LOG_v1 {"time_micros": "1", "event": "flush_started"}',
-        'EVENT_LOG_v1 {"time_micros": -1, "event": "flush_started"}',
-        'EVENT_LOG_v1 {"time_micros": 1e400, "event": "flush_started"}',
-        'EVENT_LOG_v1 {"time_micros": 1, "event": ["flush_started"]}',
-        'EVENT_LOG_v1 {"time_micros": true, "event": "flush_started"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": 1, "event": "flush_started"',
+        'EVENT_LOG_v1 {"job": true, "time_micros": 1, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": [1], "time_micros": 1, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": "1", "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": -1, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": 1e400, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": 1, "event": ["flush_started"]}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": true, "event": "flush_finished"}',
         "EVENT_LOG_v1 " + "{" * 5000 + "}",
         "EVENT_LOG_v1 {}",
         "2026/13/45-99:00:00.000000 77 DB pointer 0x1",

@@ -4,8 +4,10 @@ from typing import Any
 import pytest
 from real_runs import TINY, Keeping, Measure, tiny_plan
 
+from sampler.db_bench import DbBench
 from sampler.db_bench_output import parse_output
 from sampler.installed import InstalledDbBench
+from sampler.options_file import DB, OptionsFile
 from sampler.outcome import TrialState
 from sampler.process import Ending
 from sampler.rocksdb_log import parse_log
@@ -124,6 +126,20 @@ def test_the_block_cache_is_given_as_a_flag_at_its_scale(measure: Measure):
     kept = measure({"cache_size": 256 * 2**20}, "all", settle="flush")
     assert "capacity: 4.00 MB" in kept.stdout
     assert kept.outcome.metrics["memory"] == 2 * 64 * 2**20 + 256 * 2**20
+
+
+def test_a_file_that_has_rocksdb_log_little_is_measured_all_the_same(
+    installed: InstalledDbBench, settings: Settings
+):
+    own = {"info_log_level": "ERROR_LEVEL", "max_log_file_size": "4096"}
+    file = OptionsFile({DB: {**own, "log_file_time_to_roll": "1"}})
+    plan = replace(tiny_plan(installed, settle="flush"), baseline_file=file)
+    outcome = LocalRunner(DbBench(installed, plan), settings).run({})
+    assert (outcome.state, outcome.failure) == (TrialState.DONE, None)
+    assert plan.export({}).get(DB, "info_log_level") == "ERROR_LEVEL"
+    assert plan.unlogged == (*own, "log_file_time_to_roll")
+    usual = OptionsFile({DB: {"info_log_level": "INFO_LEVEL", "max_log_file_size": "0"}})
+    assert replace(plan, baseline_file=usual).unlogged == ()
 
 
 CONFLICT = {
