@@ -59,6 +59,7 @@ def trials_table(
         return address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
 
     baseline = baseline_so_far(service.engine, job)
+    larger = job.specification.get("confirm_scale") is not None
     first = page_of_trials(service.engine, job.id, limit=1).trials
     return job_page(
         request,
@@ -66,7 +67,7 @@ def trials_table(
         caller=caller,
         job=job,
         tab="trials",
-        rows=_rows(found.trials, objective, baseline, first[0] if first else None),
+        rows=_rows(found.trials, objective, baseline, first[0] if first else None, larger=larger),
         metrics=objective.metrics,
         columns=_columns(objective.metrics, sort, lambda order: at(sort=order)),
         first=at() if after is not None else None,
@@ -119,12 +120,18 @@ def _rows(
     objective: Objective,
     baseline: Baseline | None,
     first: TrialPublic | None,
+    *,
+    larger: bool,
 ) -> list[dict[str, Any]]:
+    """The table's rows; ``larger``: the confirmation measures a larger load than the search."""
     start = first.configuration if first is not None and first.subject == 1 else {}
     return [
         {
             "trial": trial,
-            "fitness": _fitness(trial, objective, baseline),
+            # A run of another load does not compare with the baseline of the search.
+            "fitness": None
+            if larger and trial.phase == Phase.CONFIRM
+            else _fitness(trial, objective, baseline),
             "is_baseline": trial.subject == 1,
             "changes": _changes(trial.configuration, start),
         }

@@ -1,6 +1,7 @@
 """The table of a job's trials: a page, and the same over the interface."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,10 @@ from browser import see
 from callers import EXTERNAL, errors_of, submit
 from fake_runner import ask, drive, tell
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine
+from stored_job import keep, proved
+
+from jobs.finished import Finished
 
 
 @pytest.fixture
@@ -66,6 +71,28 @@ def test_a_row_says_what_was_changed_and_what_it_was_worth(client: TestClient, j
     assert rate and "ops/s" in row
     first = page.partition('<tr id="trial-1"')[2].partition("</tr>")[0]
     assert "baseline" in first and "against the baseline</summary>" not in first
+
+
+def fitness_shown(client: TestClient, engine: Engine, finished: Finished) -> set[str]:
+    """What stands under Fitness in the rows of the confirmation."""
+    page = see(client, f"/jobs/{keep(engine, finished)}/trials?phase=confirm").text
+    shown = set()
+    for row in page.split('<tr id="trial-')[1:]:
+        cells = re.findall(r'<td class="n">(.*?)</td>', row.partition("</tr>")[0])
+        metrics, fitness, _duration = cells[:-2], *cells[-2:]
+        assert len(metrics) == 4 and "-" not in metrics
+        shown.add(fitness)
+    return shown
+
+
+def test_runs_of_a_larger_load_have_no_fitness_against_the_search_s_baseline(
+    client: TestClient, database: Engine
+) -> None:
+    searched = proved()
+    assert "-" not in fitness_shown(client, database, searched)
+    job = {**searched.result["job"], "confirm_scale": 8}
+    larger = replace(searched, result={**searched.result, "job": job})
+    assert fitness_shown(client, database, larger) == {"-"}
 
 
 @pytest.mark.parametrize(
