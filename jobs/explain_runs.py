@@ -150,13 +150,7 @@ class _Runs:
         return self._runs
 
     def _run(self, runner: LocalRunner, number: int, subject: str) -> Run:
-        runner.start(self._design.configurations[subject])
-        try:
-            while (outcome := runner.wait(1.0)) is None:
-                self._keep()
-        except BaseException:
-            runner.cancel()
-            raise
+        outcome = runner.run(self._design.configurations[subject], meanwhile=self._keep)
         started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
         return {
             "round": number,

@@ -132,22 +132,35 @@ class LocalRunner:
             with flight.closing:
                 flight.processes.cancel()
 
-    def run(self, configuration: Configuration, *, share: bool = False) -> Outcome:
+    def run(
+        self,
+        configuration: Configuration,
+        *,
+        share: bool = False,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Outcome:
         """Measures one configuration from beginning to end; see ``start``.
 
         A run that counts for nothing, for the machine's clock was set, is made again; twice.
+
+        Args:
+            configuration: What is measured.
+            share: As for ``start``.
+            meanwhile: Called about every second while it is measured; what it raises ends the run.
         """
         for _ in range(_MOST_AGAIN):
-            outcome = self._run(configuration, share=share)
+            outcome = self._run(configuration, share, meanwhile)
             if outcome.state is not TrialState.LOST:
                 return outcome
-        return self._run(configuration, share=share)
+        return self._run(configuration, share, meanwhile)
 
-    def _run(self, configuration: Configuration, *, share: bool) -> Outcome:
+    def _run(
+        self, configuration: Configuration, share: bool, meanwhile: Callable[[], None]
+    ) -> Outcome:
         self.start(configuration, share=share)
         try:
             while (outcome := self.wait(1.0)) is None:
-                pass
+                meanwhile()
         except BaseException:
             self.cancel()
             raise

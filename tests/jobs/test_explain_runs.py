@@ -18,6 +18,8 @@ from jobs.explain_runs import Watcher, measure_explanation
 from jobs.finished import finished_job, kept_report
 from jobs.run_job import run_job
 from jobs.specify import specify
+from sampler.outcome import Outcome, TrialState
+from sampler.runner import LocalRunner
 from sampler.settings import Settings
 
 
@@ -91,6 +93,23 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     assert finished.options is not None and finished.minimal is not None
     assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
     assert job.store.job(job.id).lease_owner is None
+
+
+def test_a_run_that_counts_for_nothing_is_made_again(
+    job: Explained, monkeypatch: pytest.MonkeyPatch
+):
+    real, first = LocalRunner.wait, iter([True])
+
+    def wait(runner: LocalRunner, timeout: float) -> Outcome | None:
+        outcome = real(runner, timeout)
+        if outcome is not None and next(first, False):
+            return Outcome(state=TrialState.LOST, failure="the machine's clock was set")
+        return outcome
+
+    monkeypatch.setattr(LocalRunner, "wait", wait)
+    found = job.measure()
+    assert len(job.measured) == 9 + 1
+    assert found["measured"]["runs"] == {"done": 9, "total": 9}
 
 
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
