@@ -20,7 +20,7 @@ from optimizer.limit_text import parse_limit
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.problem import SearchSettings
 from sampler.byte_size import parse_bytes
-from sampler.documents import read_document
+from sampler.documents import names_a_file, read_document
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.space_file import SHIPPED as SPACES
 from sampler.starting_points import point_names
@@ -180,7 +180,7 @@ def file_beside(name: str, given: str, folder: Path) -> str:
     """A file of the batch's folder where one is meant and there, or else what was given."""
     is_path = "/" in given if name == "db_bench" else given not in _BY_NAME.get(name, (given,))
     near = folder / given
-    return str(near) if is_path and near.is_file() else given
+    return str(near) if is_path and names_a_file(near) else given
 
 
 def _whole(name: str, value: Any) -> int:

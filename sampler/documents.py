@@ -41,6 +41,14 @@ def _deeper_than(document: Any, most: int) -> bool:
     return bool(level)
 
 
+def names_a_file(given: str | Path) -> bool:
+    """Whether a file of this name is there; what cannot be a name, as too long a text, is none."""
+    try:
+        return Path(given).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: str) -> str:
     """The TOML text of a shipped entry or of a user's file.
 
@@ -57,7 +65,7 @@ def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: s
         file = files(package).joinpath(f"{kind}s", f"{given}.toml")
         return file.read_text(encoding="utf-8")
     path = Path(given)
-    if path.suffix == ".toml" or path.is_file():
+    if path.suffix == ".toml" or names_a_file(path):
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sampler.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.catalogue import catalogue
-from sampler.documents import read_document
+from sampler.documents import names_a_file, read_document
 from sampler.errors import InputError
 from sampler.kioxia_guide.for_workload import names_guide, threads_of
 from sampler.machine import cpu_threads
@@ -36,7 +36,7 @@ class Side:
         asked: As the user wrote it.
         what: In words.
         build: A build's name, the path of a program, or None for the one in use.
-        base: What is not set otherwise: ``library`` or ``db_bench``.
+        base: What is not set otherwise: ``library``, ``db_bench`` or a shipped starting point.
         options: The text of an OPTIONS file over that; None without one.
         values: Parameters over both, full scale.
         by_workload: More of them under the workload of that name.
@@ -82,7 +82,7 @@ def read_side(
     """
     name, _, rest = text.partition(":")
     builds = ({*named_programs(settings)} | {JAVA}) - {DEFAULT_BUILD}
-    if name in builds and not Path(text).exists():
+    if name in builds and not names_a_file(text):
         side = _configured(rest or _LIBRARY[0], job_side, field=field)
         return replace(side, asked=text, build=name)
     return _configured(text, job_side, field=field)
@@ -96,7 +96,7 @@ def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) 
         if not (number.isascii() and number.isdecimal()) or len(number) > 18:
             raise InputError(field, f"{number!r} is no job's number; write for example job:12")
         return job_side(int(number), field)
-    if Path(text).is_file():
+    if names_a_file(text):
         return _of_file(text, Path(text), field)
     if text in known_points():
         what = f"the starting point {text}"

@@ -23,8 +23,9 @@ from sampler.option_values import read_values
 from sampler.options_file import OptionsFile, parse_options
 from sampler.parameter import Value
 from sampler.settings import Settings
-from sampler.space import default_values, memory_bytes
+from sampler.space import memory_bytes
 from sampler.space_file import load_space
+from sampler.starting_points import baseline_values
 from sampler.workload import Workload, least_user_bytes
 
 # column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
@@ -119,7 +120,7 @@ def subject_of(
 def _plan(side: Side, workload: Workload, installed: InstalledDbBench) -> BenchPlan:
     """As a job that has this side as its baseline would measure it."""
     library = installed.library_defaults()
-    context = dict(library if side.base == "library" else default_values(side.base))
+    context = baseline_values(side.base, library)
     file = OptionsFile()
     if side.options is not None:
         file = parse_options(side.options)

@@ -5,8 +5,12 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from jobs.comparison.job_side import side_of_job
+from jobs.comparison.subject import subject_of
 from jobs.specify import specify
 from sampler.errors import InputError
+from sampler.settings import Settings
+from sampler.starting_points import values_of
+from sampler.workload_file import load_workload
 
 
 def job(engine: Engine, best: dict[str, object] | None = None, **asked: object) -> int:
@@ -32,6 +36,18 @@ def test_the_users_own_file_goes_along(database: Engine, tmp_path_factory: pytes
     path.write_text('[DBOptions]\n[CFOptions "default"]\n  num_levels=6\n')
     found = side_of_job(database, job(database, {"bloom_bits": 10}, baseline=str(path)), "B")
     assert (found.base, found.options) == ("library", path.read_text())
+
+
+@pytest.mark.db_bench
+def test_a_winner_is_measured_over_the_starting_point_that_was_its_baseline(
+    database: Engine, settings: Settings
+):
+    found = side_of_job(database, job(database, {"block_size": 8192}, space="samsung"), "B")
+    assert found.base == "samsung-baseline"
+    load = load_workload("samsung-80-20")
+    values = subject_of("B", found, [load], settings, field="B").values[load.name]
+    point = values_of("samsung-baseline", None)
+    assert point and {name: values[name] for name in point} == {**point, "block_size": 8192}
 
 
 def test_a_job_without_a_winner_is_refused(database: Engine):

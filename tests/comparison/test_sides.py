@@ -88,6 +88,8 @@ def test_a_job_is_asked_for_by_its_number(settings: Settings):
         ("broken.json", "A: is not JSON"),
         ("list.json", "A: is not an object"),
         ("notes", "A: line 1 is not key=value"),
+        ("x" * 300, "A: 'xxx"),
+        ("block_size=" + "1" * 300, "A (block_size): "),
         ("binary", "A: 'binary' is neither a program nor a text"),
     ],
 )
