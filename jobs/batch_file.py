@@ -20,7 +20,7 @@ from optimizer.limit_text import parse_limit
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.problem import SearchSettings
 from sampler.byte_size import parse_bytes
-from sampler.documents import names_a_file, read_document
+from sampler.documents import finite_number, names_a_file, read_document
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.space_file import SHIPPED as SPACES
 from sampler.starting_points import point_names
@@ -192,9 +192,10 @@ def _whole(name: str, value: Any) -> int:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(name, f"{value!r:.80} is not a number")
-    return float(value)
+    number = finite_number(value)
+    if number is None:
+        raise InputError(name, f"{value!r:.80} is not a finite number")
+    return number
 
 
 def _sized(name: str, value: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.objective import MOST_RATIO, Limit, Objective, Term
-from sampler.documents import find_document, read_document, refuse_unknown
+from sampler.documents import find_document, finite_number, read_document, refuse_unknown
 from sampler.errors import InputError
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
@@ -117,6 +117,7 @@ def _limit(row: Mapping[str, Any], where: str) -> Limit:
 
 
 def _number(given: object, field: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
-        raise InputError(field, f"{given!r} is not a finite number")
-    return float(given)
+    number = finite_number(given)
+    if number is None:
+        raise InputError(field, f"{given!r:.80} is not a finite number")
+    return number

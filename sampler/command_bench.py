@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from sampler.bench_plan import BenchPlan
 from sampler.catalogue import catalogue
+from sampler.documents import finite_number
 from sampler.errors import InputError
 from sampler.options_file import format_options
 from sampler.outcome import Outcome, TrialState
@@ -129,17 +129,13 @@ def last_line_metrics(printed: str) -> dict[str, float]:
         metrics = None
     if not isinstance(metrics, dict) or not metrics:
         raise ValueError(f"the last line is not a JSON object of metrics: {last[:200]!r}")
+    found: dict[str, float] = {}
     for name, value in metrics.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+        number = finite_number(value)
+        if number is None:
             raise ValueError(f"metric {name!r} is not a finite number: {value!r}"[:300])
-    return {name: float(value) for name, value in metrics.items()}
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False
+        found[name] = number
+    return found
 
 
 def _filled(argument: str, places: Mapping[str, Path]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Collection, Mapping
 from importlib.resources import files
@@ -12,13 +13,15 @@ from sampler.errors import InputError
 
 # What means something is nested three deep; what is nested a thousand deep cannot even be shown.
 _MOST_DEPTH = 16
+_MOST_BITS = 10_000  # more could not be shown, and are written in hexadecimal alone
 
 
 def read_document(text: str, *, field: str) -> dict[str, Any]:
     """Parses TOML.
 
     Raises:
-        InputError: It is not TOML, or is nested more than 16 deep.
+        InputError: It is not TOML, is nested more than 16 deep, or holds a number that cannot be
+            shown.
     """
     try:
         document = tomllib.loads(text)
@@ -26,19 +29,17 @@ def read_document(text: str, *, field: str) -> dict[str, Any]:
         raise InputError(field, "is nested too deeply") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
         raise InputError(field, f"is not TOML: {error}") from None
-    if _deeper_than(document, _MOST_DEPTH):
-        raise InputError(field, "is nested too deeply")
-    return document
-
-
-def _deeper_than(document: Any, most: int) -> bool:
-    level = [document]
-    for _ in range(most):
+    level: list[Any] = [document]
+    for _ in range(_MOST_DEPTH):
         inside: list[Any] = []
         for each in level:
             inside += each.values() if isinstance(each, dict) else each
+        if any(isinstance(each, int) and each.bit_length() > _MOST_BITS for each in inside):
+            raise InputError(field, "holds a number of thousands of digits")
         level = [each for each in inside if isinstance(each, dict | list)]
-    return bool(level)
+    if level:
+        raise InputError(field, "is nested too deeply")
+    return document
 
 
 def names_a_file(given: str | Path) -> bool:
@@ -47,6 +48,17 @@ def names_a_file(given: str | Path) -> bool:
         return Path(given).is_file()
     except (OSError, ValueError):
         return False
+
+
+def finite_number(given: object) -> float | None:
+    """A number of a document as a float; None: it is none, not finite, or no float can hold it."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    try:
+        number = float(given)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: str) -> str:

@@ -166,6 +166,6 @@ def _parse_float(given: object, field: str) -> float:
         number = float(given)
         if number - number != 0:  # infinite or not a number
             raise ValueError
-    except ValueError:
-        raise InputError(field, f"{given!r} is not a finite number") from None
+    except (ValueError, OverflowError):
+        raise InputError(field, f"{given!r:.80} is not a finite number") from None
     return number

@@ -16,7 +16,7 @@ _OWN_FLAGS = {
     "progress_reports", "use_existing_db", "num", "key_size", "value_size", "threads",
     "compression_ratio", "seed",
 }  # fmt: skip
-
+_MOST = 2**63 - 1  # of db_bench's own numbers
 # Write a thousandth of num (db_bench_tool.cc, 7.8.3, Run()), one of them other values: how many
 # keys a load leaves would be told wrongly.
 _THOUSANDTHS = {
@@ -26,13 +26,15 @@ _THOUSANDTHS = {
 
 
 def integer_of(given: object, field: str) -> int:
-    """A whole number of at least 1.
+    """A whole number of at least 1, as db_bench can hold it.
 
     Raises:
         InputError: It is none.
     """
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InputError(field, f"{given!r} is not a whole number of at least 1")
+        raise InputError(field, f"{given!r:.80} is not a whole number of at least 1")
+    if given > _MOST:
+        raise InputError(field, f"is larger than db_bench can take, {_MOST}")
     return given
 
 
@@ -107,6 +109,8 @@ def flags_of(given: object, where: str = "flags") -> tuple[tuple[str, Value], ..
             )
         if not isinstance(value, bool | int | float | str):
             raise InputError(f"{where}.{name}", "write a text, a number, true or false")
+        if isinstance(value, int) and not -_MOST <= value <= _MOST:
+            raise InputError(f"{where}.{name}", f"is larger than db_bench can take, {_MOST}")
         if name in _option_flags():
             raise InputError(
                 f"{where}.{name}",

@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.autotune.policy import FULL_STEP_SECONDS, POLICIES, Marks
 from jobs.autotune.shape import Shape
+from sampler.documents import finite_number
 from sampler.errors import InputError
 
 # As many keys for each planned write as the thesis has: 1,000,000 to 437,500.
@@ -112,9 +113,9 @@ def configured(asked: Asked, configuration: Mapping[str, Any]) -> Asked:
     for name, value in configuration.items():
         if name == "policy" and isinstance(value, str):
             policy = value
-        elif name in _FIELDS and isinstance(value, int | float) and not isinstance(value, bool):
+        elif name in _FIELDS and (number := finite_number(value)) is not None:
             scale = asked.shape.factor if name == "step_seconds" else 1.0
-            marks[_FIELDS[name]] = float(value) * scale
+            marks[_FIELDS[name]] = number * scale
         else:
             known = ", ".join(["policy", *_FIELDS])
             raise InputError(f"--configuration {name}", f"is none of {known}, or no such value")

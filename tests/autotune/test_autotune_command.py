@@ -8,6 +8,7 @@ from autotune.scene import ASKED
 from cli.main import main
 from jobs.autotune.asked import configured
 from sampler.command_bench import last_line_metrics
+from sampler.errors import InputError
 from sampler.host_lock import MARK
 from sampler.space import default_values
 from sampler.space_file import load_space
@@ -58,6 +59,11 @@ def test_the_space_holds_what_the_tuner_takes_and_its_defaults_are_the_marks() -
     assert run.policy == "tuned"
     assert (run.marks.low, run.marks.high, run.marks.full) == (0.5, 0.9, 1.0)
     assert run.marks.step == pytest.approx(10 * ASKED.shape.factor)
+
+
+def test_a_mark_that_no_float_can_hold_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="--configuration low_mark"):
+        configured(ASKED, {"low_mark": 10**400})
 
 
 def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) -> None:

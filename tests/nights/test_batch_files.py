@@ -122,6 +122,7 @@ name = "own"
 trials = "many"
 seed = -1
 over = "level"
+minutes = BEYOND_A_FLOAT
 memory = true
 [[job]]
 host_kind = "a kind"
@@ -132,7 +133,7 @@ workload = "external"
 trials = 12
 """
     with pytest.raises(InputErrors) as refused:
-        read_batch(write_nightly(tmp_path, text))
+        read_batch(write_nightly(tmp_path, text.replace("BEYOND_A_FLOAT", "1" + "0" * 400)))
     said = told(refused.value)
     for start in (
         "minuts: is unknown; known are ",
@@ -140,6 +141,7 @@ trials = 12
         "lod/default: workload: 'lod' is neither one of",
         "own: trials: 'many' is not a whole number",
         "own: over: write a list",
+        "own: minutes: 1000",
         "own: memory: True is neither a number nor a text",
         "kinds: host_kind: 'a kind' is no kind",
         "external/default: workload: 'external' is measured by a runner of your own",
