@@ -11,7 +11,7 @@ from pathlib import Path
 from sampler.errors import InputError
 from sampler.kernel_files import SYS, line_of
 from sampler.machine import file_system
-from sampler.trial_folder import make_trial_folder, remove_trial_folder
+from sampler.trial_folder import make_trial_folder, nearest_folder, remove_trial_folder
 
 _BLOCK = 4096
 
@@ -40,7 +40,7 @@ class DiskState:
 
 def read_disk_state(bench_dir: Path) -> DiskState:
     """Looks at the disk, making and removing a folder such as a trial's."""
-    existing = next(p for p in (bench_dir, *bench_dir.absolute().parents) if p.exists())
+    existing = nearest_folder(bench_dir)
     device, kind = file_system(bench_dir)
     refusal, direct = None, None
     try:

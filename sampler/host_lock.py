@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -65,14 +66,18 @@ def host_lock(
 
 def _open(path: Path) -> int:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         with contextlib.suppress(OSError):  # another user's file: it is open to all already
             os.fchmod(descriptor, 0o666)  # nosec B103
     except PermissionError:
         with contextlib.suppress(OSError):
-            return os.open(path, os.O_RDONLY)  # a lock needs no right to write
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)  # a lock needs no right to write
         raise InputError("ROCKTUNE_LOCK", f"may not open the host's lock {path}") from None
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            # In a folder that all may write to, it could have us empty a file of somebody's.
+            problem = f"the host's lock {path} is a symbolic link; remove it, or name its target"
+            raise InputError("ROCKTUNE_LOCK", problem) from None
         raise InputError(
             "ROCKTUNE_LOCK", f"cannot open the host's lock {path}: {error.strerror}"
         ) from None

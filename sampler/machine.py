@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from sampler.cpu_state import governors
 from sampler.hypervisor import is_virtual
 from sampler.kernel_files import PROC, text_of
+
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def host_name() -> str:
@@ -61,6 +64,11 @@ def _system() -> str:
         return platform.system()
 
 
+def _unescaped(field: str) -> str:
+    r"""A field of /proc/self/mounts, where a space is ``\040`` (getmntent(3))."""
+    return _ESCAPED.sub(lambda octal: chr(int(octal.group(1), 8)), field)
+
+
 def file_system(folder: Path) -> tuple[str, str]:
     """The device and type of the file system that a folder is, or will be, on.
 
@@ -71,7 +79,7 @@ def file_system(folder: Path) -> tuple[str, str]:
     place = Path(os.path.realpath(folder))
     best, found = -1, ("unknown", "unknown")
     for line in (text_of(PROC / "self/mounts") or "").splitlines():
-        device, mounted, kind, *_ = line.split(" ")
+        device, mounted, kind, *_ = map(_unescaped, line.split(" "))
         # The longest mount point that holds the folder; of equals the last one mounted.
         if place.is_relative_to(mounted) and len(mounted) >= best:
             best, found = len(mounted), (device, kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
 import secrets
 import shutil
@@ -37,15 +37,31 @@ def remove_trial_folder(folder: Path) -> None:
 
 
 def remove_leftovers(bench_dir: Path) -> int:
-    """Removes the folders of controllers that are dead; returns how many there were."""
+    """Removes the folders of controllers that are dead; returns how many there were.
+
+    Raises:
+        InputError: The bench folder may not be looked into.
+    """
+    try:
+        folders = list(bench_dir.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as error:
+        problem = f"cannot look into {bench_dir}: {error.strerror}"
+        raise InputError("ROCKTUNE_BENCH_DIR", problem) from None
     removed = 0
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        for folder in bench_dir.iterdir():
-            owner = _NAME.fullmatch(folder.name)
-            if owner and not is_alive(int(owner.group(1)), int(owner.group(2))):
-                remove_trial_folder(folder)
-                removed += 1
+    for folder in folders:
+        owner = _NAME.fullmatch(folder.name)
+        if owner and not is_alive(int(owner.group(1)), int(owner.group(2))):
+            remove_trial_folder(folder)
+            removed += 1
     return removed
+
+
+def nearest_folder(bench_dir: Path) -> Path:
+    """The bench folder, or the nearest one above it that is there and may be seen."""
+    # Unlike Path.exists() this bears a folder that may not be looked into, and any name.
+    return next(p for p in (bench_dir, *bench_dir.absolute().parents) if os.access(p, os.F_OK))
 
 
 def require_space(bench_dir: Path, needed_bytes: int) -> None:
@@ -54,8 +70,7 @@ def require_space(bench_dir: Path, needed_bytes: int) -> None:
     Raises:
         InputError: Less than ``needed_bytes`` are free.
     """
-    existing = next(p for p in (bench_dir, *bench_dir.absolute().parents) if p.exists())
-    free = shutil.disk_usage(existing).free
+    free = shutil.disk_usage(nearest_folder(bench_dir)).free
     if free < needed_bytes:
         raise InputError(
             "ROCKTUNE_BENCH_DIR",

@@ -13,6 +13,7 @@ from typing import Any
 from sampler.builds import advertised
 from sampler.machine import fingerprint
 from sampler.settings import Settings
+from sampler.trial_folder import nearest_folder
 
 CARD, FITNESS = "rocktune", "rocktune_fit"
 """The names under which Dask carries them: with the registration, and with each heartbeat."""
@@ -39,8 +40,7 @@ def card_of(settings: Settings, kind: str) -> dict[str, Any]:
 
 def unfit(settings: Settings) -> str | None:
     """Why no trial can be measured just now; None when one can."""
-    existing = next(p for p in (settings.bench_dir, *settings.bench_dir.parents) if p.exists())
-    free = shutil.disk_usage(existing).free
+    free = shutil.disk_usage(nearest_folder(settings.bench_dir)).free
     if free < settings.free_bytes:
         return f"its disk has {free / 2**20:,.0f} MiB left, less than ROCKTUNE_FREE_BYTES"
     return None

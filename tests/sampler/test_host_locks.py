@@ -155,6 +155,18 @@ def test_a_lock_that_cannot_be_made_names_its_variable(tmp_path: Path):
         pass
 
 
+def test_a_lock_that_is_a_link_is_refused_and_what_it_leads_to_left_alone(tmp_path: Path):
+    theirs, link = tmp_path / "theirs", tmp_path / "lock"
+    theirs.write_text("of somebody else")
+    link.symlink_to(theirs)
+    with (
+        pytest.raises(InputError, match=r"ROCKTUNE_LOCK: the host's lock .* is a symbolic link"),
+        host_lock(link, "mine", pause=give_up),
+    ):
+        pass
+    assert theirs.read_text() == "of somebody else"
+
+
 def test_all_users_of_a_host_share_one_lock(lock: Path):
     assert default_path().is_absolute()
     with host_lock(lock, "mine", pause=give_up):

@@ -22,7 +22,12 @@ from sampler.runner import LocalRunner
 from sampler.settings import Settings
 from sampler.space import default_values
 from sampler.space_file import load_space
-from sampler.trial_folder import make_trial_folder, remove_leftovers, require_space
+from sampler.trial_folder import (
+    make_trial_folder,
+    nearest_folder,
+    remove_leftovers,
+    require_space,
+)
 from sampler.workload import Command, Workload
 
 FOREVER = "exec tail -f /dev/null"
@@ -204,6 +209,28 @@ def test_a_bench_folder_that_cannot_be_made_is_refused_by_name(
     with pytest.raises(InputError) as refused:
         runner.run({})
     assert refused.value.field == "ROCKTUNE_BENCH_DIR"
+    with host_lock(settings.lock, "next", pause=give_up):
+        assert settings.lock.exists()
+
+
+def test_a_bench_folder_that_cannot_be_looked_into_is_refused_by_name(
+    shell: Shell, tmp_path: Path
+):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for place in (tmp_path / "circle", tmp_path / ("x" * 300)):
+        assert nearest_folder(place) == tmp_path
+        with pytest.raises(InputError, match="cannot look into") as refused:
+            shell(GOOD, bench_dir=place).run({})
+        assert refused.value.field == "ROCKTUNE_BENCH_DIR"
+
+
+def test_whoever_waits_is_called_meanwhile_and_may_end_the_trial(shell: Shell, settings: Settings):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shell(FOREVER).run({}, meanwhile=interrupted)
+    assert left(settings) == []
     with host_lock(settings.lock, "next", pause=give_up):
         assert settings.lock.exists()
 
