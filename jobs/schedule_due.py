@@ -12,6 +12,9 @@ from jobs.schedule_times import read_times
 GRACE = timedelta(minutes=5)
 """A time that is noticed later than this was missed: nothing ran when it came."""
 
+UNREADABLE_AGAIN = timedelta(hours=1)
+"""After it a schedule that cannot be read is looked at again."""
+
 
 @dataclass(frozen=True)
 class Due:
@@ -23,6 +26,8 @@ class Due:
         starts: Whether its batch starts; else the time is recorded as skipped.
         why: In either case.
         next_at: When it is due again.
+        waits: Whether none of its times has come: it could not be read, was looked at again at
+            any moment, and can be read now. Then there is nothing to record.
     """
 
     schedule: ScheduleRow
@@ -30,6 +35,7 @@ class Due:
     starts: bool
     why: str
     next_at: datetime
+    waits: bool = False
 
 
 def due(schedules: Iterable[ScheduleRow], running: Collection[int], now: datetime) -> list[Due]:
@@ -49,6 +55,13 @@ def due(schedules: Iterable[ScheduleRow], running: Collection[int], now: datetim
 def _decided(schedule: ScheduleRow, is_running: bool, now: datetime) -> Due:
     times = read_times(schedule.cron, schedule.time_zone)
     at = times.latest(schedule.next_at, now)
+    if not times.has(at):  # it could not be read when it was looked at, an hour before that
+        looked = schedule.next_at - UNREADABLE_AGAIN
+        since = times.latest(looked, now)
+        at = since if since > looked else at
+    if not times.has(at):
+        why = "it can be read again, and waits for its time"
+        return Due(schedule, at, False, why, times.after(now), waits=True)
     starts, why = _verdict(schedule, at, is_running, now)
     return Due(schedule, at, starts, why, times.after(max(at, now)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import structlog
 from sqlalchemy import Connection, Engine
@@ -15,10 +15,9 @@ from jobs import schedule_clock
 from jobs.batch_plan import BatchPlan, plan_from_document
 from jobs.batch_result import end_batches
 from jobs.lifecycle import WAITS
-from jobs.schedule_due import Due, due
+from jobs.schedule_due import UNREADABLE_AGAIN, Due, due
 from sampler.errors import InputError
 
-_UNREADABLE_AGAIN = timedelta(hours=1)
 _log = structlog.get_logger("schedule")
 
 
@@ -65,7 +64,7 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
             set_next(connection, schedule.id, each.next_at)
             return _recorded(connection, each)
     except InputError as error:  # a time zone may go with an update of the system
-        later = Due(schedule, schedule.next_at, False, str(error), moment + _UNREADABLE_AGAIN)
+        later = Due(schedule, schedule.next_at, False, str(error), moment + UNREADABLE_AGAIN)
         set_next(connection, schedule.id, later.next_at)
         return _skipped(connection, later, f"the schedule cannot be read: {error}")
     return None
@@ -73,6 +72,9 @@ def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | N
 
 def _recorded(connection: Connection, each: Due) -> int | None:
     schedule = each.schedule
+    if each.waits:
+        _log.info("schedule waits", schedule=schedule.name, why=each.why)
+        return None
     if not each.starts:
         return _skipped(connection, each, each.why)
     plan = plan_from_document(schedule.document)

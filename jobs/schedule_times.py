@@ -42,6 +42,10 @@ class Times:
             if not local.fold or self._every_hour:
                 return found
 
+    def has(self, moment: datetime) -> bool:
+        """Whether a moment is one of the times."""
+        return self.after(moment - timedelta(seconds=1)) == moment
+
     def latest(self, since: datetime, until: datetime) -> datetime:
         """The last time that is not after ``until``; ``since``, which is one, if there is none.
 

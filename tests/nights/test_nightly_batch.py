@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from night_scene import ITEMS, Clock, await_batches, batches, plan_of
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, func, select, update
 from worker_scene import Scene, at_work
 
 from db.batches import batch_jobs, batch_result
@@ -14,6 +14,8 @@ from db.job_store import Store
 from db.nights import nights
 from db.schedules import find_schedule, remove_schedule
 from db.tables import job
+from db.tables import schedule as schedules
+from db.transactions import writing
 from jobs.lifecycle import cancel
 from jobs.schedule_add import ScheduleTaken, keep_schedule
 from jobs.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now
@@ -93,6 +95,27 @@ def test_it_fires_twice_with_one_night_missed_between(
             "nothing ran at 2026-03-29 01:00 UTC; missed times of this schedule are skipped"
         )
         assert batch_jobs(scene.engine, found[1].id) == {}
+
+
+def test_a_schedule_that_could_not_be_read_starts_at_its_time_alone(
+    scene: Scene, clock: Clock
+) -> None:
+    kept(scene)
+
+    def in_zone(zone: str) -> None:
+        with writing(scene.engine) as connection:
+            connection.execute(update(schedules).values(time_zone=zone))
+
+    in_zone("Nowhere/Else")
+    clock.set("2026-03-28 01:30:00")
+    fire_due(scene.engine)
+    (skipped,) = batches(scene.engine)
+    assert (skipped.state.value, "cannot be read" in skipped.why) == ("skipped", True)
+    in_zone("Europe/Berlin")
+    clock.set("2026-03-28 02:45:00")
+    assert fire_due(scene.engine) == []
+    row = find_schedule(scene.engine, "nightly")
+    assert row is not None and row.next_at == SECOND
 
 
 def test_a_week_without_a_worker_is_one_late_night(scene: Scene, clock: Clock) -> None:

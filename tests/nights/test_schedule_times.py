@@ -70,6 +70,7 @@ def test_every_day_comes_once(zone: str, hour: int, minute: int, begin: datetime
     days = []
     for _ in range(35):
         moment = times.after(moment)
+        assert times.has(moment) and not times.has(moment + timedelta(seconds=30))
         days.append(moment.astimezone(times.zone).date())
     assert days == [(begin + timedelta(days=number)).date() for number in range(35)]
 

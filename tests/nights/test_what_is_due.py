@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from db.schedules import ScheduleRow
-from jobs.schedule_due import GRACE, due
+from jobs.schedule_due import GRACE, UNREADABLE_AGAIN, due
 
 DUE = datetime(2026, 3, 28, 1, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -58,3 +58,21 @@ def test_a_batch_that_has_not_ended_is_not_started_again(now: datetime) -> None:
     assert (first.starts, second.starts) == (False, True)
     assert first.why.startswith("the batch before it has not ended")
     assert first.next_at == DUE + DAY
+
+
+def test_a_schedule_that_can_be_read_again_waits_for_its_time() -> None:
+    again = DUE + timedelta(hours=7, seconds=13)  # whenever it was found that it could not be read
+    (found,) = due([schedule(next_at=again)], set(), again)
+    assert (found.starts, found.waits, found.next_at) == (False, True, DUE + DAY)
+    (found,) = due([schedule(next_at=again)], set(), DUE + DAY + timedelta(minutes=1))
+    assert (found.starts, found.waits, found.at) == (True, False, DUE + DAY)
+
+
+def test_a_time_that_came_before_the_next_look_at_an_unreadable_schedule_is_not_lost() -> None:
+    looked = DUE - timedelta(minutes=50)  # it could not be read then, and was mended before DUE
+    again = looked + UNREADABLE_AGAIN
+    late, skipped = due(
+        [schedule(1, next_at=again), schedule(2, next_at=again, missed="skip")], set(), again
+    )
+    assert (late.starts, late.waits, late.at, late.next_at) == (True, False, DUE, DUE + DAY)
+    assert (skipped.starts, skipped.waits, skipped.at) == (False, False, DUE)
