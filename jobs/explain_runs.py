@@ -199,7 +199,8 @@ def measured_document(
     winner = compare(objective, rounds, BASELINE, WINNER)
     minimal = None
     if MINIMAL in design.roles:
-        minimal = judge_minimal(objective, rounds, margin=design.margin)
+        failed = _failed_alone(design, runs)
+        minimal = judge_minimal(objective, rounds, margin=design.margin, failed=failed)
     return {
         "host": host_name(),
         "rocksdb": assembly.installed.version if assembly.installed else None,
@@ -214,6 +215,18 @@ def measured_document(
         "winner": winner and winner.document(),
         "minimal": minimal and minimal.document(),
     }
+
+
+def _failed_alone(design: Design, runs: Sequence[Run]) -> int:
+    """Runs of the fewest changes that failed where the baseline and the winner ended well."""
+    states = {(run["round"], run["subject"]): run["state"] for run in runs}
+    others = [design.roles[role] for role in (BASELINE, WINNER)]
+    return sum(
+        run["subject"] == design.roles[MINIMAL]
+        and run["state"] not in (TrialState.DONE, TrialState.LOST)
+        and all(states.get((run["round"], each)) == TrialState.DONE for each in others)
+        for run in runs
+    )
 
 
 def _rounds(design: Design, runs: Sequence[Run]) -> list[Round]:

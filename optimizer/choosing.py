@@ -11,6 +11,7 @@ from optimizer.budget import Plan
 from optimizer.history import History
 from optimizer.measured_again import configurations_of, mean_metrics
 from optimizer.problem import Problem
+from optimizer.rounds import rounds_of
 from optimizer.strategies import STRATEGIES
 from optimizer.strategy import Prefers
 from optimizer.trial import Purpose, Trial
@@ -101,7 +102,10 @@ def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
 def _winner(chosen: _Explored, plan: Plan) -> int | None:
     problem, history = chosen.problem, chosen.history
     candidates = candidates_of(problem, plan, history)
-    select = [trial for trial in history.of(Purpose.SELECT) if trial.done]
+    rounds = [*rounds_of(history, Purpose.SELECT, 1 + len(candidates)).values()]
+    # Where the baseline failed, too, a candidate's run says nothing of the candidate.
+    sound = [each for each in rounds if not _baseline_failed(each)] or rounds
+    select = [trial for each in sound for trial in each if trial.done]
     if not candidates or not history.of(Purpose.SELECT):
         return candidates[0] if candidates else None
     beside = _baselines(select)
@@ -118,13 +122,17 @@ def _winner(chosen: _Explored, plan: Plan) -> int | None:
             for trial in select
             if trial.subject == number
         ]
-        if len(runs) < plan.rounds:
+        if len(runs) < plan.rounds - (len(rounds) - len(sound)):
             continue  # it failed when measured again
         # Of the means: a limit is broken by them or kept, not by one noisy run of several.
         mean = problem.objective.rank_value(mean_metrics(runs), baseline.metrics)
         if best is None or mean > best[0]:
             best = (mean, number)
     return best[1] if best else None
+
+
+def _baseline_failed(trials: Sequence[Trial]) -> bool:
+    return any(trial.is_baseline and trial.has_outcome and not trial.done for trial in trials)
 
 
 def _baselines(trials: list[Trial]) -> list[Trial]:

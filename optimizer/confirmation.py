@@ -102,13 +102,12 @@ def judge(
         None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, where a run of the winner
         failed, or when the medians break a limit of the objective, nothing is confirmed.
     """
+    pairs = with_fitness(objective, pairs)
     if len(pairs) < 2:
         return None
     baseline = medians([pair[0] for pair in pairs])
     winner = medians([pair[1] for pair in pairs])
     values = fitness_by_pair(objective, pairs)
-    if len(values) < 2:
-        return None
     mean, half, p = _greater_than_zero(values)
     limits = limits_kept(objective.limits, pairs, (baseline, winner))
     broken = [each for each in limits if not each.kept]
@@ -157,7 +156,7 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
     Returns:
         float64 of shape (pairs that have every term,).
     """
-    whole = [pair for pair in pairs if objective.fitness(pair[1], pair[0]) is not None]
+    whole = with_fitness(objective, pairs)
     values = np.zeros(len(whole))
     for term in objective.terms if whole else ():
         differences, logarithmic = differences_of(
@@ -170,6 +169,11 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
         scattered = sign * slope * (differences - mean)
         values += SCALE * term.weight * (term.gain(ratio, 1.0) + scattered)
     return values
+
+
+def with_fitness(objective: Objective, pairs: Sequence[Pair]) -> list[Pair]:
+    """Those of which both sides have every term: all figures of a verdict are of the same."""
+    return [pair for pair in pairs if objective.fitness(pair[1], pair[0]) is not None]
 
 
 def change(pairs: Sequence[tuple[float, float]]) -> Change:

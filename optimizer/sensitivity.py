@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.confirmation import Pair, differences_of, fitness_by_pair
+from optimizer.confirmation import Pair, differences_of, fitness_by_pair, with_fitness
 from optimizer.objective import Objective
 from optimizer.power import POWER, smallest_mean
 
@@ -55,9 +55,10 @@ def sensitivity_of(objective: Objective, pairs: Sequence[Pair]) -> Sensitivity |
     Returns:
         None with fewer than two pairs that have a fitness: their scatter is not known.
     """
-    fitness = fitness_by_pair(objective, pairs)
-    if len(fitness) < 2:
+    pairs = with_fitness(objective, pairs)
+    if len(pairs) < 2:
         return None
+    fitness = fitness_by_pair(objective, pairs)
     sides = [side for pair in pairs for side in pair]
     names = [name for name in pairs[0][0] if all(name in side for side in sides)]
     return Sensitivity(

@@ -51,8 +51,8 @@ class NotWorse:
 
     Attributes:
         margin: The loss of fitness that was declared to be small enough, before the runs.
-        shown: Whether the 95% interval of the difference lies above that, and no limit is broken
-            by the medians.
+        shown: Whether the 95% interval of the difference lies above that, no limit is broken by
+            the medians, and none of its runs failed alone.
         why: One line.
     """
 
@@ -104,7 +104,7 @@ def compare(
 
 
 def judge_minimal(
-    objective: Objective, rounds: Sequence[Round], *, margin: float
+    objective: Objective, rounds: Sequence[Round], *, margin: float, failed: int = 0
 ) -> NotWorse | None:
     """Whether the fewest changes are not worse than the winner by more than a margin.
 
@@ -115,6 +115,8 @@ def judge_minimal(
         objective: What is better.
         rounds: The metrics of the runs that ended well, by what was measured.
         margin: In fitness, declared before the runs.
+        failed: Runs of the fewest changes that failed where the baseline and the winner ended
+            well; as in the proof nothing is shown then.
 
     Returns:
         None with fewer than two rounds.
@@ -135,9 +137,12 @@ def judge_minimal(
     broken = [each for each in kept if not each.kept]
     for each in broken:
         why += f"; the limit {kept_words(each.document())}"
+    if failed:
+        why += f"; {failed} of its runs failed, where the others ended well"
     if not enough:
         why += f"; {LEAST_PAIRS} rounds are needed"
-    return NotWorse(compared, margin, above and enough and not broken, why)
+    shown = above and enough and not broken and not failed
+    return NotWorse(compared, margin, shown, why)
 
 
 def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: str) -> list[Round]:

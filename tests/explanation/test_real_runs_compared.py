@@ -67,6 +67,12 @@ def test_a_limit_that_is_broken_is_not_as_good():
     assert "waf <= 1.5 is broken" in judged.why
 
 
+def test_what_failed_alone_is_not_as_good():
+    judged = judge_minimal(RATE, rounds(150.0), margin=100.0, failed=1)
+    assert judged is not None and judged.compared.fitness.low > -100 and not judged.shown
+    assert "1 of its runs failed, where the others ended well" in judged.why
+
+
 def test_two_rounds_show_nothing_and_one_is_not_judged():
     judged = judge_minimal(RATE, rounds(300.0, count=2), margin=1e6)
     assert judged is not None and not judged.shown

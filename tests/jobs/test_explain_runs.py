@@ -112,6 +112,27 @@ def test_a_run_that_counts_for_nothing_is_made_again(
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
 
 
+def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
+    job: Explained, monkeypatch: pytest.MonkeyPatch
+):
+    job.measure(runs=5)
+    steps = [
+        c for run, c in zip(job.ended, job.measured, strict=True) if run["subject"] == "step 1"
+    ]
+    real, first = LocalRunner.run, iter([True])
+
+    def run(runner: LocalRunner, configuration: Any, **asked: Any) -> Outcome:
+        outcome = real(runner, configuration, **asked)
+        if dict(configuration) == steps[0] and next(first, False):
+            return Outcome(state=TrialState.FAILED, failure="it crashed")
+        return outcome
+
+    monkeypatch.setattr(LocalRunner, "run", run)
+    minimal = job.measure(runs=4)["measured"]["minimal"]
+    assert not minimal["shown"]
+    assert "1 of its runs failed, where the others ended well" in minimal["why"]
+
+
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):

@@ -179,6 +179,14 @@ class TestVerdict:
         assert verdict.confirmed
         assert "sa" not in verdict.changes
 
+    def test_all_figures_are_of_the_same_pairs(self):
+        lacking = ({"waf": 9.0, "sa": 9.0}, {"sa": 9.0})
+        pairs = [*waf_pairs((4.0, 3.0), (4.0, 3.1), (4.0, 2.9)), lacking]
+        pairs = [(t | {"p99": 5.0}, m | {"p99": 6.0}) for t, m in pairs]
+        verdict, alone = judge(WAF, pairs, planned=4), judge(WAF, pairs[:3], planned=4)
+        assert verdict == alone
+        assert verdict.baseline["waf"] == 4.0 and "sa" not in verdict.baseline
+
     def test_nothing_is_said_when_every_pair_lacks_a_metric(self):
         assert judge(PAPER, waf_pairs(*[(4.0, 3.0)] * 5), planned=5) is None
 

@@ -63,6 +63,23 @@ class TestFailingCandidates:
         assert len(rounds) == 2
         assert conclude_of(job).winner not in (None, favourite)
 
+    def test_one_that_fails_beside_the_baseline_may_win(self):
+        favourite = conclude_of(run(48)).winner
+        spoiled = [
+            t.number
+            for t in run(48).log.trials()
+            if t.purpose is Purpose.SELECT and t.round == 2 and t.subject in (1, favourite)
+        ]
+        job = run(48, fails=lambda t: "disk" if t.number in spoiled else None)
+        assert len(spoiled) == 2
+        assert conclude_of(job).winner == favourite
+
+    def test_a_choice_whose_baseline_always_fails_is_made_by_those_before(self):
+        def fails(trial: Trial) -> str | None:
+            return "no" if trial.purpose is Purpose.SELECT and trial.is_baseline else None
+
+        assert conclude_of(run(48, fails=fails)).winner is not None
+
     def test_when_all_fail_again_there_is_no_winner_and_no_proof(self):
         def fails(trial: Trial) -> str | None:
             again = trial.purpose is Purpose.SELECT and not trial.is_baseline

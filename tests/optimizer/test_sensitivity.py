@@ -31,6 +31,12 @@ def test_is_by_the_pairs_own_scatter():
     assert (found.level, found.pairs) == (0.8, 4)
 
 
+def test_is_of_the_pairs_that_the_verdict_is_of():
+    pairs = waf_pairs((4.0, 3.0), (4.4, 3.5), (3.9, 2.8), (4.1, 3.2))
+    lacking: Pair = ({"sa": 1.0}, {"waf": 1.0})
+    assert sensitivity_of(WAF, [lacking, *pairs]) == sensitivity_of(WAF, pairs)
+
+
 def test_is_not_moved_by_the_change_that_was_found():
     """Otherwise it would be "observed power", the p-value in other words."""
     pairs = waf_pairs((4.0, 3.0), (4.4, 3.5), (3.9, 2.8), (4.1, 3.2))
