@@ -32,7 +32,7 @@ def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
     return _ranked(_Explored(problem, history))[: plan.candidates]
 
 
-def _may_win(problem: Problem, trial: Trial) -> bool:
+def may_win(problem: Problem, trial: Trial) -> bool:
     """What is proposed keeps the memory budget; what is given need not, and then only teaches."""
     return not trial.given or problem.affords(trial.configuration)
 
@@ -70,12 +70,12 @@ def _ranked(explored: _Explored) -> list[int]:
     problem, before = explored.problem, _before(explored)
     found = configurations_of(problem, before, before.of(Purpose.CANDIDATE))
     ranked = sorted(found, key=lambda each: (-each.fitness, each.first.number))
-    measured = [each.first.number for each in ranked if _may_win(problem, each.first)]
+    measured = [each.first.number for each in ranked if may_win(problem, each.first)]
     strategy = STRATEGIES.get(problem.strategy)
     if not isinstance(strategy, Prefers):
         return measured
-    may_win = set(measured)
-    preferred = [n for n in strategy.preferred(problem, before) if n in may_win]
+    own = set(measured)
+    preferred = [n for n in strategy.preferred(problem, before) if n in own]
     return _in_turn(preferred, measured)
 
 

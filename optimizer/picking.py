@@ -3,7 +3,7 @@
 A configuration is judged by the means of all its runs, clocks corrected for drift; those of the
 choice and of the proof count where they measured the same load. Most have one run: the best of
 many single runs is partly luck, so what is picked is explored, not proven. One that ever failed is
-not picked.
+not picked, nor one that was given and needs more memory than the job may.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optimizer.baseline import Baseline
+from optimizer.choosing import may_win
 from optimizer.confirm_load import apart
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
@@ -70,7 +71,11 @@ def pick(problem: Problem, objective: Objective, history: History, *, count: int
     """
     baseline = baseline_of(history, problem)
     ended = (t for t in history if t.has_outcome and not t.is_baseline and not apart(problem, t))
-    runs_of_each = [runs for runs in by_configuration(ended) if all(run.done for run in runs)]
+    runs_of_each = [
+        runs
+        for runs in by_configuration(ended)
+        if all(run.done for run in runs) and may_win(problem, runs[0])
+    ]
     judged = [_judged(objective, baseline, runs) for runs in runs_of_each]
     whole = [each for each in judged if each is not None]
     keeping = [each for each in whole if objective.admissible(each.metrics, baseline.metrics)]

@@ -15,6 +15,8 @@ from optimizer.trial import Phase, Purpose
 from optimizer.weights_text import parse_weights, weights_words
 from sampler.errors import InputError
 from sampler.outcome import TrialState
+from sampler.space import memory_bytes
+from sampler.space_file import load_space
 
 WAF = Objective("waf", (Term("waf", "min"),))
 
@@ -80,6 +82,18 @@ class TestPick:
         )
         trials = history(trial_of(3, {"waf": 0.1}), trial_of(4, {"waf": 1.5}), failed)
         assert [each.trial for each in picked(trials).best] == [4]
+
+    def test_what_was_given_beyond_the_memory_is_not_picked(self):
+        space = load_space("default")
+        default = space.default_configuration()
+        double = {**default, "write_buffer_size": 2 * default["write_buffer_size"]}
+        trials = history(
+            trial_of(3, {"waf": 0.1}, configuration=double, given=True),
+            trial_of(4, {"waf": 1.5}, configuration=default | {"max_background_jobs": 4}),
+        )
+        memory = memory_bytes(space.context)
+        assert [each.trial for each in picked(trials, space=space, memory=memory).best] == [4]
+        assert [each.trial for each in picked(trials, space=space).best] == [3, 4]
 
     def test_limits_are_kept_by_the_means(self):
         limited = replace(WAF, limits=(Limit("sa", at_most_baseline=1.0),))
