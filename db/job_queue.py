@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Engine, func, select, true, update
+from sqlalchemy import Engine, func, or_, select, true, update
 
+from db.clock import now
 from db.inserts import insert_into
 from db.job_row import ENDED, JobState
 from db.tables import job
@@ -166,12 +167,16 @@ def queue_again(
 
 
 def ended_before(engine: Engine, moment: datetime, *, limit: int) -> list[int]:
-    """Jobs that ended before a moment and have not changed since, for retention."""
-    which = (
-        select(job.c.id)
-        .where(job.c.state.in_(ENDED), job.c.updated_at < moment)
-        .order_by(job.c.id)
-        .limit(limit)
-    )
+    """Jobs that ended before a moment and have not changed since, for retention.
+
+    One that somebody holds is not among them: what it found is just being measured again.
+    """
     with reading(engine) as connection:
+        free = or_(job.c.lease_owner.is_(None), job.c.lease_expires_at <= now(connection))
+        which = (
+            select(job.c.id)
+            .where(job.c.state.in_(ENDED), job.c.updated_at < moment, free)
+            .order_by(job.c.id)
+            .limit(limit)
+        )
         return list(connection.execute(which).scalars())

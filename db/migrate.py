@@ -131,7 +131,11 @@ def _alone(engine: Engine) -> Iterator[Connection]:
             with connection.begin():
                 # Changing a table of a million trials takes longer than any page may.
                 connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                # Whoever comes while another process changes it waits until it is done; but for
+                # a table no longer than any other, or all the pages would wait behind it.
+                connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                connection.exec_driver_sql("SET LOCAL lock_timeout TO DEFAULT")
                 yield connection
             return
         # A step that copies a table drops the old one, and with foreign keys enforced the rows

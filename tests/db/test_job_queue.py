@@ -18,6 +18,8 @@ from db.job_queue import (
 )
 from db.job_row import JobState
 from db.job_store import Store
+from db.lease import acquire, release
+from db.process import this_process
 
 
 def put(engine: Engine, **more: Any) -> tuple[int, bool]:
@@ -141,3 +143,14 @@ class TestRetention:
         assert ended_before(database, later, limit=10) == ended
         assert ended_before(database, later, limit=2) == ended[:2]
         assert ended_before(database, store.job(ended[0]).updated_at, limit=10) == []
+
+    def test_leaves_out_a_job_that_is_measured_again(self, database: Engine, store: Store):
+        job_id, _ = put(database)
+        store.set_state(job_id, JobState.DONE)
+        later = datetime.now(UTC) + timedelta(seconds=1)
+        lease = acquire(database, job_id, this_process())
+        assert ended_before(database, later, limit=10) == []
+        release(database, lease)
+        assert ended_before(database, later, limit=10) == [job_id]
+        acquire(database, job_id, this_process(), seconds=-1)  # its holder has gone
+        assert ended_before(database, later, limit=10) == [job_id]

@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
 from writing_process import started
 
-from db.migrate import HEAD, REVISION_TABLE, current, draft, is_current, upgrade
+from db.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
 from db.tables import metadata
 from db.transactions import reading, writing
 from sampler.errors import InputError
@@ -136,3 +136,15 @@ def test_two_processes_may_upgrade_at_once(empty_database_url: str):
             process.stdin.write("go\n")
             process.stdin.flush()
         assert [one.wait(), two.wait()] == [0, 0]
+
+
+def test_an_upgrade_waits_for_another_however_long_that_takes(database: Engine):
+    if database.dialect.name != "postgresql":
+        pytest.skip("SQLite has no timeout of its own for a lock")
+    statements: list[str] = []
+    event.listen(database, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
+    with _alone(database) as connection:
+        assert connection.exec_driver_sql("SHOW lock_timeout").scalar() == "20s"
+        assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "0"
+    lock = next(n for n, sql in enumerate(statements) if "pg_advisory_xact_lock" in sql)
+    assert statements[lock - 1] == "SET LOCAL lock_timeout = 0"
