@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from jobs.queued_job import LIVE, is_to_run, run_queued
 from jobs.schedule_fire import keep_schedules
 from optimizer.ports import ControllerStops
 from sampler.builds import advertised
+from sampler.errors import InputError
 from sampler.machine import fingerprint, host_name
 from sampler.settings import Settings
 
@@ -70,6 +71,7 @@ class Worker:
         self._idle.set()
         self._job_id: int | None = None
         self._turn: Turn | None = None
+        self._refused: InputError | None = None
         self._retained = -_RETENTION_SECONDS
 
     def stop(self) -> None:
@@ -77,12 +79,18 @@ class Worker:
         self._stopping.set()
 
     def run(self) -> None:
-        """Works until it is stopped."""
+        """Works until it is stopped.
+
+        Raises:
+            InputError: There can be no line to the cluster, as when its certificates have ended.
+        """
         owner = this_process()
         while not self._stopping.is_set():
             turn = self._await_turn(owner)
             if turn is not None:
                 self._work(turn)
+        if self._refused is not None:
+            raise self._refused
 
     def _await_turn(self, owner: str) -> Turn | None:
         told: str | None = None
@@ -137,8 +145,25 @@ class Worker:
     def _keep_turn(self, turn: Turn) -> None:
         """Keeps the turn, as long as nobody else has taken it, and shows who measures."""
         # A line to the cluster is of one thread: the job has its own.
-        with closing(self._cluster()) if self._cluster else nullcontext() as cluster:
+        with suppress(Interrupted), self._line() as cluster:
             self._keep_turn_beside(turn, cluster)
+
+    @contextmanager
+    def _line(self) -> Iterator[Cluster | None]:
+        """A line to the cluster, if there is one.
+
+        Raises:
+            Interrupted: It is refused, which no other try would mend: the worker ends.
+        """
+        try:
+            line = self._cluster() if self._cluster else None
+        except InputError as error:
+            self._refused = error
+            self.stop()
+            self._turn_over.set()
+            raise Interrupted from error
+        with closing(line) if line else nullcontext():
+            yield line
 
     def _keep_turn_beside(self, turn: Turn, cluster: Cluster | None) -> None:
         while not self._turn_over.wait(_KEEP_SECONDS):
@@ -228,7 +253,7 @@ class Worker:
             self._idle.set()
 
     def _measure(self, job_id: int, run: int) -> None:
-        with closing(self._cluster()) if self._cluster else nullcontext() as place:
+        with self._line() as place:
             run_queued(
                 self._engine,
                 self._settings,

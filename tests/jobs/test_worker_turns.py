@@ -8,6 +8,10 @@ from worker_process import worker_process
 from worker_scene import Scene, scene
 
 from db.job_row import JobState
+from db.turn import Turn, take
+from jobs.cluster.cluster import Cluster
+from jobs.worker import BENCH, Worker
+from sampler.errors import InputError
 from sampler.process_identity import start_time
 
 __all__ = ["scene"]
@@ -113,3 +117,17 @@ def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scen
             scene.await_state(job, JobState.DONE)
             assert second.stop() == 0
     scene.check_done(job)
+
+
+def test_a_worker_whose_line_to_the_cluster_is_refused_ends_and_says_why(scene: Scene):
+    job = scene.submit()
+
+    def ended() -> Cluster:
+        raise InputError("--certificates", "'controller.pem' ended on 2026-11-01")
+
+    working = Worker(scene.engine, scene.settings, cluster=ended)
+    with pytest.raises(InputError, match=r"controller\.pem"):
+        working.run()
+    assert scene.row(job).state is JobState.QUEUED
+    # The turn is free again, for a worker with better ones.
+    assert isinstance(take(scene.engine, BENCH, "another"), Turn)
