@@ -13,9 +13,8 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Engine
 
-from db.nights import Night, nights
+from db.nights import Night
 from jobs.watch_environment import Difference, differences
 from jobs.watch_series import FITNESS, Series, series_of
 from models.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
@@ -164,11 +163,6 @@ def watch(given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS) -> 
         likeness=float(watched.likeness[-1]) if given else 0.0,
         tested=int(watched.tested[-1]) if given else 0,
     )
-
-
-def watch_batch(engine: Engine, name: str) -> dict[str, Any]:
-    """The watch of a stored batch as a document: to be kept when one of its nights has ended."""
-    return watch(nights(engine, name)).document()
 
 
 def date_of(at: datetime) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from jobs.autotune.asked import Asked
 from jobs.autotune.outcome import Run, measure
-from jobs.autotune.policy import POLICIES
 from sampler.host_lock import MARK, host_lock
 from sampler.settings import Settings
 from sampler.trial_folder import (
@@ -112,11 +111,6 @@ def cell(value: float | None, unit: str) -> str:
         return "n/a"
     shown = value * _FACTORS.get(unit, 1.0)
     return f"{shown:,.0f}" if abs(shown) >= 1000 else f"{shown:.3g}"
-
-
-def by_policy(document: dict[str, Any]) -> int:
-    """Where a run stands in a comparison."""
-    return POLICIES.index(document["asked"]["policy"])
 
 
 def _levels(documents: Sequence[dict[str, Any]]) -> list[int]:

@@ -91,12 +91,14 @@ def test_a_named_baseline(client: Client, service: Scene, capsys: Capture, name:
 
 def test_all_that_is_wrong_is_told_in_one_line(client: Client, service: Scene, capsys: Capture):
     before = service.jobs()
-    arguments = ["--workload", "nix", "--trials", 3, "--strategy", "foo", "--memory", "much"]
+    arguments = ["--workload", "nix", "--trials", 3, "--strategy", "foo", "--memory", "much",
+                 "--host-kind", "a kind"]  # fmt: skip
     assert client("submit", *arguments, url=service.url) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     for part in ("--workload: 'nix' is not registered; known are load-quick",
-                 "--trials: 3 are too few", "--strategy: 'foo'", "--memory: "):  # fmt: skip
+                 "--trials: 3 are too few", "--strategy: 'foo'", "--memory: ",
+                 "--host-kind: 'a kind' is no kind"):  # fmt: skip
         assert part in said
     assert service.jobs() == before
 

@@ -9,9 +9,10 @@ from cli.exits import Exit
 from cli.nights import nights
 from db.job_row import JobState
 from db.job_store import Store
+from db.nights import nights as stored_nights
 from db.tables import batch, job
 from db.transactions import writing
-from jobs.watch import watch_batch
+from jobs.watch import watch
 from sampler.errors import InputError
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
@@ -62,15 +63,13 @@ def test_steady_then_slower(
     assert "Written to" in shown and "<svg" in page.read_text()
     assert run(database, as_json=True, last=3) == Exit.ANSWER_IS_NO
     document = json.loads(capsys.readouterr().out)
-    assert document == watch_batch(database, "nightly")
+    assert document == watch(stored_nights(database, "nightly")).document()
     assert document["worsened"] and document["findings"][0]["since"] == (
         FIRST.replace(day=15).isoformat()
     )
 
 
 def watched(times: list[float]) -> bool:
-    from jobs.watch import watch
-
     return watch(nights_of([result(BASE | {"time": each}) for each in times])).worsened
 
 
