@@ -23,6 +23,7 @@ from benchmarks.ranking import made_up_trials
 from benchmarks.recorded_trials import Learned, drawn_by, recorded
 from benchmarks.rule_replay import Replay, halves_table, played, played_on_noise, rule_table
 from models.sample_size import COMBINED, AtSize, importances_of, rank_at_size
+from sampler.machine import fingerprint
 
 _SMALLEST, _GROWTH = 24, 2**0.5
 
@@ -130,7 +131,8 @@ def page(
     replay = Replay(top_k=top, replays=given.replays, seed=given.seed)
     replays, noise = played(replay, learned), played_on_noise(replay, learned)
     day = datetime.now(UTC).date()
-    where = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    cpu = fingerprint(Path.cwd())["cpu"]
+    where = f"{os.cpu_count()} cores, {cpu}, Python {platform.python_version()}"
     figure = f"![Agreement against draws]({given.out.name}.svg)"
     return "\n\n".join(
         [

@@ -25,7 +25,7 @@ def page(paper: Study, default: Study | None, *, remarks: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_NOT_YET = """## The same budget, Rocktune's way
+_NOT_YET = """## The same budget under Rocktune's rules
 
 Not measured yet."""
 
@@ -116,8 +116,9 @@ def _verdict(study: Study, *, published: bool) -> str:
 
 def _default(study: Study) -> str:
     parts = [
-        "## The same budget, Rocktune's way\n\n`--space default`: only what an OPTIONS file can "
-        "carry, no more memory than the baseline, every load settled before it counts.\nTrials: "
+        "## The same budget under Rocktune's rules\n\n"
+        "`--space default`: only what an OPTIONS file can carry, no more memory than the "
+        "baseline, every load settled before it counts.\nTrials: "
         "[reproduction/default.jsonl.gz](reproduction/default.jsonl.gz).\n"
         f"{_unfinished(study)}\n{machine_words(study)}\n\n{_settings(study)}",
         tables.forests(study, published=False),
