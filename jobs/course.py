@@ -93,6 +93,11 @@ def course_of(engine: Engine, row: JobRow) -> Course | None:
     )
 
 
+def confirms_larger_load(row: JobRow) -> bool:
+    """Whether a job's confirmation measures another load than its search: no figures compare."""
+    return row.specification.get("confirm_scale") is not None
+
+
 def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
     """The baseline of a job, with all its metrics; None before a run of it has ended well."""
     with reading(engine) as connection:
@@ -118,7 +123,7 @@ def _fitness(
 
 
 def _searching(row: JobRow, runs: Sequence[Trial]) -> Sequence[Trial]:
-    """Those that measured the load of the search; the confirmation may have a larger one."""
-    if row.specification.get("confirm_scale") is None:
+    """Those that measured the load of the search."""
+    if not confirms_larger_load(row):
         return runs
     return [trial for trial in runs if trial.phase is not Phase.CONFIRM]

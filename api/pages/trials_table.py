@@ -19,7 +19,7 @@ from api.trial_schemas import TrialPublic
 from db.tables import MAIN_METRICS
 from db.tokens import Role
 from db.trial_list import TrialOrder, count_listed
-from jobs.course import baseline_so_far
+from jobs.course import baseline_so_far, confirms_larger_load
 from optimizer.baseline import Baseline
 from optimizer.objective import Objective
 from optimizer.objective_file import objective_from_document
@@ -59,7 +59,7 @@ def trials_table(
         return address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
 
     baseline = baseline_so_far(service.engine, job)
-    larger = job.specification.get("confirm_scale") is not None
+    larger = confirms_larger_load(job)
     first = page_of_trials(service.engine, job.id, limit=1).trials
     return job_page(
         request,
@@ -128,10 +128,7 @@ def _rows(
     return [
         {
             "trial": trial,
-            # A run of another load does not compare with the baseline of the search.
-            "fitness": None
-            if larger and trial.phase == Phase.CONFIRM
-            else _fitness(trial, objective, baseline),
+            "fitness": _fitness(trial, objective, baseline, larger=larger),
             "is_baseline": trial.subject == 1,
             "changes": _changes(trial.configuration, start),
         }
@@ -139,9 +136,13 @@ def _rows(
     ]
 
 
-def _fitness(trial: TrialPublic, objective: Objective, baseline: Baseline | None) -> float | None:
-    """Of a whole measurement, against the baseline so far."""
+def _fitness(
+    trial: TrialPublic, objective: Objective, baseline: Baseline | None, *, larger: bool
+) -> float | None:
+    """Of a whole measurement of the search's load, against the baseline so far."""
     if baseline is None or trial.state is not TrialState.DONE:
+        return None
+    if larger and trial.phase == Phase.CONFIRM:
         return None
     metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
     return objective.fitness(metrics, baseline.metrics)
