@@ -15,7 +15,7 @@ FUZZ := .venv/.setup-fuzz
 AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -86,6 +86,9 @@ prove-methods: setup db_bench ## compares tuning methods with equal seconds: man
 
 prove-beside: setup db_bench ## runs beside the idle ends of others against runs alone: ten minutes, alone (ARGS)
 	.venv/bin/python -m benchmarks.methods.beside_check $(ARGS)
+
+prove-passed-over: setup db_bench ## what the long bake-off's forest passes over, measured again: half an hour, alone (ARGS)
+	.venv/bin/python -m benchmarks.methods.passed_over $(ARGS)
 
 prove-effects: $(DEV) ## compares what jobs learn about the parameters with the truth (ARGS=--seeds 3)
 	.venv/bin/python -m benchmarks.search.effects $(ARGS)

@@ -45,20 +45,30 @@ def order_of(subjects: Sequence[str], seed: int, number: int) -> list[str]:
 
 
 def run_again(study: Study, book: Book, seed: int, rounds: int) -> None:
-    """Measures what is missing of the rounds of a seed.
+    """Measures what is missing of the rounds of a seed, with the winners of all its strategies.
+
+    Raises:
+        InputError: The baseline does not end well, or the machine cannot run a trial.
+    """
+    run_rounds(study, book, seed, winners(book, study.seeded(seed)), rounds)
+
+
+def run_rounds(
+    study: Study, book: Book, seed: int, chosen: Mapping[str, Configuration], rounds: int
+) -> None:
+    """Measures what is missing of rounds with the baseline and each of these configurations.
 
     Raises:
         InputError: The baseline does not end well, or the machine cannot run a trial.
     """
     problem = study.seeded(seed)
-    chosen = winners(book, problem)
     key = {"seed": seed, "set": set_of(chosen)}
     there = {(row["round"], row["subject"]) for row in book.rows("again", **key)}
-    chosen[BASELINE] = problem.space.default_configuration()
+    subjects = {**chosen, BASELINE: problem.space.default_configuration()}
     for number in range(1, rounds + 1):
-        for subject in order_of(sorted(chosen), seed, number):
+        for subject in order_of(sorted(subjects), seed, number):
             if (number, subject) not in there:
-                trial = _trial(problem, chosen[subject], number, subject)
+                trial = _trial(problem, subjects[subject], number, subject)
                 row = row_of(problem, measured(study.bench, problem, trial))
                 book.keep({"kind": "again", **key, "round": number, "subject": subject, **row})
 

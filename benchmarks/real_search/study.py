@@ -103,7 +103,7 @@ def study_of(
     assembly = assemble(specification, settings)
     environment = environment_of(assembly, settings)
     machine = [environment[name] for name in ("rocksdb", "cpu", "cores")]
-    budget = evaluations if seconds is None else seconds
+    budget = evaluations if seconds is None else float(seconds)
     rests_on = [specification.digest(), budget, machine]
     return Study(
         digest=hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()[:12],

@@ -16,6 +16,7 @@ from optimizer.objective import Objective
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
 from sampler.outcome import TrialState
+from sampler.space import Configuration
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,30 @@ def winners_of(book: Book, problem: Problem, rounds: int) -> list[Winner]:
 
     A winner that never ended well is left out; the page counts the seeds of each strategy.
     """
-    chosen = winners(book, problem)
+    at = {row["strategy"]: row["fitness"] for row in book.rows("choice", seed=problem.seed)}
+    return judged_again(book, problem, winners(book, problem), rounds, at)
+
+
+def judged_again(
+    book: Book,
+    problem: Problem,
+    chosen: Mapping[str, Configuration],
+    rounds: int,
+    at: Mapping[str, float | None],
+) -> list[Winner]:
+    """What configurations came to side by side; see ``winners_of``.
+
+    Args:
+        book: Where their rounds are.
+        problem: Whose seed they have.
+        chosen: By name.
+        rounds: How many there must be.
+        at: By name the fitness that each was chosen for.
+    """
     rows = list(book.rows("again", seed=problem.seed, set=set_of(chosen)))
     if not chosen or len(rows) < rounds * (len(chosen) + 1):
         return []
     level = _medians(rows, BASELINE)
-    at = {row["strategy"]: row["fitness"] for row in book.rows("choice", seed=problem.seed)}
     found = []
     for name in chosen:
         metrics, mine = _medians(rows, name), [row for row in rows if row["subject"] == name]

@@ -1,0 +1,136 @@
+"""Is what ``forest`` passes over better than what it recommends? Half an hour, alone.
+
+Run with ``make prove-passed-over``. The bake-off's searches end with a configuration that the
+models prefer; the best that was measured once is another one, as a rule. Both are measured again,
+side by side with the baseline. It may be stopped, and goes on. ``--page`` measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.make_command import make_command
+from benchmarks.methods.cases import MULTIPLES, WORKLOADS, cases_of
+from benchmarks.methods.methods import FOREST
+from benchmarks.methods.passed_over_page import BEST, PREFERRED, write_page
+from benchmarks.one_thread import one_thread
+from benchmarks.real_search.book import Book
+from benchmarks.real_search.side_by_side import run_rounds, winners
+from benchmarks.real_search.study import Study, study_of
+from benchmarks.real_search.summary import Winner, judged_again
+from optimizer.knowledge import best_first
+from optimizer.problem import Problem
+from optimizer.trial import Purpose
+from sampler.errors import InputError
+from sampler.settings import Settings, load_settings
+from sampler.space import Configuration, digest
+
+SEARCHES = Path("docs/results/methods_1200")
+OUT = Path("docs/results/methods_passed_over")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a search recommends and the best that it had measured, where these are two.
+
+    Attributes:
+        chosen: By name their configurations.
+        at: By name the fitness that each was measured at in the search; None: never whole.
+    """
+
+    seed: int
+    chosen: Mapping[str, Configuration]
+    at: Mapping[str, float | None]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures what is missing, and writes the page from all that is there."""
+    given = _parser().parse_args(arguments)
+    command = make_command("prove-passed-over", arguments)
+    try:
+        found = _found(given, load_settings())
+        print(write_page(given.out, command, found, given.rounds))
+    except InputError as error:
+        sys.exit(str(error))
+
+
+def pairs_of(study: Study, searched: Book) -> list[Pair]:
+    """Of every seed whose search has ended."""
+    found = []
+    for row in searched.rows("choice", strategy=FOREST):
+        problem = study.seeded(row["seed"])
+        best = _best_measured(problem, searched)
+        preferred = winners(searched, problem)[FOREST]
+        if best is not None and digest(best[1]) != digest(preferred):
+            chosen = {PREFERRED: preferred, BEST: best[1]}
+            found.append(Pair(problem.seed, chosen, {PREFERRED: row["fitness"], BEST: best[0]}))
+    return sorted(found, key=lambda pair: pair.seed)
+
+
+def judged(study: Study, book: Book, pairs: Sequence[Pair], rounds: int) -> list[Winner]:
+    """What both of each pair came to, of those whose rounds are all there."""
+    return [
+        winner
+        for pair in pairs
+        for winner in judged_again(book, study.seeded(pair.seed), pair.chosen, rounds, pair.at)
+    ]
+
+
+def _best_measured(problem: Problem, searched: Book) -> tuple[float, Configuration] | None:
+    history = searched.history(problem, FOREST)
+    ranked = best_first(problem, history, history.of(Purpose.CANDIDATE))
+    return next(((value, t.configuration) for value, t in ranked if t.done), None)
+
+
+def _found(
+    given: argparse.Namespace, settings: Settings
+) -> list[tuple[str, Study, Book, list[Winner]]]:
+    """By case what its pairs came to, measured where it was missing."""
+    opened = []
+    for case in cases_of(WORKLOADS, MULTIPLES):
+        # Nothing is ever written to the searches: they are read alone.
+        study = study_of(case.specification, settings, evaluations=0, seconds=given.seconds)
+        searched = Book(given.searches / f"{case.name}.jsonl", study.digest)
+        book = Book(given.out.with_suffix(".jsonl"), study.digest)
+        opened.append((case.name, study, book, pairs_of(study, searched)))
+    if not any(pairs for _, _, _, pairs in opened):
+        raise InputError("--searches", f"{given.searches} has no search of {FOREST} to its end")
+    if not given.page:
+        with one_thread():
+            _measure(opened, given.rounds)
+    return [
+        (name, study, book, judged(study, book, pairs, given.rounds))
+        for name, study, book, pairs in opened
+    ]
+
+
+def _measure(opened: Sequence[tuple[str, Study, Book, list[Pair]]], rounds: int) -> None:
+    """Seed by seed through all cases: what is cut off is balanced."""
+    for seed in sorted({pair.seed for _, _, _, pairs in opened for pair in pairs}):
+        for name, study, book, pairs in opened:
+            for pair in pairs:
+                if pair.seed == seed:
+                    print(f"seed {seed}: {name}", flush=True)
+                    if not any(book.rows("study")):
+                        book.keep(study.document())
+                    run_rounds(study, book, seed, pair.chosen, rounds)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Measures what forest passes over.")
+    parser.add_argument(
+        "--searches", type=Path, default=SEARCHES, help="raw results of a bake-off"
+    )
+    parser.add_argument("--seconds", type=float, default=1200, help="those of that bake-off")
+    parser.add_argument("--rounds", type=int, default=4, help="in which both are measured")
+    parser.add_argument("--page", action="store_true", help="measure nothing, write the page")
+    parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
