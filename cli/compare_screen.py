@@ -9,6 +9,7 @@ from cli.screen import plain
 from jobs.comparison.compared import Asked, Compared
 from jobs.comparison.words import load_words, percent
 from jobs.report import amount
+from jobs.upgrade.p_words import p_figure
 from jobs.upgrade.verdict import change_in_words
 from sampler.byte_size import format_bytes
 
@@ -62,7 +63,7 @@ def _table(compared: Compared, before: str, after: str) -> Table:
                 amount(row.old, name),
                 amount(row.new, name),
                 change_in_words(row),
-                f"{row.p_holm:.2g}",
+                p_figure(row.p_holm),
                 each.better(name) or "",
                 percent(row.smallest_change),
             )

@@ -10,6 +10,7 @@ from rich.table import Table
 from cli.screen import plain
 from jobs.upgrade.check import Builds, Checked, Differences
 from jobs.upgrade.option_drift import Concern, LoneOption
+from jobs.upgrade.p_words import p_figure
 from jobs.upgrade.verdict import change_in_words
 from sampler.builds import Build
 
@@ -73,7 +74,7 @@ def _table(checked: Checked) -> Table:
                 _figure(metric.old),
                 _figure(metric.new),
                 change_in_words(metric),
-                f"{metric.p_holm:.2g}",
+                p_figure(metric.p_holm),
                 said,
                 f"{100 * metric.smallest_change:.2g}%",
             )

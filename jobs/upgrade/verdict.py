@@ -8,6 +8,7 @@ from jobs.upgrade.cases import DEFAULTS, KEPT
 from jobs.upgrade.comparison import CaseChange, Cause, MetricChange
 from jobs.upgrade.option_drift import ChangedValue, Concern
 from jobs.upgrade.own_file import OwnFile
+from jobs.upgrade.p_words import p_words
 
 _MOST_NAMED = 8
 
@@ -57,8 +58,8 @@ def change_in_words(metric: MetricChange) -> str:
 
 def _significant(metric: MetricChange, what: str) -> str:
     kind = "worse" if metric.worse else "better"
-    p = f"p = {metric.p_holm:.2g}"
-    return f"{metric.metric.upper()} {change_in_words(metric)} with {what}: {kind}, {p}."
+    told = f"{metric.metric.upper()} {change_in_words(metric)} with {what}"
+    return f"{told}: {kind}, {p_words(metric.p_holm)}."
 
 
 def _cause(
@@ -80,12 +81,12 @@ def _cause(
         return [f"{rest}, not significant: {cause}: {_named(changed)}."]
     if found.shown and same_way:
         part = "the changed defaults are a part of the cause, the build itself another"
-        return [f"{rest}, p = {mine.p_holm:.2g}: {part}. Changed: {_named(changed)}."]
+        return [f"{rest}, {p_words(mine.p_holm)}: {part}. Changed: {_named(changed)}."]
     if found.shown:
         turned = "the changed defaults turn it round"
-        return [f"{rest}, p = {mine.p_holm:.2g}: {turned}: {_named(changed)}."]
+        return [f"{rest}, {p_words(mine.p_holm)}: {turned}: {_named(changed)}."]
     if mine.significant and same_way:
-        return [f"{rest}, p = {mine.p_holm:.2g}: the build itself, not its defaults."]
+        return [f"{rest}, {p_words(mine.p_holm)}: the build itself, not its defaults."]
     return [f"{rest}: these pairs cannot tell whether it is the build or its defaults."]
 
 

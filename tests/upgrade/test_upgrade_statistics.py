@@ -12,6 +12,7 @@ from jobs.in_turn.turns import order_of_runs
 from jobs.upgrade.cases import DEFAULTS, KEPT, OWN
 from jobs.upgrade.comparison import SIDES, RunPair, causes, compare, whole_pairs
 from jobs.upgrade.option_drift import ChangedValue, Concern
+from jobs.upgrade.p_words import p_figure, p_words
 from jobs.upgrade.verdict import is_worse, sentences
 from optimizer.objective_file import load_objective
 from optimizer.power import smallest_change
@@ -134,6 +135,27 @@ def test_what_the_pairs_cannot_tell_is_not_told():
     answers = compare(pairs, [DEFAULTS, KEPT], TERMS)
     told = sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC], None)
     assert told[1].endswith("these pairs cannot tell whether it is the build or its defaults.")
+
+
+def test_bytes_that_are_the_same_in_every_run_have_no_probability_of_zero():
+    """What each pair doubles exactly is beyond the t distribution, not beyond all doubt."""
+    runs = []
+    for number in (1, 2, 3):
+        runs.append(run(number, DEFAULTS, "old", {"waf": 0.5}))
+        runs.append(run(number, DEFAULTS, "new", {"waf": 1.0}))
+    answers = compare(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+    assert answers[0].metrics["waf"].p_holm == 0
+    told = sentences(answers, WHAT, causes(whole_pairs(runs), answers[0]), [], None)
+    assert told[0].endswith(": worse, p < 1e-06.")
+
+
+@pytest.mark.parametrize(
+    ("p", "figure"),
+    [(0.0, "<1e-06"), (4.5e-15, "<1e-06"), (1e-6, "1e-06"), (0.01234, "0.012"), (1.0, "1")],
+)
+def test_a_probability_is_told_no_finer_than_it_is_known(p: float, figure: str):
+    assert p_figure(p) == figure
+    assert p_words(p) == ("p < 1e-06" if figure.startswith("<") else f"p = {figure}")
 
 
 def test_with_several_changed_defaults_none_is_called_guilty():
