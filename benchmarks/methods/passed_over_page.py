@@ -18,9 +18,9 @@ _HOW = (
     "At the end of a search of the [bake-off](methods_1200.md) `forest` recommends what its "
     "models prefer. Here it is measured again beside the configuration of the best single run of "
     "the same search and the baseline, {rounds} rounds of all three in an order drawn anew, "
-    "alone. Fitness is of medians against the baseline of the same rounds. `in the search` is "
-    "what both had been measured at there: the best of some 215 runs is partly luck. Intervals "
-    "are by Student's t at 95%, as if all seeds were drawn alike."
+    "one run at a time. Fitness is of medians against the baseline of the same rounds. `in the "
+    "search` is what both had been measured at there: the best of some 215 runs is partly luck. "
+    "Intervals are by Student's t at 95%, as if all seeds were drawn alike."
 )
 
 
