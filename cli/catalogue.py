@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -33,8 +34,8 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
     from sampler.space_file import SHIPPED, load_space, space_text
 
     if name is None:
-        for shipped in SHIPPED:
-            typer.echo(f"{shipped:10} {read_document(space_text(shipped), field=shipped)['help']}")
+        texts = {name: read_document(space_text(name), field=name) for name in SHIPPED}
+        _list({name: text["help"] for name, text in texts.items()})
         return Exit.DONE
     chosen = load_space(name)
     if toml:
@@ -68,10 +69,11 @@ def starts(name: _Name = None) -> int:
     from sampler.starting_points import known_points, point_names
 
     if name is None:
-        for point in known_points().values():
-            usual = " (usual with forest)" if point.usual else ""
-            typer.echo(f"{point.name:24} {point.help}{usual}")
-        typer.echo(f"{NAME:24} {HELP}")
+        helps = {
+            point.name: point.help + (" (usual with forest)" if point.usual else "")
+            for point in known_points().values()
+        }
+        _list({**helps, NAME: HELP})
         return Exit.DONE
     if name == NAME:
         typer.echo(f"{HELP}. Source: {SOURCE}.")
@@ -90,8 +92,7 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
     from sampler.workload_file import SHIPPED, load_workload, workload_document, workload_text
 
     if name is None:
-        for shipped in SHIPPED:
-            typer.echo(f"{shipped:12} {load_workload(shipped).help}")
+        _list({name: load_workload(name).help for name in SHIPPED})
         return Exit.DONE
     document = workload_document(load_workload(name))
     if toml:
@@ -108,8 +109,7 @@ def objectives(name: _Name = None, toml: _Toml = False) -> int:
     from optimizer.objective_file import SHIPPED, load_objective, objective_text
 
     if name is None:
-        for shipped in SHIPPED:
-            typer.echo(f"{shipped:10} {load_objective(shipped).help}")
+        _list({name: load_objective(name).help for name in SHIPPED})
         return Exit.DONE
     objective = load_objective(name)
     if toml:
@@ -121,3 +121,10 @@ def objectives(name: _Name = None, toml: _Toml = False) -> int:
     for limit in objective.limits:
         typer.echo(f"limit: {limit_words(limit)}")
     return Exit.DONE
+
+
+def _list(helps: Mapping[str, str]) -> None:
+    """A name a line, what it is beside it, all in one column."""
+    width = max(map(len, helps))
+    for name, text in helps.items():
+        typer.echo(f"{name:{width}}  {text}")

@@ -73,6 +73,16 @@ def test_a_list_of_all(here: Here, capsys: Capture, command: str, names: tuple[s
     assert all(len(line.split()) > 2 for line in lines)
 
 
+@pytest.mark.parametrize("command", ["space", "workloads", "starts", "objectives"])
+def test_a_list_has_its_descriptions_in_one_column(here: Here, capsys: Capture, command: str):
+    assert here(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    column = 2 + max(len(line.split()[0]) for line in lines)
+    assert len(lines) > 2
+    for line in lines:
+        assert line[column - 1] == " " and line[column] != " ", line
+
+
 @pytest.mark.parametrize(("command", "name", "load"), CATALOGUE)
 def test_what_is_printed_as_toml_loads_as_the_same(
     here: Here, capsys: Capture, tmp_path: Path, command: str, name: str,
