@@ -22,6 +22,7 @@ from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
 from benchmarks.methods.cases import WORKLOADS, Case
 from benchmarks.real_search.beside import whole_host
+from benchmarks.real_search.how_made import how_made
 from benchmarks.real_search.kept import row_of
 from benchmarks.real_search.measure import measured
 from benchmarks.real_search.place import Place
@@ -117,11 +118,9 @@ def page_of(rows: Sequence[_Row], command: str, raw: str) -> str:
     """
     if not rows:
         raise InputError("--out", "nothing was measured yet: call it without --page")
-    machine, days = rows[0]["machine"], sorted({row["started_at"][:10] for row in rows})
     lines = [
         "# A run beside the idle ends of others",
-        f"`{command}`, {' to '.join(dict.fromkeys([days[0], days[-1]]))}, {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['system']}, RocksDB {machine['rocksdb']}: "
+        f"{how_made(command, rows, rows[0]['machine'])}: "
         f"{len(rows)} runs of the defaults in {len({row['block'] for row in rows})} blocks; all "
         f"are in [{raw}]({raw}).",
         "Most of a run of these loads is no work: it waits for RocksDB to write its LOG "

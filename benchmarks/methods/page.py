@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.methods.along import Along, along, along_section, together
 from benchmarks.methods.cases import Case
 from benchmarks.real_search.book import Book
+from benchmarks.real_search.how_made import how_made
 from benchmarks.real_search.study import Study
-from benchmarks.real_search.summary import Winner, by_strategy, compared, winners_of
+from benchmarks.real_search.summary import Winner, apart, by_strategy, compared, winners_of
 from benchmarks.real_search.tables import LEAST_SEEDS, ahead_table, seeds_table, winners_table
 
 _P99 = ("write_p99", "read_p99")
@@ -91,13 +91,7 @@ def _over_all(
     told = [(s, winners) for s, winners in zip(studies, found, strict=True) if winners]
     if len(told) < 2 or len({tuple(compared(s.problem.objective)) for s, _ in told}) > 1:
         return []
-    # A seed of one case is no seed of another: what is compared was measured side by side.
-    apart = [
-        replace(winner, seed=len(told) * winner.seed + place)
-        for place, (_, winners) in enumerate(told)
-        for winner in winners
-    ]
-    groups = by_strategy(apart)
+    groups = by_strategy(apart([winners for _, winners in told]))
     table = winners_table(groups, _metrics(told[0][0], groups))
     said = ["## Over all cases", _OVER_ALL.format(cases=len(told)), table, *_ahead(groups)]
     return [*said, *along_section(studies[0], together(ways))]
@@ -137,13 +131,10 @@ def _head(command: str, opened: Sequence[Opened], out: Path) -> str:
     runs: list[Mapping[str, Any]] = []
     for _, _, book in opened:
         runs += [*book.rows("trial"), *book.rows("again"), *book.rows("pace")]
-    days = sorted({str(row["started_at"])[:10] for row in runs})
     _, study, book = opened[0]
     machine = next(book.rows("study"), study.document())["environment"]
     minutes = sum(row["bench_seconds"] for row in runs) / 60
     return (
-        f"`{command}`, {' to '.join(dict.fromkeys([days[0], days[-1]])) if days else 'no day'}, "
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, RocksDB "
-        f"{machine['rocksdb']}, space {study.problem.space.name}. {len(runs):,} runs of "
-        f"`db_bench`, {minutes:,.0f} minutes; all are in [{out.name}/]({out.name})."
+        f"{how_made(command, runs, machine)}, space {study.problem.space.name}. {len(runs):,} "
+        f"runs of `db_bench`, {minutes:,.0f} minutes; all are in [{out.name}/]({out.name})."
     )

@@ -22,12 +22,10 @@ from benchmarks.real_search.book import Book
 from benchmarks.real_search.side_by_side import run_rounds, winners
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.real_search.summary import Winner, judged_again
-from optimizer.knowledge import best_first
-from optimizer.problem import Problem
-from optimizer.trial import Purpose
+from benchmarks.search.run import best_measured
 from sampler.errors import InputError
 from sampler.settings import Settings, load_settings
-from sampler.space import Configuration, digest
+from sampler.space import Configuration
 
 SEARCHES = Path("docs/results/methods_1200")
 OUT = Path("docs/results/methods_passed_over")
@@ -47,12 +45,22 @@ class Pair:
     at: Mapping[str, float | None]
 
 
+Opened = tuple[str, Study, Book, list[Pair]]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measures what is missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
     command = make_command("prove-passed-over", arguments)
     try:
-        found = _found(given, load_settings())
+        opened = _opened(given, load_settings())
+        if not given.page:
+            with one_thread():
+                _measure(opened, given.rounds)
+        found = [
+            (name, study, book, judged(study, book, pairs, given.rounds))
+            for name, study, book, pairs in opened
+        ]
         print(write_page(given.out, command, found, given.rounds))
     except InputError as error:
         sys.exit(str(error))
@@ -63,12 +71,12 @@ def pairs_of(study: Study, searched: Book) -> list[Pair]:
     found = []
     for row in searched.rows("choice", strategy=FOREST):
         problem = study.seeded(row["seed"])
-        best = _best_measured(problem, searched)
-        preferred = winners(searched, problem)[FOREST]
-        if best is not None and digest(best[1]) != digest(preferred):
-            chosen = {PREFERRED: preferred, BEST: best[1]}
+        best = best_measured(problem, searched.history(problem, FOREST))
+        if best is not None and best[1].digest != row["digest"]:
+            preferred = winners(searched, problem)[FOREST]
+            chosen = {PREFERRED: preferred, BEST: best[1].configuration}
             found.append(Pair(problem.seed, chosen, {PREFERRED: row["fitness"], BEST: best[0]}))
-    return sorted(found, key=lambda pair: pair.seed)
+    return found
 
 
 def judged(study: Study, book: Book, pairs: Sequence[Pair], rounds: int) -> list[Winner]:
@@ -80,44 +88,27 @@ def judged(study: Study, book: Book, pairs: Sequence[Pair], rounds: int) -> list
     ]
 
 
-def _best_measured(problem: Problem, searched: Book) -> tuple[float, Configuration] | None:
-    history = searched.history(problem, FOREST)
-    ranked = best_first(problem, history, history.of(Purpose.CANDIDATE))
-    return next(((value, t.configuration) for value, t in ranked if t.done), None)
-
-
-def _found(
-    given: argparse.Namespace, settings: Settings
-) -> list[tuple[str, Study, Book, list[Winner]]]:
-    """By case what its pairs came to, measured where it was missing."""
+def _opened(given: argparse.Namespace, settings: Settings) -> list[Opened]:
+    """Every case with its pairs. Nothing is ever written to the searches: they are read alone."""
     opened = []
     for case in cases_of(WORKLOADS, MULTIPLES):
-        # Nothing is ever written to the searches: they are read alone.
         study = study_of(case.specification, settings, evaluations=0, seconds=given.seconds)
         searched = Book(given.searches / f"{case.name}.jsonl", study.digest)
         book = Book(given.out.with_suffix(".jsonl"), study.digest)
         opened.append((case.name, study, book, pairs_of(study, searched)))
     if not any(pairs for _, _, _, pairs in opened):
         raise InputError("--searches", f"{given.searches} has no search of {FOREST} to its end")
-    if not given.page:
-        with one_thread():
-            _measure(opened, given.rounds)
-    return [
-        (name, study, book, judged(study, book, pairs, given.rounds))
-        for name, study, book, pairs in opened
-    ]
+    return opened
 
 
-def _measure(opened: Sequence[tuple[str, Study, Book, list[Pair]]], rounds: int) -> None:
+def _measure(opened: Sequence[Opened], rounds: int) -> None:
     """Seed by seed through all cases: what is cut off is balanced."""
-    for seed in sorted({pair.seed for _, _, _, pairs in opened for pair in pairs}):
-        for name, study, book, pairs in opened:
-            for pair in pairs:
-                if pair.seed == seed:
-                    print(f"seed {seed}: {name}", flush=True)
-                    if not any(book.rows("study")):
-                        book.keep(study.document())
-                    run_rounds(study, book, seed, pair.chosen, rounds)
+    todo = [(name, study, book, pair) for name, study, book, pairs in opened for pair in pairs]
+    for name, study, book, pair in sorted(todo, key=lambda each: each[3].seed):
+        print(f"seed {pair.seed}: {name}", flush=True)
+        if not any(book.rows("study")):
+            book.keep(study.document())
+        run_rounds(study, book, pair.seed, pair.chosen, rounds)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.real_search.book import Book
+from benchmarks.real_search.how_made import how_made
 from benchmarks.real_search.study import Study
-from benchmarks.real_search.summary import Winner, ahead, by_strategy, compared, interval_of
-from benchmarks.real_search.tables import ahead_table, winners_table
+from benchmarks.real_search.summary import Winner, ahead, apart, by_strategy, compared
+from benchmarks.real_search.tables import ahead_table, lead_cells, table, winners_table
 from sampler.errors import InputError
 
 PREFERRED, BEST = "recommended", "best measured"
@@ -39,8 +39,7 @@ def write_page(out: Path, command: str, found: Sequence[Found], rounds: int) -> 
     told = [each for each in found if each[3]]
     if not told:
         raise InputError("--out", "nothing was measured yet: call it without --page")
-    everyone = _apart([winners for _, _, _, winners in told])
-    groups = by_strategy(everyone)
+    groups = by_strategy(apart([winners for _, _, _, winners in told]))
     parts = [
         "# What forest recommends, and the best that it had measured",
         _head(out, command, told),
@@ -55,53 +54,35 @@ def write_page(out: Path, command: str, found: Sequence[Found], rounds: int) -> 
     return text
 
 
-def _apart(cases: Sequence[Sequence[Winner]]) -> list[Winner]:
-    """A seed of one case is no seed of another."""
-    return [
-        replace(winner, seed=len(cases) * winner.seed + place)
-        for place, winners in enumerate(cases)
-        for winner in winners
-    ]
-
-
 def _cases(told: Sequence[Found]) -> str:
-    """By case how far what is recommended is ahead, with its interval by Student's t."""
-    lines = [f"| case | {PREFERRED} less {BEST} | better on seeds |", "| --- | --: | --: |"]
-    for name, _, _, winners in told:
-        leads = ahead(winners, PREFERRED, BEST)
-        lead = interval_of(leads)
-        between = "[-]" if lead.low is None else f"[{lead.low:+,.0f}, {lead.high:+,.0f}]"
-        better = sum(each > 0 for each in leads)
-        lines.append(f"| {name} | {lead.mean:+,.0f} {between} | {better} of {len(leads)} |")
-    return "\n".join(lines)
+    """By case how far what is recommended is ahead."""
+    rows = [[name, *lead_cells(ahead(winners, PREFERRED, BEST))] for name, _, _, winners in told]
+    return table(["case", f"{PREFERRED} less {BEST}", "better on seeds"], rows)
 
 
 def _seeds(told: Sequence[Found]) -> str:
     """Every pair: its fitness in the search, and again."""
-    head = [
-        "case",
-        "seed",
-        *(f"{n}, {w}" for n in (PREFERRED, BEST) for w in ("in the search", "again")),
-    ]
-    lines = ["| " + " | ".join(head) + " |", "| --- | --: | --: | --: | --: | --: |"]
+    both = [f"{name}, {when}" for name in (PREFERRED, BEST) for when in ("in the search", "again")]
+    rows = []
     for name, _, _, winners in told:
         for seed in sorted({winner.seed for winner in winners}):
             of = {winner.strategy: winner for winner in winners if winner.seed == seed}
-            cells = [name, str(seed)]
-            for each in (PREFERRED, BEST):
-                at = of[each].chosen_at if each in of else None
-                cells.append("-" if at is None else f"{at:,.0f}")
-                cells.append(f"{of[each].fitness:,.0f}" if each in of else "failed")
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            cells = [each for kind in (PREFERRED, BEST) for each in _fitness_cells(of.get(kind))]
+            rows.append([name, str(seed), *cells])
+    return table(["case", "seed", *both], rows)
+
+
+def _fitness_cells(winner: Winner | None) -> list[str]:
+    if winner is None:
+        return ["-", "failed"]
+    at = "-" if winner.chosen_at is None else f"{winner.chosen_at:,.0f}"
+    return [at, f"{winner.fitness:,.0f}"]
 
 
 def _head(out: Path, command: str, told: Sequence[Found]) -> str:
     rows = [row for _, _, book, _ in told for row in book.rows("again")]
-    days = sorted({str(row["started_at"])[:10] for row in rows})
-    machine = next(iter(told[0][2].rows("study")))["environment"]
+    machine = next(told[0][2].rows("study"))["environment"]
     return (
-        f"`{command}`, {' to '.join(dict.fromkeys([days[0], days[-1]]))}, {machine['cpu']}, "
-        f"{machine['cores']} cores, {machine['system']}, RocksDB {machine['rocksdb']}. "
-        f"{len(rows)} runs of `db_bench`; all are in [{out.name}.jsonl]({out.name}.jsonl)."
+        f"{how_made(command, rows, machine)}. {len(rows)} runs of `db_bench`; all are in "
+        f"[{out.name}.jsonl]({out.name}.jsonl)."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.real_search.book import Book
+from benchmarks.real_search.how_made import how_made
 from benchmarks.real_search.study import Study
 from benchmarks.real_search.summary import (
     by_strategy,
@@ -90,16 +91,13 @@ def write_page(out: Path, command: str, study: Study, book: Book, rounds: int) -
 
 def _head(command: str, study: Study, book: Book, out: Path) -> str:
     runs = [*book.rows("trial"), *book.rows("again")]
-    days = sorted({str(row["started_at"])[:10] for row in runs})
     headed: Mapping[str, Any] = next(book.rows("study"), study.document())
     machine = headed["environment"]
     seconds = sum(row["bench_seconds"] for row in runs)
     budget = study.problem.memory
     memory = f"at the baseline's memory ({budget / 2**20:,.0f} MiB)" if budget else "any memory"
     return (
-        f"`{command}`, {' to '.join(dict.fromkeys([days[0], days[-1]])) if days else 'no day'}, "
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, RocksDB "
-        f"{machine['rocksdb']}: workload {study.problem.workload.name}, space "
+        f"{how_made(command, runs, machine)}: workload {study.problem.workload.name}, space "
         f"{study.problem.space.name} {memory}, {study.evaluations} evaluations for each strategy "
         f"and seed. {len(runs):,} runs of `db_bench`, {seconds / 60:,.0f} minutes; all are in "
         f"[{out.name}.jsonl]({out.name}.jsonl)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +144,18 @@ def by_strategy(found: Sequence[Winner]) -> dict[str, list[Winner]]:
         groups.setdefault(winner.strategy, []).append(winner)
     means = {name: np.mean([w.fitness for w in group]) for name, group in groups.items()}
     return {name: groups[name] for name in sorted(groups, key=lambda name: -means[name])}
+
+
+def apart(cases: Sequence[Sequence[Winner]]) -> list[Winner]:
+    """The winners of several cases, where a seed of one is no seed of another.
+
+    What is compared within a seed was measured side by side.
+    """
+    return [
+        replace(winner, seed=len(cases) * winner.seed + place)
+        for place, winners in enumerate(cases)
+        for winner in winners
+    ]
 
 
 def ahead(found: Sequence[Winner], one: str, other: str) -> list[float]:

@@ -20,12 +20,12 @@ def winners_table(groups: Mapping[str, Sequence[Winner]], metrics: Sequence[str]
     rows = []
     for name, group in groups.items():
         changes = [
-            _shown(change_of([w.ratios[metric] for w in group]), "+.1f", "%")
+            interval_words(change_of([w.ratios[metric] for w in group]), "+.1f", "%")
             for metric in (*metrics, "memory")
         ]
-        fitness = _shown(interval_of([w.fitness for w in group]), ",.0f")
+        fitness = interval_words(interval_of([w.fitness for w in group]), ",.0f")
         rows.append([name, str(len(group)), fitness, *changes])
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def seeds_table(groups: Mapping[str, Sequence[Winner]]) -> str:
@@ -35,7 +35,7 @@ def seeds_table(groups: Mapping[str, Sequence[Winner]]) -> str:
     for name, group in groups.items():
         at = {winner.seed: f"{winner.fitness:,.0f}" for winner in group}
         rows.append([name, *(at.get(seed, "-") for seed in seeds)])
-    return _table(["strategy", *(f"seed {seed}" for seed in seeds)], rows)
+    return table(["strategy", *(f"seed {seed}" for seed in seeds)], rows)
 
 
 def scatter_table(scatters: Mapping[int, Mapping[str, float]], metrics: Sequence[str]) -> str:
@@ -47,7 +47,7 @@ def scatter_table(scatters: Mapping[int, Mapping[str, float]], metrics: Sequence
         ]
         for metric in metrics
     ]
-    return _table(["metric", *(f"seed {seed}" for seed in scatters)], rows)
+    return table(["metric", *(f"seed {seed}" for seed in scatters)], rows)
 
 
 def ahead_table(groups: Mapping[str, Sequence[Winner]], one: str) -> str:
@@ -57,10 +57,15 @@ def ahead_table(groups: Mapping[str, Sequence[Winner]], one: str) -> str:
     for other in groups:
         differences = ahead(found, one, other)
         if other != one and differences:
-            shown = _shown(interval_of(differences), "+,.0f")
-            better = sum(difference > 0 for difference in differences)
-            rows.append([other, shown, f"{better} of {len(differences)}"])
-    return _table([f"{one} less", "fitness", "better on seeds"], rows)
+            rows.append([other, *lead_cells(differences)])
+    return table([f"{one} less", "fitness", "better on seeds"], rows)
+
+
+def lead_cells(differences: Sequence[float]) -> list[str]:
+    """How far one is ahead of another in fitness, and in how many of the seeds; at least one."""
+    better = sum(difference > 0 for difference in differences)
+    mean = interval_words(interval_of(differences), "+,.0f")
+    return [mean, f"{better} of {len(differences)}"]
 
 
 def along_table(
@@ -76,9 +81,9 @@ def along_table(
         for at in zip(*seeds, strict=True):
             values = [value for value in at if value is not None]
             whole = len(values) == len(seeds)
-            cells.append(_shown(interval_of(values), ",.0f") if whole else "-")
+            cells.append(interval_words(interval_of(values), ",.0f") if whole else "-")
         rows.append([name, *cells])
-    return _table(["strategy", *marks], rows)
+    return table(["strategy", *marks], rows)
 
 
 def cost_table(groups: Mapping[str, Sequence[Winner]], trials: Mapping[str, Sequence[Row]]) -> str:
@@ -110,16 +115,18 @@ def cost_table(groups: Mapping[str, Sequence[Winner]], trials: Mapping[str, Sequ
                 f"{np.mean(chosen):,.0f}" if chosen else "-",
             ]
         )
-    return _table(head, rows)
+    return table(head, rows)
 
 
-def _shown(found: Interval, form: str, unit: str = "") -> str:
+def interval_words(found: Interval, form: str, unit: str = "") -> str:
+    """A mean with its interval; [-] with fewer than ``LEAST_SEEDS``."""
     mean = f"{format(found.mean, form)}{unit}"
     if found.seeds < LEAST_SEEDS or found.low is None or found.high is None:
         return f"{mean} [-]"
     return f"{mean} [{format(found.low, form)}, {format(found.high, form)}]"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Of Markdown, the first column to the left."""
     rule = ["---", *["--:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])

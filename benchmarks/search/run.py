@@ -17,7 +17,7 @@ from optimizer.knowledge import baseline_of, best_first
 from optimizer.problem import Problem
 from optimizer.starts import next_start
 from optimizer.strategy import Prefers, Proposal, Strategy
-from optimizer.trial import Purpose
+from optimizer.trial import Purpose, Trial
 from sampler.space import Configuration, digest
 
 
@@ -122,6 +122,11 @@ def recommended(problem: Problem, strategy: Strategy, history: History) -> Confi
     if isinstance(strategy, Prefers):
         for number in strategy.preferred(problem, history):
             return history[number].configuration
+    best = best_measured(problem, history)
+    return problem.space.default_configuration() if best is None else best[1].configuration
+
+
+def best_measured(problem: Problem, history: History) -> tuple[float, Trial] | None:
+    """The new configuration with the best fitness that was measured whole; None: there is none."""
     ranked = best_first(problem, history, history.of(Purpose.CANDIDATE))
-    best = next((trial for _, trial in ranked if trial.done), None)
-    return problem.space.default_configuration() if best is None else best.configuration
+    return next(((value, trial) for value, trial in ranked if trial.done), None)

@@ -29,16 +29,22 @@ def study() -> Study:
     return replace(toy_study(ToyBench(), evaluations=20), seconds=24.0)
 
 
-@pytest.fixture
-def searched(study: Study, tmp_path: Path) -> Book:
-    """Two searches without their choices."""
-    ended = Book(tmp_path / "ended.jsonl", study.digest)
-    open_ = Book(tmp_path / "open.jsonl", study.digest)
+@pytest.fixture(scope="module")
+def ended(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """Two searches, made once."""
+    book = Book(tmp_path_factory.mktemp("ended") / "ended.jsonl", study.digest)
     for seed in SEEDS:
-        run_seed(study, ended, {"forest": find_strategy("forest")}, seed)
+        run_seed(study, book, {"forest": find_strategy("forest")}, seed)
+    return book
+
+
+@pytest.fixture
+def searched(study: Study, ended: Book, tmp_path: Path) -> Book:
+    """The same without their choices."""
+    book = Book(tmp_path / "open.jsonl", study.digest)
     for row in ended.rows("trial"):
-        open_.keep(dict(row))
-    return open_
+        book.keep(row)
+    return book
 
 
 def ranked(study: Study, book: Book, seed: int) -> list[tuple[float, Trial]]:
