@@ -1,0 +1,1 @@
+"""RocksDB's OPTIONS files: what each key of each version is."""
