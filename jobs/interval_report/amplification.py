@@ -10,6 +10,8 @@ from sampler.stats_dumps.opening import Opening
 _GIB = 2**30
 _LEAST = 0.1  # GiB: below it a size that is rounded to 0.01 GiB says too little
 _LEAST_RATE = 1.0  # MiB/s, rounded to 0.01
+_CAME = "rocksdb.bytes.written"
+_WRITTEN = ("rocksdb.flush.write.bytes", "rocksdb.compact.write.bytes")
 # First version that leaves idle families out of a dump.
 _PARTIAL = (7, 9)
 
@@ -30,17 +32,22 @@ class Amplification:
 def write_amplification(opening: Opening) -> Amplification:
     """The amplification since the opening.
 
-    Tickers are exact, but they count since the start of the process: they are taken only where
-    all of them agree with the dump's sizes to their rounding. While less than 0.1 GiB came in,
-    the ratio of the two rates is taken, which share their clock.
+    Tickers are exact and of all column families, but they count since the start of the process:
+    they are taken only where the bytes that came in agree with the dump's to its rounding, and no
+    less was written than the dump has. While less than 0.1 GiB came in, the ratio of the two
+    rates is taken, which share their clock.
     """
     last = opening.intervals[-1]
     came, written = last.ingested_gb, last.compacted_gb
     if came is None or written is None:
         return Amplification(None, None)
-    exact = _exact(opening, "bytes.written", size=came)
-    exact_written = _exact(opening, "flush.write.bytes", "compact.write.bytes", size=written)
-    if exact and exact_written:
+    exact, exact_written = _tickers(opening, _CAME), _tickers(opening, *_WRITTEN)
+    if (
+        exact
+        and exact_written is not None
+        and abs(exact - came) <= _rounding(came)
+        and exact_written >= written - _rounding(written, len(opening.families))
+    ):
         return Amplification(exact_written / exact, "tickers")
     if came >= _LEAST:
         return Amplification(written / came, "dump")
@@ -50,13 +57,29 @@ def write_amplification(opening: Opening) -> Amplification:
     return Amplification(None, None)
 
 
-def _exact(opening: Opening, *tickers: str, size: float) -> float | None:
-    """GiB of tickers that agree with the dump's size; None if they are not there or differ."""
-    found = [opening.tickers.get(f"rocksdb.{name}") for name in tickers]
-    if any(each is None for each in found):
+def _tickers(opening: Opening, *names: str) -> float | None:
+    """GiB of all these tickers together; None if one is not there."""
+    found = [opening.tickers.get(name) for name in names]
+    return None if None in found else sum(each or 0 for each in found) / _GIB
+
+
+def _rounding(size: float, summands: int = 1) -> float:
+    """GiB by which a size may differ: half of 0.01 each, and what was written meanwhile."""
+    return 0.0055 * max(1, summands) + 0.001 * size
+
+
+def more_by_tickers(opening: Opening) -> str | None:
+    """That the dump does not tell of all column families, where the tickers show it."""
+    written, exact = opening.intervals[-1].compacted_gb, _tickers(opening, *_WRITTEN)
+    if write_amplification(opening).source != "tickers" or written is None or exact is None:
         return None
-    exact = sum(each or 0 for each in found) / _GIB
-    return exact if abs(exact - size) <= 0.0055 + 0.001 * size else None
+    if exact <= written + _rounding(written, len(opening.families)) + 0.05 * written:
+        return None
+    return (
+        f"By the tickers {exact:.4g} GiB were flushed and compacted, by the last dump "
+        f"{written:.4g} GiB: it does not tell of all column families, or a compaction was "
+        "running. Write amplification is of the tickers."
+    )
 
 
 def why_below_one(opening: Opening, amplification: Amplification) -> str | None:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.interval_report.amplification import why_below_one, write_amplification
+from jobs.interval_report.amplification import more_by_tickers, why_below_one, write_amplification
 from jobs.interval_report.stall_answer import line_counts, stall_answer
 from jobs.interval_report.table import rows, summary
 from sampler.stats_dumps.dumps import SLACK
@@ -30,7 +30,7 @@ def opening_document(opening: Opening) -> Row:
         "write_amplification_from": amplification.source,
         "rocksdb": opening.version,
         "begin_s": opening.begin,
-        "stall_seconds": opening.database.get("total_stall_seconds"),
+        "stall_seconds": opening.stall_seconds,
         "stalls": as_document(opening.stalls),
         "stall_lines": {
             family: as_document(counts) for family, counts in line_counts(opening).items()
@@ -71,7 +71,7 @@ def family_amplification(part: Part) -> float | None:
 
 def notes(opening: Opening) -> list[str]:
     """What a reader must know to read the figures right."""
-    told = [why_below_one(opening, write_amplification(opening))]
+    told = [why_below_one(opening, write_amplification(opening)), more_by_tickers(opening)]
     last = opening.intervals[-1]
     if opening.begin > SLACK:
         told.append(
@@ -82,9 +82,10 @@ def notes(opening: Opening) -> list[str]:
         told.append("The only dump was written as the database was opened: all is 0 in it.")
     idle = [p for p in opening.families if p.at is not None and last.at - p.at > SLACK]
     if idle:
+        why = ", as they were idle" if idle[0].block else ""
         told.append(
-            f"{len(idle)} of {len(opening.families)} column families are not in the last dump, as "
-            "they were idle: their last known totals count."
+            f"{len(idle)} of {len(opening.families)} column families are not in the last dump"
+            f"{why}: their last known totals count."
         )
     return [each for each in told if each]
 

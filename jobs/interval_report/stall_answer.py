@@ -76,7 +76,7 @@ def line_counts(opening: Opening) -> dict[str, dict[tuple[str, str], int]]:
 def stall_answer(opening: Opening) -> str:
     """Whether writes stalled, for how long, why, and which options to look at."""
     last = opening.intervals[-1]
-    percent, seconds = last.cumulative_stall_percent, _seconds(opening)
+    percent, seconds = last.cumulative_stall_percent, opening.stall_seconds
     counted = opening.stalls
     why = _by_reason(counted)
     lines = _by_reason(added(*line_counts(opening).values()))
@@ -97,14 +97,9 @@ def stall_answer(opening: Opening) -> str:
     )
 
 
-def _seconds(opening: Opening) -> float | None:
-    found = opening.database.get("total_stall_seconds")
-    return (
-        float(found) if found is not None else opening.family_total("total_stall_reasons_seconds")
-    )
-
-
 def _head(percent: float | None, seconds: float | None) -> str:
+    if seconds == 0 and not percent:
+        return "Writes were held back, for no time that RocksDB's milliseconds show."
     if seconds and percent == 0:
         return f"Writes waited for {seconds:,.6g} s, less than 0.1% of the time."
     if percent is not None and seconds is not None:

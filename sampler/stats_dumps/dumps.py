@@ -139,7 +139,7 @@ class _Opening:
         if passed & self.runs:
             return False
         if dump.at < newest.at - SLACK:
-            return self._stands_before(dump, stamps)
+            return self._stands_before(dump, passed, stamps)
         exact = DATABASE in dump.parts  # a family alone may be told since a dump long before
         if exact and any(_overlap(dump, each) for each in (newest, *self.ahead)):
             return False
@@ -152,14 +152,15 @@ class _Opening:
         ingest, before = _ingest(dump), _ingest(newest)
         return ingest is None or before is None or ingest >= before - 0.01
 
-    def _stands_before(self, dump: Dump, stamps: dict[int, float]) -> bool:
-        """Whether the dumps so far are what db_bench printed last."""
+    def _stands_before(self, dump: Dump, passed: set[str], stamps: dict[int, float]) -> bool:
+        """Whether the dumps so far are what db_bench printed last.
+
+        Its other output then begins between them, or with an interval since the opening.
+        """
         first = min(each.begin for each in self.dumps)
+        other = bool(passed and self.runs) or dump.begin <= SLACK < first
         return (
-            not self.ahead
-            and _opened(dump, stamps) is None
-            and dump.begin <= SLACK < first
-            and dump.at <= first + SLACK
+            other and not self.ahead and _opened(dump, stamps) is None and dump.at <= first + SLACK
         )
 
 

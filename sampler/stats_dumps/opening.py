@@ -7,7 +7,7 @@ total of each family.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
 from sampler.stats_dumps.figure_lines import Figures
@@ -16,6 +16,7 @@ from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part, read_co
 from sampler.stats_dumps.stall_reasons import StallLine, Stalls, added
 
 _MIB = 1024.0  # in a GiB
+_STALLED_BY_REASON = "total_stall_reasons_seconds"  # of each family, in 2.0 to 3.x
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,12 @@ class Opening:
         """Whether any figure is known besides the clock."""
         return bool(self.database or self.stalls or any(each.figures for each in self.families))
 
+    @property
+    def stall_seconds(self) -> float | None:
+        """Seconds in which writes waited, since the opening; None if it is not told."""
+        told = self.database.get("total_stall_seconds")
+        return float(told) if told is not None else self.family_total(_STALLED_BY_REASON)
+
     def family_total(self, name: str) -> float | None:
         """The sum of a figure over the last known parts of the families; None if none has it."""
         return _sum(family.figures.get(name) for family in self.families)
@@ -88,7 +95,7 @@ def _opening(
         families = _with_compaction(dump)
         told += [(index, part) for name, part in dump.parts.items() if name is not DATABASE]
         intervals.append(_interval(dump, families, known, last=index + 1 == len(dumps)))
-        known |= families
+        known |= {name: _latest(part, known.get(name)) for name, part in families.items()}
         if (part := dump.parts.get(DATABASE)) is not None:
             database |= part.figures
             stalls |= part.stalls
@@ -107,6 +114,14 @@ def _opening(
         stall_lines=tuple(found for line, found in contents.stalls if begin <= line < end),
         options=_options(contents, spans[number][0]),
     )
+
+
+def _latest(part: Part, before: Part | None) -> Part:
+    """The part, with the table and the counts of the one before where it has none."""
+    if before is None or (part.levels and part.stalls):
+        return part
+    levels, stalls = part.levels or before.levels, part.stalls or before.stalls
+    return replace(part, levels=levels, stalls=stalls)
 
 
 def _reach(
@@ -193,7 +208,8 @@ def _interval(
     """
     database = dump.parts.get(DATABASE)
     figures: Figures = database.figures if database is not None else {}
-    latest = {**known, **told}.values()
+    # db_bench is told of at least one family: a dump of it without any is cut off.
+    latest = {**known, **told}.values() if told or dump.block > 0 else ()
 
     def number(name: str) -> float | None:
         value = figures.get(name)
@@ -201,7 +217,7 @@ def _interval(
 
     def rate(name: str) -> float | None:
         if not told:  # all were idle, unless the file ends here
-            return None if last or not known else 0.0
+            return None if last or not known or dump.block == 0 else 0.0
         return _sum(_interval_rate(part, known.get(key), dump, name) for key, part in told.items())
 
     return Interval(
@@ -224,7 +240,9 @@ def _interval(
             _per(number("interval_stall_seconds"), dump.seconds, 100.0),
         ),
         cumulative_stall_percent=_first(
-            number("total_stall_percent"), _per(number("total_stall_seconds"), dump.at, 100.0)
+            number("total_stall_percent"),
+            _per(number("total_stall_seconds"), dump.at, 100.0),
+            _per(_sum(p.figures.get(_STALLED_BY_REASON) for p in latest), dump.at, 100.0),
         ),
     )
 
