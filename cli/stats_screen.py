@@ -14,7 +14,7 @@ from jobs.interval_report.documents import (
     notes,
     opening_document,
 )
-from jobs.interval_report.stall_answer import reason_in_words, stall_answer
+from jobs.interval_report.stall_answer import reason_in_words, shown_name, stall_answer
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document
 
@@ -90,7 +90,8 @@ def _tables(opening: Opening) -> list[tuple[str, Table]]:
         tables.append(("Column families", _table(family_table(opening))))
     shown = [part for part in most_written(opening) if part.levels]
     return tables + [
-        (f"Levels of {part.family}", _table(level_table(part))) for part in shown[:_MOST_FAMILIES]
+        (f"Levels of {shown_name(part.family)}", _table(level_table(part)))
+        for part in shown[:_MOST_FAMILIES]
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.interval_report.amplification import more_by_tickers, why_below_one, write_amplification
-from jobs.interval_report.stall_answer import line_counts, stall_answer
+from jobs.interval_report.stall_answer import line_counts, shown_name, stall_answer
 from jobs.interval_report.table import rows, summary
 from sampler.stats_dumps.dumps import SLACK
 from sampler.stats_dumps.opening import Opening
@@ -185,7 +185,7 @@ def family_table(opening: Opening) -> list[list[str]]:
     shown = [
         {
             **part.figures,
-            "family": part.family,
+            "family": shown_name(part.family),
             "write_amplification": family_amplification(part),
             "delays": _stalls(part, "delays"),
             "stops": _stalls(part, "stops"),

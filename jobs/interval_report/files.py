@@ -18,7 +18,7 @@ from jobs.interval_report.documents import (
 )
 from jobs.interval_report.pgfplots import pgfplots_file
 from jobs.interval_report.plots import interval_plots
-from jobs.interval_report.stall_answer import stall_answer
+from jobs.interval_report.stall_answer import shown_name, stall_answer
 from jobs.interval_report.table import csv_text
 from jobs.whole_file import write_whole
 from sampler.errors import InputError
@@ -89,7 +89,7 @@ def page_tables(openings: Sequence[Opening]) -> list[tuple[str, list[list[str]]]
         if len(opening.families) > 1:
             tables.append((f"Column families{place}", family_table(opening)))
         tables += [
-            (f"Levels of {part.family}{place}", level_table(part))
+            (f"Levels of {shown_name(part.family)}{place}", level_table(part))
             for part in most_written(opening)
             if part.levels
         ]

@@ -36,7 +36,8 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
             raise InputError(field, "is not a file")
         if path.stat().st_size > MOST_BYTES:
             raise InputError(field, "is larger than 1 GiB; give a part of it")
-        text = path.read_bytes().decode("utf-8", errors="replace")
+        # Names of column families may be any bytes, and must stay apart.
+        text = path.read_bytes().decode("utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
     contents = read_contents(text)

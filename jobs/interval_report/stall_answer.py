@@ -64,6 +64,14 @@ def reason_in_words(reason: str) -> str:
     return _WORDS[reason]
 
 
+def shown_name(family: str | None) -> str:
+    """A column family's name, which may be any bytes, in letters that can be shown."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode()
+        for each in str(family)
+    )
+
+
 def line_counts(opening: Opening) -> dict[str, dict[tuple[str, str], int]]:
     """How often the LOG says that writes are held back, by family and (reason, kind)."""
     counts: dict[str, dict[tuple[str, str], int]] = {}
@@ -123,7 +131,7 @@ def _by_reason(counts: Stalls) -> list[str]:
 def _sentence(opening: Opening, reason: str) -> str:
     counts = opening.stalls
     where = [
-        str(each.family)
+        shown_name(each.family)
         for each in opening.families
         if any(each.stalls.get((reason, kind)) for kind in (DELAYS, STOPS))
     ]

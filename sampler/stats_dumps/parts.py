@@ -17,14 +17,16 @@ from sampler.stats_dumps.level_table import Cell, header_columns, level_row
 from sampler.stats_dumps.stall_reasons import StallLine, stall_counts, stall_line
 
 _UPTIME = re.compile(r"Uptime\(secs\): (\d{1,12}\.\d{1,6}) total, (\d{1,12}\.\d{1,6}) interval")
-_FAMILY = re.compile(r"\*\* Compaction Stats \[(.*)\] \*\*")
+# What stands before and after the name of a column family.
+_FAMILY = ("** Compaction Stats [", "] **")
+_OPTIONS_OF = ("Options for column family [", "]:")
+_LONGEST_NAME = 1024  # of a family whose name has line breaks in it
 _VERSION = re.compile(r"\b(RocksDB|Speedb)(?: version:|:\s+version) v?(\d{1,4}(?:\.\d{1,6}){1,3})")
 _KEYS = re.compile(r"^\s*Keys:\s+\d+ bytes each")
 _STAMP = re.compile(
     r"(\d{4})[/-](\d\d)[/-](\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{3,9}))?(?=[\s\]Z+-])"
 )
 _TICKER = re.compile(r"^\s*(rocksdb\.[\w.-]{1,200}) COUNT :? ?(\d{1,20})\s*$")
-_OPTIONS_OF = re.compile(r"Options for column family \[(.*)\]:")
 _OPTION = re.compile(r"\bOptions\.([\w.\[\]]{1,80}): (\S{1,80})")
 # Options that hold writes back, or bound what is still in memory: see `jobs.interval_report`.
 OPTIONS = (
@@ -115,10 +117,17 @@ class _Reader:
         self._tickers: dict[str, int] | None = None
         self._options: dict[str, str] | None = None
         self._block = 0
+        # The name of a family is any bytes: what it is so far, and what it is the name of.
+        self._name: str | None = None
+        self._named = _FAMILY
 
     def take(self, number: int, line: str) -> None:
-        if "** Compaction Stats [" in line and (found := _FAMILY.search(line)):
-            self._family(number, found[1])
+        if _FAMILY[0] in line:
+            self._heading(number, line, _FAMILY)
+        elif _OPTIONS_OF[0] in line:
+            self._heading(number, line, _OPTIONS_OF)
+        elif self._name is not None:
+            self._rest_of_name(number, line)
         elif "** DB Stats **" in line:
             self._begin(number, DATABASE)
         elif line.strip() == "Compactions":  # RocksDB 2.x has one table, of the default family
@@ -140,6 +149,29 @@ class _Reader:
         self._part = Part(family=family, line=number, block=self._block)
         self.contents.parts.append(self._part)
         return self._part
+
+    def _heading(self, number: int, line: str, named: tuple[str, str]) -> None:
+        rest = line.partition(named[0])[2]
+        name, end, _ = rest.rpartition(named[1])
+        self._name, self._named = (None, named) if end else (rest, named)
+        if end:
+            self._begin_named(number, name)
+
+    def _rest_of_name(self, number: int, line: str) -> None:
+        name, end, _ = line.rpartition(self._named[1])
+        whole = f"{self._name}\n{name if end else line}"
+        self._name = None if end or len(whole) > _LONGEST_NAME else whole
+        if end:
+            self._begin_named(number, whole)
+        elif self._name is None:
+            self._part = self._options = None
+
+    def _begin_named(self, number: int, name: str) -> None:
+        if self._named is _FAMILY:
+            self._family(number, name)
+        else:
+            self._options = {}
+            self.contents.options.append((number, name, self._options))
 
     def _family(self, number: int, name: str) -> None:
         part = self._part
@@ -214,10 +246,7 @@ class _Reader:
             contents.older |= "Time(sec)" in columns
 
     def _option(self, number: int, line: str) -> None:
-        if found := _OPTIONS_OF.search(line):
-            self._options = {}
-            self.contents.options.append((number, found[1], self._options))
-        elif (found := _OPTION.search(line)) and found[1] in OPTIONS:
+        if (found := _OPTION.search(line)) and found[1] in OPTIONS:
             if self._options is None:
                 self._options = {}
                 self.contents.options.append((number, "", self._options))

@@ -54,7 +54,7 @@ _COUNTS = {
 _BEFORE = re.compile(r"(\d{1,18}) ((?:(?:stop|slowdown) for )?\w+)")
 _AFTER = re.compile(r"([\w-]+): (\d{1,18})")
 _LINE = re.compile(
-    r"\[(?P<family>[^\[\]]*)\] (?P<kind>Stopping|Stalling) writes\b(?P<because>[^\n]{0,200})"
+    r"(?:\[(?P<family>[^\[\]]*))?\] (?P<kind>Stopping|Stalling) writes\b(?P<because>[^\n]{0,200})"
 )
 _NUMBER = re.compile(r"\d{1,18}")
 
@@ -105,7 +105,7 @@ def stall_line(line: str) -> StallLine | None:
         return None
     amount = _NUMBER.search(because.replace("level-0", "").replace("L0 files", ""))
     return StallLine(
-        found["family"],
+        found["family"] or "",  # a name may end the line before
         reason,
         STOPS if found["kind"] == "Stopping" else DELAYS,
         int(amount.group()) if amount else None,

@@ -150,6 +150,18 @@ def test_the_terminal_answers_why_writes_stall(
     assert "1 of 2 column families are not in the last dump, as they were idle" in shown
 
 
+def test_names_that_are_no_text_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    names = (Family(name="#1", written=1.0), Family(name="#2", written=2.0))
+    log = Dump(at=600, seconds=600, families=names).text().encode()
+    path = tmp_path / "LOG"
+    path.write_bytes(log.replace(b"#1", b"\x80").replace(b"#2", b"\x1b\n"))
+    assert main(["stats", str(path), "--json"]) == 0
+    (opening,) = json.loads(capsys.readouterr().out)["openings"]
+    assert [each["name"] for each in opening["families"]] == ["\\x80", "\x1b\n"]
+    assert main(["stats", str(path)]) == 0
+    assert r"\x1b\n" in capsys.readouterr().out
+
+
 def test_the_files_hold_families_and_levels(tmp_path: Path) -> None:
     assert main(["stats", told(tmp_path, TWO_FAMILIES), "--out", str(tmp_path / "out")]) == 0
     with (tmp_path / "out" / "families.csv").open() as file:

@@ -142,6 +142,32 @@ def test_families_alone_by_interval_are_one_opening() -> None:
     assert opening.intervals[-1].compacted_gb == 3.0
 
 
+def test_a_family_is_named_by_any_bytes() -> None:
+    priorities = "** Compaction Stats [\n] **\nPriority    Files   Size     Score Read(GB)\n"
+    table = "Level    Files   Size     Score Read(GB)\n  L0      5/0   174.83 MB   1.2    0.0\n"
+    families = (
+        Family(name="\n", written=6.0, levels=table + priorities),
+        Family(name="] **", written=3.0),
+        Family(name="\\xff", written=1.0),
+    )
+    dump = Dump(at=600, seconds=600, families=families, marker=clock(10))
+    options = (
+        "x Options for column family [\n]:\nx Options.max_write_buffer_number: 7\n"
+        "x Options for column family [b]:\nx Options.max_write_buffer_number: 8\n"
+    )
+    opening = only(options + dump.text())
+    assert [each.family for each in opening.families] == ["\n", "] **", "\\xff"]
+    assert opening.intervals[0].compacted_gb == 10.0
+    assert [row["level"] for row in opening.families[0].levels] == ["L0"]
+    assert opening.options["\n"] == {"max_write_buffer_number": "7"}
+
+
+def test_a_name_that_never_ends_spoils_nothing_else() -> None:
+    cut = "** Compaction Stats [" + "x\n" * 600
+    opening = only(cut + Dump(at=600, seconds=600, marker=clock(10)).text())
+    assert [each.family for each in opening.families] == ["default"]
+
+
 def test_versions_options_stall_lines_and_tickers_go_to_their_opening() -> None:
     def log(version: str, minute: int, stall: str, ticker: int) -> str:
         return (
