@@ -4,7 +4,7 @@ The names of the counts changed twice (db/internal_stats.cc, db/write_stall_stat
 
 * 2.0 to 3.x: ``Stalls(count): 4 level0_slowdown, 0 level0_numfiles, 1 memtable_compaction, ...``
 * 3.x to 7.x: the same with ``_with_compaction`` and ``pending_compaction_bytes``
-* 8.0 and later: ``Write Stall (count): l0-file-count-limit-delays: 4, ...``
+* 8.1 and later: ``Write Stall (count): l0-file-count-limit-delays: 4, ...``
 
 The lines are of ``ColumnFamilyData::RecalculateWriteStallConditions`` (db/column_family.cc).
 """
