@@ -109,7 +109,12 @@ def _table(rows: Sequence[Sequence[str]]) -> Table:
     header, *body = rows
     table = _empty()
     for number, title in enumerate(header):
-        table.add_column(title, justify="right" if number else "left", no_wrap=True)
+        table.add_column(
+            title,
+            justify="right" if number else "left",
+            no_wrap=" " not in title,
+            overflow="fold",
+        )
     for row in body:
         table.add_row(*(plain(cell) for cell in row))
     return table

@@ -153,10 +153,10 @@ LEVEL_COLUMNS = (
     ("size", "size"),
     ("score", "score"),
     ("read_gib", "read, GiB"),
-    ("write_gib", "written, GiB"),
+    ("write_gib", "write, GiB"),
     ("moved_gib", "moved, GiB"),
     ("write_amplification", "W-Amp"),
-    ("compactions", "compactions"),
+    ("compactions", "count"),
     ("compaction_seconds", "seconds"),
 )
 FAMILY_COLUMNS = (

@@ -37,7 +37,7 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(field, "is larger than 1 GiB; give a part of it")
         # Names of column families may be any bytes, and must stay apart.
-        text = path.read_bytes().decode("utf-8", errors="backslashreplace")
+        text = _decoded(path.read_bytes())
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
     contents = read_contents(text)
@@ -46,6 +46,12 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
     if not told:
         raise InputError(field, _problem(text, contents))
     return openings
+
+
+def _decoded(content: bytes) -> str:
+    """UTF-8; UTF-16 where its mark says so, as a Windows shell writes outputs of programs."""
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return content.decode(encoding, errors="backslashreplace")
 
 
 def _problem(text: str, contents: Contents) -> str:

@@ -146,6 +146,12 @@ def test_trivial_moves_and_idle_families_are_named_where_the_file_shows_them() -
     assert "idle" not in written(2.0, family, seconds=300, version="7.8.3")
 
 
+def test_db_bench_leaves_no_family_out_for_being_idle() -> None:
+    dump = Dump(at=600, seconds=300, ingest=2.0, families=(Family(written=1.5, flushed=1.5),))
+    (note,) = [each for each in notes(only(dump.text())) if "below 1" in each]
+    assert "idle" not in note
+
+
 def test_an_amplification_of_one_or_more_needs_no_explanation() -> None:
     assert written(1.0, Family(written=1.0, flushed=1.0)) == ""
 

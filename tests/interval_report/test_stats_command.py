@@ -150,6 +150,17 @@ def test_the_terminal_answers_why_writes_stall(
     assert "1 of 2 column families are not in the last dump, as they were idle" in shown
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-8"])
+def test_the_outputs_that_a_windows_shell_keeps_are_read(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "LOG"
+    path.write_bytes(TWO_FAMILIES.replace("\n", "\r\n").encode(encoding))
+    assert main(["stats", str(path), "--json"]) == 0
+    (opening,) = json.loads(capsys.readouterr().out)["openings"]
+    assert opening["compaction_gib"] == 46.0
+
+
 def test_names_that_are_no_text_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     names = (Family(name="#1", written=1.0), Family(name="#2", written=2.0))
     log = Dump(at=600, seconds=600, families=names).text().encode()

@@ -98,6 +98,13 @@ def test_both_outputs_of_two_runs_in_any_order() -> None:
     assert moments(error + out + other_error + other_out) == expected
 
 
+def test_standard_output_stands_first_though_a_dump_of_the_log_ended_its_intervals() -> None:
+    error = text(*(Dump(at=at, seconds=0.1) for at in (1.1, 2.1, 3.1)))
+    last = Dump(at=4.2, seconds=0.1).text()
+    assert moments(KEYS + last + BENCH + error) == [[1.1, 2.1, 3.1, 4.2]]
+    assert len(moments(last + error)) == 2  # nothing says that it is one run
+
+
 @pytest.mark.parametrize(
     ("first", "second", "openings"),
     [
