@@ -12,7 +12,7 @@ from jobs.interval_report.documents import (
     level_table,
     most_written,
     notes,
-    opening_document,
+    totals_table,
 )
 from jobs.interval_report.stall_answer import reason_in_words, shown_name, stall_answer
 from sampler.stats_dumps.opening import Opening
@@ -23,21 +23,6 @@ if TYPE_CHECKING:
 
 _MOST_FAMILIES = 8  # whose levels are shown; --json and --out have all
 _MOST_OPENINGS = 4
-_WORDS = {
-    "rocksdb": "RocksDB",
-    "intervals": "intervals",
-    "seconds": "seconds",
-    "writes_gib": "came in, GiB",
-    "writes_mib_s": "came in, MiB/s",
-    "compaction_gib": "flushed and compacted, GiB",
-    "compaction_mib_s": "flushed and compacted, MiB/s",
-    "write_amplification": "write amplification",
-    "stall_percent": "stalled, %",
-    "stall_seconds": "stalled, s",
-    "highest_writes_mib_s": "highest interval writes, MiB/s",
-    "highest_compaction_mib_s": "highest interval compaction, MiB/s",
-    "highest_stall_percent": "highest interval stall, %",
-}
 
 
 def show_openings(openings: Sequence[Opening]) -> None:
@@ -47,7 +32,7 @@ def show_openings(openings: Sequence[Opening]) -> None:
         openings: At least one. Of more than four the last four are shown in full.
     """
     console = screen()
-    console.print(_totals(openings))
+    console.print(_table(totals_table(openings)))
     shown = list(enumerate(openings, start=1))[-_MOST_OPENINGS:]
     for number, opening in shown:
         console.print()
@@ -65,21 +50,6 @@ def show_openings(openings: Sequence[Opening]) -> None:
             f"Openings 1 to {len(openings) - len(shown)} are shown by their totals alone; "
             "--json and --out have all."
         )
-
-
-def _totals(openings: Sequence[Opening]) -> Table:
-    table = _empty()
-    table.add_column("", no_wrap=True)
-    for number in range(1, len(openings) + 1):
-        table.add_column(f"opening {number}" if len(openings) > 1 else "", justify="right")
-    columns = [opening_document(opening) for opening in openings]
-    for name, words in _WORDS.items():
-        if any(column[name] is not None for column in columns) or name not in _OPTIONAL:
-            table.add_row(words, *(plain(as_text(column[name])) for column in columns))
-    return table
-
-
-_OPTIONAL = ("rocksdb", "stall_seconds")
 
 
 def _tables(opening: Opening) -> list[tuple[str, Table]]:

@@ -147,6 +147,22 @@ def rows_as_csv(table: Sequence[Mapping[str, Any]]) -> str:
     return written.getvalue()
 
 
+TOTALS = {
+    "rocksdb": "RocksDB",
+    "intervals": "intervals",
+    "seconds": "seconds",
+    "writes_gib": "came in, GiB",
+    "writes_mib_s": "came in, MiB/s",
+    "compaction_gib": "flushed and compacted, GiB",
+    "compaction_mib_s": "flushed and compacted, MiB/s",
+    "write_amplification": "write amplification",
+    "stall_percent": "stalled, %",
+    "stall_seconds": "stalled, s",
+    "highest_writes_mib_s": "highest interval writes, MiB/s",
+    "highest_compaction_mib_s": "highest interval compaction, MiB/s",
+    "highest_stall_percent": "highest interval stall, %",
+}
+_OFTEN_UNTOLD = ("rocksdb", "stall_seconds")
 LEVEL_COLUMNS = (
     ("level", "level"),
     ("files", "files"),
@@ -168,6 +184,21 @@ FAMILY_COLUMNS = (
     ("delays", "slowdowns"),
     ("stops", "stops"),
 )
+
+
+def totals_table(openings: Sequence[Opening]) -> list[list[str]]:
+    """The totals of all openings side by side: a header, then a row for each total."""
+    columns = [opening_document(opening) for opening in openings]
+    numbers = range(1, len(openings) + 1)
+    header = [f"opening {each}" for each in numbers] if len(openings) > 1 else [""]
+    return [
+        ["", *header],
+        *(
+            [words, *(as_text(column[name]) for column in columns)]
+            for name, words in TOTALS.items()
+            if name not in _OFTEN_UNTOLD or any(column[name] is not None for column in columns)
+        ),
+    ]
 
 
 def level_table(part: Part) -> list[list[str]]:

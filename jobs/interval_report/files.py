@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from jobs.charts.curves_svg import curves_svg
@@ -15,6 +16,7 @@ from jobs.interval_report.documents import (
     most_written,
     notes,
     rows_as_csv,
+    totals_table,
 )
 from jobs.interval_report.pgfplots import pgfplots_file
 from jobs.interval_report.plots import interval_plots
@@ -46,7 +48,7 @@ def write_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]
         InputError: It cannot be written.
     """
     plots = [
-        plot
+        plot if len(openings) == 1 else replace(plot, title=f"Opening {number}: {plot.title}")
         for number, opening in enumerate(openings, start=1)
         for plot in interval_plots(opening.intervals, number)
     ]
@@ -83,7 +85,7 @@ def page_lines(openings: Sequence[Opening]) -> list[str]:
 
 def page_tables(openings: Sequence[Opening]) -> list[tuple[str, list[list[str]]]]:
     """The tables below the plots, as (title, header and rows)."""
-    tables: list[tuple[str, list[list[str]]]] = []
+    tables = [("Totals", totals_table(openings))]
     for number, opening in enumerate(openings, start=1):
         place = "" if len(openings) == 1 else f", opening {number}"
         if len(opening.families) > 1:

@@ -184,6 +184,15 @@ def test_the_files_hold_families_and_levels(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "intervals.html").read_text()
     assert "Look at level0_slowdown_writes_trigger" in page
     assert "<caption>Column families</caption>" in page
+    assert "<td>write amplification</td><td>46</td>" in page
+
+
+def test_a_single_interval_is_drawn_from_its_begin_to_its_end(tmp_path: Path) -> None:
+    log = told(tmp_path, Dump(at=600, seconds=200).text())
+    assert main(["stats", log, "--out", str(tmp_path)]) == 0
+    coordinates = (tmp_path / "coordinates.tex").read_text()
+    assert "{ (400,1) (600,1) }" in coordinates  # interval writes
+    assert "{ (0,1.71) (600,1.71) }" in coordinates  # cumulative writes
 
 
 @pytest.mark.parametrize(
