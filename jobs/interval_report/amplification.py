@@ -96,6 +96,10 @@ def _unflushed(opening: Opening, came: float) -> str:
     flushed = opening.family_total("total_flush_gib")
     if flushed is None:
         return "the file does not tell how much was flushed, so the rest may be in memtables"
+    if flushed == 0:
+        return (
+            f"none of {came:.4g} GiB that came in was flushed by the last dump: memtables hold it"
+        )
     gap = came - flushed
     if gap <= 0.005:
         return f"the {came:.4g} GiB that came in were flushed, and nothing more was written"
@@ -131,7 +135,7 @@ def _memtables(opening: Opening) -> float | None:
 
 def _not_rewritten(opening: Opening, written: float) -> str:
     flushed = opening.family_total("total_flush_gib")
-    if flushed is None or written - flushed > 0.02 + 0.01 * flushed:
+    if not flushed or written - flushed > 0.02 + 0.01 * flushed:
         return ""
     moved = sum(
         float(row["moved_gib"] or 0)

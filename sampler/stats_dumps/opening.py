@@ -7,7 +7,7 @@ total of each family.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
 from sampler.stats_dumps.figure_lines import Figures
@@ -54,8 +54,9 @@ class Opening:
 
     @property
     def told(self) -> bool:
-        """Whether any figure is known besides the clock."""
-        return bool(self.database or self.stalls or any(each.figures for each in self.families))
+        """Whether anything is known of writes, compactions or stalls besides the clock."""
+        figures = (astuple(each)[2:] for each in self.intervals)  # without at and seconds
+        return bool(self.stalls) or any(f is not None for each in figures for f in each)
 
     @property
     def stall_seconds(self) -> float | None:

@@ -127,6 +127,13 @@ def test_an_amplification_below_one_is_explained_by_what_was_not_flushed() -> No
     assert "no compaction had rewritten anything yet" in note
 
 
+def test_what_was_not_flushed_at_all_is_in_memtables() -> None:
+    note = written(2.0, Family(written=0.0, flushed=0.0))
+    assert note.endswith(
+        "none of 2 GiB that came in was flushed by the last dump: memtables hold it."
+    )
+
+
 def test_memtables_explain_no_more_than_they_hold() -> None:
     options = (
         "x Options for column family [default]:\nx Options.compression: NoCompression\n"

@@ -204,6 +204,8 @@ def test_a_single_interval_is_drawn_from_its_begin_to_its_end(tmp_path: Path) ->
             "the oldest that is read is RocksDB 2.0",
         ),
         ("Uptime(secs): 1.0 total, 1.0 interval\n", "holds no statistics"),
+        ("** Compaction Stats [a] **\nUptime(secs): 1.0 total, 1.0 interval\n"
+         "Flush(GB): cumulative 0.001, interval 0.001\n", "holds no statistics"),
         ("RocksDB:    version 6.8\nfillseq      :       3.5 micros/op 1 ops/sec; 9 MB/s\n",
          "is an output of db_bench 6.8 that holds no statistics"),
         (f"{clock(1)} 7f [default] Stopping writes because we have 36 level-0 files\n",
