@@ -103,10 +103,11 @@ def merged(first: Part, second: Part) -> Part:
 def openings_of(dumps: Iterable[Dump], contents: Contents) -> list[list[Dump]]:
     """The dumps of each opening, by time.
 
-    What tells openings apart, the strongest first: a run of db_bench that begins between two
-    dumps; intervals that overlap or a clock that goes back; an interval that begins where the one
-    before ended; the moment of the opening, which is the LOG's clock less the uptime; a total
-    that goes back. A LOG's header is no sign: a rolled LOG repeats it.
+    What tells openings apart, the strongest first: a run of db_bench, or an opening that the LOG
+    tells of, that begins between two dumps; intervals that overlap or a clock that goes back; an
+    interval that begins where the one before ended; the moment of the opening, which is the LOG's
+    clock less the uptime; a total that goes back. A LOG's header is no sign: a rolled LOG repeats
+    it.
 
     db_bench's last dump stands on its standard output, the others on standard error: kept in one
     file, the last may stand first.

@@ -6,6 +6,7 @@ total of each family.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
@@ -112,9 +113,16 @@ def _opening(
         begin=max(0.0, round(dumps[0].begin, 6)),
         version=_version(contents, spans[number]),
         tickers=tickers[-1] if tickers else {},
-        stall_lines=tuple(found for line, found in contents.stalls if begin <= line < end),
+        stall_lines=_stall_lines(contents, begin, end),
         options=_options(contents, spans[number][0]),
     )
+
+
+def _stall_lines(contents: Contents, begin: float, end: float) -> tuple[StallLine, ...]:
+    """Those of the lines from ``begin`` to before ``end``."""
+    lines = [line for line, _ in contents.stalls]
+    found = contents.stalls[bisect_left(lines, begin) : bisect_left(lines, end)]
+    return tuple(line for _, line in found)
 
 
 def _latest(part: Part, before: Part | None) -> Part:
@@ -128,20 +136,21 @@ def _latest(part: Part, before: Part | None) -> Part:
 def _reach(
     contents: Contents, spans: Sequence[tuple[int, int]], number: int
 ) -> tuple[float, float]:
-    """The lines that are of an opening: up to a LOG's header, or to the middle of nowhere.
+    """The lines that are of an opening: from where it begins to where the next one does.
 
-    Between two openings the lines before the header of a LOG are of the first, the others of the
-    second; without a header all are of the first.
+    A LOG says at which line a database was opened; openings of which it has no dump are of none.
+    Where it does not say so, its headers part the lines between the dumps of two openings; without
+    a header these lines are of the first.
     """
     first, last = spans[number]
-    begin, end = 0.0, float("inf")
-    if number > 0:
-        earlier = spans[number - 1][1]
-        begin = max((h for h in contents.headers if earlier < h < first), default=first)
-    if number + 1 < len(spans):
-        later = spans[number + 1][0]
-        end = max((h for h in contents.headers if last < h < later), default=later)
-    return begin, end
+    earlier = spans[number - 1][1] if number > 0 else -1
+    later = spans[number + 1][0] if number + 1 < len(spans) else float("inf")
+    if contents.recovered:
+        begin = max((h for h in contents.recovered if earlier < h < first), default=earlier + 1)
+        return begin, min((h for h in contents.recovered if last < h < later), default=later)
+    between = [h for h in contents.headers if earlier < h < first]
+    begin = max(between, default=first) if number > 0 else 0
+    return begin, max((h for h in contents.headers if last < h < later), default=later)
 
 
 def _version(contents: Contents, span: tuple[int, int]) -> str | None:

@@ -72,9 +72,11 @@ class Contents:
     Attributes:
         parts: In the order of the file.
         stamps: The clock of each ``DUMPING STATS``, in seconds of the LOG's own time zone.
-        runs: Lines at which a run of db_bench begins one of its two outputs, and which of them.
+        runs: Lines that a run of db_bench writes once in each of its outputs, or an opening of a
+            database in its LOG, and which of them.
         versions: ``7.8.3``, or ``Speedb 2.1.0``.
-        headers: Lines at which a LOG begins.
+        headers: Lines at which a LOG begins; a rolled LOG repeats them.
+        recovered: Lines at which a LOG says that a database was opened.
         stalls: Lines that say that writes are held back.
         tickers: Statistics of type ticker, by name.
         options: Some options of a column family, as a LOG's header lists them.
@@ -86,6 +88,7 @@ class Contents:
     runs: list[tuple[int, str]] = field(default_factory=list)
     versions: list[tuple[int, str]] = field(default_factory=list)
     headers: list[int] = field(default_factory=list)
+    recovered: list[int] = field(default_factory=list)
     stalls: list[tuple[int, StallLine]] = field(default_factory=list)
     tickers: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     options: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
@@ -237,6 +240,9 @@ class _Reader:
             else:
                 contents.headers.append(number)
             self._part = self._options = None
+        elif "Recovered from manifest" in line:  # VersionSet::Recover, once in each opening
+            contents.runs.append((number, "recovered"))
+            contents.recovered.append(number)
         elif "Keys:" in line and _KEYS.match(line):
             contents.runs.append((number, "stdout"))
             self._part = None

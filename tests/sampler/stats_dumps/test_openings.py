@@ -149,6 +149,33 @@ def test_families_alone_by_interval_are_one_opening() -> None:
     assert opening.intervals[-1].compacted_gb == 3.0
 
 
+RECOVERED = f"{clock(1)} 7f [db/version_set.cc:1] Recovered from manifest file:/db/MANIFEST-1\n"
+
+
+def stopped(files: int) -> str:
+    return f"{clock(1)} 7f [a] Stopping writes because we have {files} level-0 files\n"
+
+
+def test_stall_lines_of_an_opening_without_a_dump_are_of_no_other() -> None:
+    header = f"{clock(1)} 7f RocksDB version: 7.8.3\n"
+    first = Dump(at=600, seconds=600, marker=clock(10)).text()
+    second = Dump(at=1200, seconds=600, marker=clock(20)).text()
+    opening = only(
+        header + RECOVERED + stopped(1)  # closed before its first dump
+        + header + RECOVERED + stopped(2) + first
+        + header + stopped(3) + second + stopped(4)  # rolled
+        + header + RECOVERED + stopped(5)
+    )  # fmt: skip
+    assert [each.amount for each in opening.stall_lines] == [2, 3, 4]
+
+
+def test_a_line_that_tells_of_an_opening_parts_what_would_fit() -> None:
+    first = Dump(at=600, seconds=600, marker=clock(10)).text()
+    second = Dump(at=1200, seconds=600, marker=clock(20)).text()
+    assert moments(RECOVERED + first + second) == [[600.0, 1200.0]]
+    assert moments(RECOVERED + first + RECOVERED + second) == [[600.0], [1200.0]]
+
+
 def test_a_family_is_named_by_any_bytes() -> None:
     priorities = "** Compaction Stats [\n] **\nPriority    Files   Size     Score Read(GB)\n"
     table = "Level    Files   Size     Score Read(GB)\n  L0      5/0   174.83 MB   1.2    0.0\n"
