@@ -32,6 +32,11 @@ _COLUMNS: dict[str, tuple[str, float]] = {
     "Avg(sec)": ("average_seconds", 1),
     "Stall(sec)": ("stall_seconds", 1),
     "Stall(cnt)": ("stalls", 1),
+    "Avg(ms)": ("average_stall_ms", 1),
+    "Rn(cnt)": ("files_read_upper", 1),
+    "Rnp1(cnt)": ("files_read_output", 1),
+    "Wnp1(cnt)": ("files_written", 1),
+    "Wnew(cnt)": ("files_new", 1),
     "KeyIn": ("keys_in", 1),
     "RecordIn": ("keys_in", 1),
     "KeyDrop": ("keys_dropped", 1),
@@ -47,14 +52,20 @@ _COLUMNS: dict[str, tuple[str, float]] = {
     "Wnew(MB)": ("write_new_gib", 1 / 1024),
     "Read(MB/s)": ("read_mib_s", 1),
     "Write(MB/s)": ("write_mib_s", 1),
+    "Rn": ("files_read_upper", 1),
+    "Rnp1": ("files_read_output", 1),
+    "Wnp1": ("files_written", 1),
+    "NewW": ("files_new", 1),
     "Count": ("compactions", 1),
+    "msComp": ("average_ms", 1),
+    "msStall": ("average_stall_ms", 1),
     "Ln-stall": ("stall_seconds", 1),
     "Stall-cnt": ("stalls", 1),
 }
 _MIB = {"B": 1 / 2**20, "KB": 1 / 1024, "MB": 1.0, "GB": 1024.0, "TB": 1024.0**2}
 _FLOAT = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
 _SUFFIXED = re.compile(r"-?\d{1,18}[KMGT]")
-_ROW = re.compile(r"(?:^|\s)(L\d{1,3}|Sum|Int)\s+(\d{1,9})/(-?\d{1,9})\s+(.*)$")
+_ROW = re.compile(r"(?:^|\s)(L\d{1,3}|Sum|Int)\s+(\d{1,9})(?:/(-?\d{1,9}))?\s+(.*)$")
 _OLD_ROW = re.compile(r"^\s*(\d{1,3})\s+(\d{1,9})\s+(.*)$")
 
 
@@ -81,7 +92,9 @@ def level_row(line: str, columns: Sequence[str]) -> dict[str, Cell] | None:
     """
     if found := _ROW.search(line):
         level, files, compacting, rest = found.groups()
-        row: dict[str, Cell] = {"level": level, "files": int(files), "compacting": int(compacting)}
+        row: dict[str, Cell] = {"level": level, "files": int(files)}
+        if compacting is not None:
+            row["compacting"] = int(compacting)
     elif "Time(sec)" in columns and (found := _OLD_ROW.match(line)):
         level, files, rest = found.groups()
         row = {"level": f"L{level}", "files": int(files)}

@@ -249,7 +249,10 @@ class _Reader:
         elif "Options" in line:
             self._option(number, line)
         elif (columns := header_columns(line)) is not None:
+            # 2.8 and 3.0 have no heading, and in what people post it may be cut off.
             contents.older |= "Time(sec)" in columns
+            self._begin(number, DEFAULT)
+            self._columns = columns
 
     def _option(self, number: int, line: str) -> None:
         if (found := _OPTION.search(line)) and found[1] in OPTIONS:

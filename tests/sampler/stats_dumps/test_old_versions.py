@@ -93,6 +93,26 @@ def test_rocksdb_2_tells_totals_rates_levels_and_stalls() -> None:
     assert opening.database["total_writes_count"] == "123456"
 
 
+def test_a_table_without_a_heading_is_of_the_default_family() -> None:
+    table = (
+        "Level Files Size(MB) Score Read(GB) Write(GB) Stall(cnt)\n"
+        "  L0     2       10   0.5      0.0       1.5         16\n"
+        " Sum     9      710   0.0      3.0       4.5         16\n\n"
+    )
+    opening = only(table + TWO[TWO.index("Uptime") :])
+    (family,) = opening.families
+    assert (family.family, family.figures["total_compaction_write_gib"]) == ("default", 4.5)
+    assert [(row["level"], row["files"], row["stalls"]) for row in family.levels] == [
+        ("L0", 2, 16), ("Sum", 9, 16)
+    ]  # fmt: skip
+    assert opening.intervals[0].ingested_gb == 1.5
+
+
+def test_db_bench_of_rocksdb_2_run_twice() -> None:
+    one = TWO[TWO.index("                               Compactions") :]
+    assert len(parse_openings(one + one.replace("100.0 total, 60.0", "90.0 total, 80.0"))) == 2
+
+
 def test_two_dumps_of_rocksdb_2_are_one_opening() -> None:
     later = TWO.replace("10:01:40", "10:02:40").replace("100.0 total", "160.0 total")
     assert [each.at for each in only(TWO + later).intervals] == [100.0, 160.0]
