@@ -200,6 +200,10 @@ def test_a_name_that_never_ends_spoils_nothing_else() -> None:
     cut = "** Compaction Stats [" + "x\n" * 600
     opening = only(cut + Dump(at=600, seconds=600, marker=clock(10)).text())
     assert [each.family for each in opening.families] == ["default"]
+    nameless = Dump(at=600, seconds=600, families=(Family(written=9.0),), database=False).text()
+    named = Dump(at=600, seconds=600, families=(Family(name="a", written=2.0),)).text()
+    opening = only(named + cut + nameless.partition("\n")[2])
+    assert opening.intervals[-1].compacted_gb == 11.0
 
 
 def test_versions_options_stall_lines_and_tickers_go_to_their_opening() -> None:
