@@ -163,11 +163,11 @@ class _Reader:
     def _rest_of_name(self, number: int, line: str) -> None:
         name, end, _ = line.rpartition(self._named[1])
         whole = f"{self._name}\n{name if end else line}"
-        self._name = None if end or len(whole) > _LONGEST_NAME else whole
-        if end:
+        if end or len(whole) > _LONGEST_NAME:  # the rest of a heading that is cut off is lost
+            self._name = None
             self._begin_named(number, whole)
-        elif self._name is None:
-            self._part = self._options = None
+        else:
+            self._name = whole
 
     def _begin_named(self, number: int, name: str) -> None:
         if self._named is _FAMILY:
