@@ -15,7 +15,7 @@ FUZZ := .venv/.setup-fuzz
 AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-files prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -119,6 +119,9 @@ prove-endurance: $(DEV) ## 10,000 trials and 24 nights in one service: what grow
 
 prove-fuzz: $(FUZZ) ## 10 million inputs to what reads files, outputs and requests: an hour, resumable (ARGS)
 	PYTHONPATH=.:tests:tests/fuzzing .venv/bin/python tests/proofs/fuzz.py $(ARGS)
+
+prove-files: $(DEV) db_bench ## real files of others: what is expected and what each command says: alone (ARGS)
+	PYTHONPATH=.:tests .venv/bin/python tests/proofs/real_files.py $(ARGS)
 
 prove-guide: setup db_bench ## half, calculated and double of KIOXIA's tuning guide: 15 minutes, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.guide_check $(ARGS)

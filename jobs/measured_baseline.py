@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from sampler.bench_plan import BenchPlan
 from sampler.byte_size import format_bytes
+from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
 from sampler.options.user_options import UserOptions, user_options
 from sampler.parameter import Value
 from sampler.space import LEAST_WRITE_BUFFER, Space, flushed_at
 from sampler.starting_points import baseline_values
 from sampler.workload import Workload
+
+_USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,11 +74,24 @@ def measured_baseline(
     return Baseline(values=values, library=library, own=own)
 
 
-def scale_warnings(workload: Workload, values: Mapping[str, Value]) -> list[str]:
-    """What must be said where RocksDB would not use the write buffers that it is given."""
+def scale_warnings(
+    workload: Workload, values: Mapping[str, Value], *, field: str = "--scale"
+) -> list[str]:
+    """What must be said where RocksDB would not use the write buffers that it is given.
+
+    Raises:
+        InputError: At this scale it would not use those of its own defaults either.
+    """
     buffer = flushed_at(values)
     if not workload.by_db_bench or buffer // workload.scale >= LEAST_WRITE_BUFFER:
         return []
+    if _USUAL_BUFFER // workload.scale < LEAST_WRITE_BUFFER:
+        raise InputError(
+            field,
+            f"at the scale {workload.scale} of {workload.name} a write buffer of "
+            f"{format_bytes(_USUAL_BUFFER)} falls below RocksDB's least, "
+            f"{format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(_USUAL_BUFFER)}",
+        )
     raised = LEAST_WRITE_BUFFER * workload.scale
     return [
         f"at scale {workload.scale} RocksDB raises a write buffer of {format_bytes(buffer)} to "

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 
 from sampler.errors import InputError
 
@@ -37,8 +38,10 @@ class OptionsFile:
             for one that was put together.
     """
 
-    sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    lines: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
+    sections: Mapping[str, Mapping[str, str]] = dataclass_field(default_factory=dict)
+    lines: Mapping[tuple[str, str], int] = dataclass_field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def version(self) -> tuple[int, ...] | None:
@@ -65,20 +68,18 @@ class OptionsFile:
 
     def get(self, section: str, key: str) -> str | None:
         """A value's text; ``struct.field`` looks inside a structure. None if it is not there."""
-        struct, _, member = key.partition(".")
+        struct, *members = key.split(".")
         text = self.sections.get(section, {}).get(struct)
-        return parse_struct(text).get(member) if text is not None and member else text
+        for member in members:
+            text = None if text is None else parse_struct(text).get(member)
+        return text
 
     def with_values(self, section: str, values: Mapping[str, str]) -> OptionsFile:
         """A copy with values put in; ``struct.field`` sets one field of a structure."""
         keys = dict(self.sections.get(section, {}))
         for key, text in values.items():
             struct, _, member = key.partition(".")
-            if member:
-                fields = parse_struct(keys.get(struct, "{}"))
-                keys[struct] = format_struct({**fields, member: text})
-            else:
-                keys[key] = text
+            keys[struct] = _with_field(keys.get(struct, "{}"), member, text) if member else text
         return OptionsFile({**self.sections, section: keys}, self.lines)
 
     def without(self, section: str, names: Iterable[str]) -> OptionsFile:
@@ -95,6 +96,14 @@ class OptionsFile:
             if _title_parts(title)[1] in (family, "")
         }
         return OptionsFile(kept, self.lines)
+
+
+def _with_field(struct: str, key: str, text: str) -> str:
+    """A structure with one of its fields, ``field`` or ``field.field``, set."""
+    field, _, member = key.partition(".")
+    fields = parse_struct(struct)
+    value = _with_field(fields.get(field, "{}"), member, text) if member else text
+    return format_struct({**fields, field: value})
 
 
 def parse_struct(text: str) -> dict[str, str]:

@@ -103,7 +103,7 @@ def subject_of(
         *installed.warnings,
         *baseline_warnings(first),
         *(w for plan in tried for w in _changed(plan, side, installed, field)),
-        *(w for each in workloads for w in scale_warnings(each, values[each.name])),
+        *(w for each in workloads for w in scale_warnings(each, values[each.name], field=field)),
         *(w for each in workloads for w in too_small_warnings(each, values[each.name])),
     ]
     return Subject(

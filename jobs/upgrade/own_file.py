@@ -30,7 +30,11 @@ class OwnFile:
 
 
 def own_file(
-    old: InstalledDbBench, new: InstalledDbBench, options: OptionsFile, *, drop_unknown: bool
+    old: InstalledDbBench,
+    new: InstalledDbBench,
+    options: OptionsFile,
+    *,
+    drop_unknown: bool = False,
 ) -> OwnFile:
     """Lets both builds open a database with the user's file.
 

@@ -65,6 +65,12 @@ def test_a_field_of_a_structure_that_is_not_there_is_put_into_a_new_one():
     assert options.get(DB, "compression_opts.level") is None
 
 
+def test_a_field_of_a_structure_in_a_structure_is_found_and_set():
+    options = OptionsFile({CF: {"s": "{x=1;y={z=2;};}"}})
+    assert options.get(CF, "s.y.z") == "2" and options.get(CF, "s.y.no") is None
+    assert options.with_values(CF, {"s.y.z": "3"}).get(CF, "s") == "{x=1;y={z=3;};}"
+
+
 def test_keys_can_be_left_out():
     options = OptionsFile({CF: {"a": "1", "b": "2"}, DB: {"a": "3"}}).without(CF, ["a"])
     assert options.sections == {CF: {"b": "2"}, DB: {"a": "3"}}

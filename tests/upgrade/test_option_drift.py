@@ -63,7 +63,7 @@ def test_flags_that_are_gone_are_told(installed: InstalledDbBench, tmp_path: Pat
 def test_fields_of_structures_are_compared_one_by_one():
     file = OptionsFile({DB: {"a": "1"}, CF: {"s": "{x=1;y={z=2;};}", "e": "{}"}})
     assert dict(leaves(file)) == {
-        (DB, "a"): "1", (CF, "s.x"): "1", (CF, "s.y"): "{z=2;}", (CF, "e"): "{}",
+        (DB, "a"): "1", (CF, "s.x"): "1", (CF, "s.y.z"): "2", (CF, "e"): "{}",
     }  # fmt: skip
 
 
