@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
+from dataclasses import dataclass, field
 
 from sampler.errors import InputError
 
@@ -38,10 +37,8 @@ class OptionsFile:
             for one that was put together.
     """
 
-    sections: Mapping[str, Mapping[str, str]] = dataclass_field(default_factory=dict)
-    lines: Mapping[tuple[str, str], int] = dataclass_field(
-        default_factory=dict, compare=False, repr=False
-    )
+    sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lines: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def version(self) -> tuple[int, ...] | None:
@@ -100,10 +97,10 @@ class OptionsFile:
 
 def _with_field(struct: str, key: str, text: str) -> str:
     """A structure with one of its fields, ``field`` or ``field.field``, set."""
-    field, _, member = key.partition(".")
+    name, _, member = key.partition(".")
     fields = parse_struct(struct)
-    value = _with_field(fields.get(field, "{}"), member, text) if member else text
-    return format_struct({**fields, field: value})
+    value = _with_field(fields.get(name, "{}"), member, text) if member else text
+    return format_struct({**fields, name: value})
 
 
 def parse_struct(text: str) -> dict[str, str]:
