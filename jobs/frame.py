@@ -20,8 +20,7 @@ from sampler.errors import InputError, noting, refuse_noted
 from sampler.installed import InstalledDbBench
 from sampler.option_values import read_values
 from sampler.options_file import OptionsFile, parse_options
-from sampler.parameter import Value
-from sampler.space import Configuration, Space, default_values, memory_bytes
+from sampler.space import COLUMN_FAMILIES, Configuration, Space, default_values, memory_bytes
 from sampler.space_file import space_from_document
 from sampler.starting_points import baseline_values
 from sampler.workload import Workload, least_user_bytes
@@ -57,7 +56,7 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
             small to measure anything, or the memory budget cannot be kept.
         InputErrors: Several of these.
     """
-    workload = workload_from_document(specification.workload)
+    workload = workload_from_document(specification.workload, stored=True)
     if specification.scale is not None:
         workload = replace(workload, scale=specification.scale)
     library = installed.library_defaults() if installed else default_values("library")
@@ -142,10 +141,7 @@ def _at_baseline(
     space: Space, specification: Specification, library: Configuration, workload: Workload
 ) -> tuple[Space, OptionsFile]:
     """The space around the baseline that was asked for, and the user's own file if it is one."""
-    facts: dict[str, Value] = {
-        "threads": workload.threads,
-        "compression_ratio": workload.compression_ratio,
-    }
+    facts = workload.facts()
     if specification.baseline_options is not None:
         options = parse_options(specification.baseline_options, name="--baseline")
         found = read_values(options, catalogue().values(), scale=1)
@@ -164,6 +160,7 @@ def _memory(asked: int | None, space: Space) -> int | None:
             name: space.by_name[name].low or 0 if name in space.by_name else space.start[name]
             for name in ("write_buffer_size", "max_write_buffer_number", "cache_size")
         }
+        | {name: space.start[name] for name in (COLUMN_FAMILIES,) if name in space.start}
     )
     budget = memory_bytes(space.context) if asked is None else asked
     if budget < least:
@@ -189,7 +186,9 @@ def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[
         f"{format_bytes(memtables)} at scale {workload.scale}, {format_bytes(needed)}: "
         "it would measure memory, not the tree"
     )
-    if space.memory_budget:
+    # Column families fill their write buffers in turn: with several it is a warning.
+    stays = given < least_user_bytes(memtables // workload.column_families, workload.scale)
+    if space.memory_budget and stays:
         raise InputError(f"workload ({workload.name})", f"{text}; raise num or lower the budget")
     return [f"the workload {workload.name} {text}"]
 

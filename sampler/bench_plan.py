@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sampler.catalogue import catalogue
 from sampler.option_values import read_values, scaled, title_of, write_values
-from sampler.options_file import DB, ELSEWHERE, OptionsFile
+from sampler.options_file import CF, DB, ELSEWHERE, OptionsFile
 from sampler.parameter import Parameter, Value
 from sampler.space import Configuration, Space
 from sampler.workload import Workload
@@ -44,7 +44,14 @@ class BenchPlan:
         named = [p for name, p in catalogue().items() if p.scaled or self._moved(name, values)]
         own = self.baseline_file.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
+        options = options.with_values(CF, self._merging()) if self._merging() else options
         return options.with_values(DB, DUMP_STATISTICS)
+
+    def _merging(self) -> dict[str, str]:
+        """The load's merge operator, a fact of the application that db_bench's flag names."""
+        named = dict(self.workload.flags).get("merge_operator")
+        given = self.baseline_file.get(CF, "merge_operator") not in (None, "nullptr")
+        return {} if given or not named else {"merge_operator": str(named)}
 
     @property
     def elsewhere(self) -> tuple[str, ...]:

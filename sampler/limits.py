@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from sampler.parameter import Parameter, Value
-from sampler.space import Space
+from sampler.space import COLUMN_FAMILIES, Space
 
 
 def limits(
@@ -96,12 +96,14 @@ def _memory_ceiling(
         return float(decided[other]) if low is None else low
 
     cache = float(decided["cache_size"])
+    families = int(space.start.get(COLUMN_FAMILIES, 1))
     match name:
         case "write_buffer_size":
-            return (memory - cache) // float(decided["max_write_buffer_number"])
+            return (memory - cache) // (families * float(decided["max_write_buffer_number"]))
         case "max_write_buffer_number":
-            return (memory - cache) // least("write_buffer_size")
+            return (memory - cache) // (families * least("write_buffer_size"))
         case "cache_size":
-            return memory - least("write_buffer_size") * least("max_write_buffer_number")
+            buffers = least("write_buffer_size") * least("max_write_buffer_number")
+            return memory - families * buffers
         case _:
             return float("inf")

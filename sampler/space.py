@@ -14,6 +14,8 @@ from sampler.errors import InputError
 from sampler.parameter import Parameter, Value
 
 Configuration = Mapping[str, Value]
+# A fact of the load beside the parameters' values, where it has more than one.
+COLUMN_FAMILIES = "num_column_families"
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,10 @@ def digest(configuration: Configuration) -> str:
 
 
 def memory_bytes(values: Configuration) -> int:
-    """Bytes that a configuration may hold: memtables plus block cache, at full scale."""
-    return int(values["write_buffer_size"]) * int(values["max_write_buffer_number"]) + int(
-        values["cache_size"]
-    )
+    """Bytes that a configuration may hold: memtables plus block cache, at full scale.
+
+    Each column family of the load has memtables of its own; the cache is one for all.
+    """
+    families = int(values.get(COLUMN_FAMILIES, 1))
+    memtables = int(values["write_buffer_size"]) * int(values["max_write_buffer_number"])
+    return families * memtables + int(values["cache_size"])

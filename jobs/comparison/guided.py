@@ -28,7 +28,11 @@ def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str,
     if side.guide_threads is None:
         return side
     memory = memory_bytes(baseline) - int(baseline["cache_size"])
-    found = {each.name: _settings(each, side.guide_threads, memory) for each in workloads}
+    # The guide is of one family; each has write buffers of its own.
+    found = {
+        each.name: _settings(each, side.guide_threads, memory // each.column_families)
+        for each in workloads
+    }
     return replace(side, guide_threads=None, by_workload=found)
 
 

@@ -125,7 +125,7 @@ def _plan(side: Side, workload: Workload, installed: InstalledDbBench) -> BenchP
     if side.options is not None:
         file = parse_options(side.options)
         context |= read_values(file, catalogue().values(), scale=1)
-    context |= {"threads": workload.threads, "compression_ratio": workload.compression_ratio}
+    context |= workload.facts()
     return BenchPlan(workload, load_space("all").at_baseline(context), library, file)
 
 

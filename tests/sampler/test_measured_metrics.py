@@ -145,8 +145,9 @@ def test_a_load_that_took_no_time_is_a_missing_measurement():
 
 
 def test_a_load_that_is_not_known_to_leave_keys_is_a_missing_measurement():
-    unknown = replace(LOAD, benchmarks=("timeseries",), measured=("timeseries",))
-    lines = tuple(replace(line, name="timeseries") for line in output(WAITED).lines)
+    beside = ("readwhilewriting",)
+    unknown = replace(LOAD, benchmarks=beside, measured=beside)
+    lines = tuple(replace(line, name="readwhilewriting") for line in output(WAITED).lines)
     nothing = {**output(WAITED).tickers, "number.keys.written": 0}
     with pytest.raises(MissingMeasurement, match="no benchmark of the load"):
         metrics_of(
