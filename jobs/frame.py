@@ -14,6 +14,7 @@ from jobs.start_from import starting_points
 from optimizer.objective_file import objective_from_document
 from optimizer.problem import Problem, SearchSettings
 from sampler.bench_plan import BenchPlan
+from sampler.build_flags import require_supported
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.errors import InputError, noting, refuse_noted
@@ -73,6 +74,9 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         space, baseline_file = _at_baseline(space, specification, library, workload)
     with noting(found):
         _require_scale(workload, space)
+    if installed:
+        with noting(found):
+            require_supported(installed, workload)
     search = SearchSettings.of(specification.search)
     with noting(found):
         _require_searchable(search.over, space)

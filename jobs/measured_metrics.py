@@ -9,21 +9,21 @@ from sampler.live_keys import why_untold
 from sampler.metric_units import OF_WRITES, db_bench_metrics
 from sampler.workload import Workload
 
+_OF_PREPARED = ("reading", "paper", "waf", "rate")
+
 
 def usual_objective(workload: Workload) -> str:
     """The name of the objective where none is asked for.
 
     ``reading`` for a load that is prepared and gives all that it asks for (so one that overwrites
-    a prepared database, which has no latencies of reads, is not among them), else ``paper``; where
-    ``sa`` cannot be told ``waf``, or ``rate`` of a load that only reads.
+    a prepared database, which has no latencies of reads, is not among them), else ``paper``; of a
+    load that does not give all of that ``waf``, and where it writes nothing ``rate``.
     """
     given = db_bench_metrics(workload)
-    if why_untold(workload):
-        return "rate" if workload.only_reads else "waf"
-    if workload.prepare is None:
-        return "paper"
-    served = all(term.metric in given for term in load_objective("reading").terms)
-    return "reading" if served else "paper"
+    usual = ("paper", "waf", "rate") if workload.prepare is None else _OF_PREPARED
+    return next(
+        name for name in usual if all(t.metric in given for t in load_objective(name).terms)
+    )
 
 
 def require_terms(objective: Objective, workload: Workload) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sampler.errors import InputError
@@ -46,6 +46,7 @@ class DbBenchBenchmark:
             db_bench prints nothing (SetExcludeFromMerge).
         line: What its line begins with, where that is not its name.
         needs: Flags without which it ends or does nothing.
+        since: The first version that may have it: later than those known to lack it.
         refused: Why Rocktune does not measure it, and what to use instead; empty: it does.
     """
 
@@ -60,6 +61,7 @@ class DbBenchBenchmark:
     latencies: tuple[str, ...] = ("read",)
     line: str = ""
     needs: tuple[str, ...] = ()
+    since: tuple[int, int] = (0, 0)
     refused: str = ""
 
     @property
@@ -179,7 +181,7 @@ _TABLE = (
     ),
     DbBenchBenchmark(name="mixgraph", keys="counted", latencies=("read", "write", "seek")),
     _beside("readwhilewriting"),
-    _beside("multireadwhilewriting"),
+    replace(_beside("multireadwhilewriting"), since=(7, 9)),  # tried: 7.8.3 has it not
     _beside("seekrandomwhilewriting", "seek"),
     _beside("newiteratorwhilewriting", "op"),
     DbBenchBenchmark(
@@ -202,10 +204,10 @@ _TABLE = (
     ),
     _read("readwhilescanning", "read", "seek"),
     _read("multireadrandom", batch=0),
-    _read("multireadrandomcoroutine", batch=0),
-    _read("readrandomcoroutine"),
-    _read("multiscan", "multiscan"),
-    _read("multiscanrandom", "multiscan"),
+    replace(_read("multireadrandomcoroutine", batch=0), since=(10, 5)),
+    replace(_read("readrandomcoroutine"), since=(10, 5)),
+    replace(_read("multiscan", "multiscan"), since=(10, 5)),
+    replace(_read("multiscanrandom", "multiscan"), since=(10, 5)),
     _read("seekrandom", "seek"),
     _read("newiterator", "op"),
     _read("approximatesizerandom", "op"),

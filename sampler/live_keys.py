@@ -61,8 +61,6 @@ def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
     flags = [dict(workload.flags), *([dict(prepared.flags)] if prepared else [])]
     for given in flags:
         yield from _of_flags(given, workload.key_size, workload.num)
-    if any(run.benchmark.keys != "none" for run in workload.runs) and prepared:
-        yield from _of_families(workload, dict(prepared.flags))
     if options is not None and options.get(CF, "compaction_style") in (_FIFO, "2"):
         yield "FIFO compaction drops the oldest tables"
 
@@ -82,11 +80,3 @@ def _of_flags(flags: Mapping[str, Value], key_size: int, num: int) -> Iterator[s
     prefix = int(flags.get("prefix_size", 0)) if flags.get("keys_per_prefix") else 0
     if 256 ** max(0, min(key_size - prefix, _KEY_BYTES)) < num:
         yield "the keys are too short for so many numbers"
-
-
-def _of_families(workload: Workload, prepared: Mapping[str, Value]) -> Iterator[str]:
-    """Where both processes do not spread keys over the same families."""
-    if workload.column_families > 1 and prepared.get("num_column_families") != (
-        workload.column_families
-    ):
-        yield "the preparation writes to other column families"

@@ -149,7 +149,7 @@ def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[I
     if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
         yield InputError("flags.num_column_families", f"{asked!r} is not a whole number from 1 on")
         return
-    given = dict(prepare.flags).get("num_column_families", 1) if prepare else asked
+    given = dict(prepare.flags).get("num_column_families", asked) if prepare else asked
     if given != asked:
         yield InputError(
             "prepare.flags.num_column_families",

@@ -13,6 +13,13 @@ from sampler.stretched_flags import stretched
 # seed readrandom would ask for the very keys that fillrandom wrote, in that order.
 SEED_APART = 2**20
 
+# Flags of the workload that say what keys and values are, and where: both processes need them.
+SHARED = (
+    "prefix_size", "keys_per_prefix", "num_column_families", "num_hot_column_families",
+    "column_family_distribution", "value_size_distribution_type", "value_size_min",
+    "value_size_max",
+)  # fmt: skip
+
 
 @dataclass(frozen=True, kw_only=True)
 class Prepare:

@@ -17,7 +17,7 @@ from sampler.filled_keys import (
     written_bytes,
 )
 from sampler.parameter import Value
-from sampler.prepare import Prepare
+from sampler.prepare import SHARED, Prepare
 from sampler.space import COLUMN_FAMILIES
 from sampler.stretched_flags import stretched
 
@@ -163,6 +163,8 @@ class Workload:
         if self.prepare is None:
             return int(measured)
         sizes = self.prepare.sizes(key_size=self.key_size, value_size=self.value_size)
+        shared = {name: value for name, value in self.flags if name in SHARED}
+        sizes = replace(sizes, flags={**shared, **sizes.flags})
         return int(measured + written_bytes(self.prepare.runs, sizes))
 
     def operations(self, threads: int) -> float | None:

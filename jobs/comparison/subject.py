@@ -13,6 +13,7 @@ from jobs.comparison.guided import worked_out
 from jobs.comparison.side import Side
 from sampler.bench_plan import BenchPlan, effective_values
 from sampler.build_facts import build_facts
+from sampler.build_flags import require_supported
 from sampler.builds import DEFAULT_BUILD, Build, installed_build
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
@@ -99,6 +100,7 @@ def subject_of(
         name: bench.plan.space.complete(side.values_under(name)) for name, bench in benches.items()
     }
     for workload in workloads:
+        require_supported(installed, workload)
         _require_scale(workload, values[workload.name], field)
     # Without values of its own for each workload its options are the same under all of them.
     tried = [bench.plan for bench in benches.values()] if side.by_workload else [first]
