@@ -84,7 +84,7 @@ def build_version(text: str) -> tuple[int, int]:
     return major, minor
 
 
-def ignored_options(program: Path, flags: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
+def ignored_options(program: Path, flags: Mapping[str, Value]) -> tuple[tuple[str, str], ...] | None:
     """Options that flags set without an OPTIONS file, and do not beside one.
 
     Four databases of one key are made: some tenths of a second.
@@ -94,12 +94,12 @@ def ignored_options(program: Path, flags: Mapping[str, Value]) -> tuple[tuple[st
         flags: All of them together.
 
     Returns:
-        Sections and keys; none where the build does not take the flags alone.
+        Sections and keys; None where the build does not take the flags.
     """
     without = _changed(program, flags, with_file=False)
     beside = _changed(program, flags, with_file=True)
     if without is None or beside is None:
-        return ()
+        return None
     return tuple(sorted(without - beside))
 
 
