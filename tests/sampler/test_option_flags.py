@@ -21,6 +21,11 @@ NOT_TRIED = {
     "benchmarks", "db", "options_file", "help", "version", "num", "use_existing_db", "duration",
     "wal_dir", "benchmark_write_rate_limit", "benchmark_read_rate_limit", "num_multi_db",
     "report_interval_seconds", "readonly", "value_size", "key_size", "build_info", "enable_numa",
+    # These need others beside them, or a library that the build lacks: alone they end it.
+    "disposable_entries_batch_size", "persistent_entries_batch_size", "keys_per_prefix",
+    "optimistic_transaction_db", "readwritepercent", "deletepercent", "seek_missing_prefix",
+    "sine_write_rate", "use_cache_jemalloc_no_dump_allocator", "use_cache_memkind_kmem_allocator",
+    "use_existing_keys", "use_secondary_db", "write_batch_protection_bytes_per_key",
     # Families of their own have the defaults of their own in the file, which are no options.
     "num_column_families", "num_hot_column_families",
     # It switches thread tracking on as well, for db_bench's own report.
