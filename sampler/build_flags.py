@@ -84,7 +84,9 @@ def build_version(text: str) -> tuple[int, int]:
     return major, minor
 
 
-def ignored_options(program: Path, flags: Mapping[str, Value]) -> tuple[tuple[str, str], ...] | None:
+def ignored_options(
+    program: Path, flags: Mapping[str, Value]
+) -> tuple[tuple[str, str], ...] | None:
     """Options that flags set without an OPTIONS file, and do not beside one.
 
     Four databases of one key are made: some tenths of a second.
