@@ -15,7 +15,7 @@ FUZZ := .venv/.setup-fuzz
 AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-files prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading prove-space tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-files prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -101,6 +101,9 @@ prove-ranking-scale: $(DEV) db_bench ## the same configurations at three scales:
 
 prove-reading: setup db_bench ## reads of prepared databases and of copies: 15 minutes, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.reading_copies $(ARGS)
+
+prove-space: setup db_bench ## space amplification of every benchmark against a full scan: ten minutes, resumable (ARGS)
+	.venv/bin/python -m benchmarks.space_amplification $(ARGS)
 
 prove-null: $(DEV) ## 400 simulated jobs on options that do nothing: how often is something found (ARGS=--jobs 10)
 	.venv/bin/python -m benchmarks.null_search $(ARGS)

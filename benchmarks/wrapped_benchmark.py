@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from sampler.benchmark import Benchmark, Preparation
+from sampler.benchmark import Benchmark, Count, Preparation
 from sampler.outcome import Outcome
 from sampler.process import Ended
 from sampler.space import Configuration
@@ -49,3 +49,9 @@ class WrappedBenchmark:
     ) -> Outcome:
         """As the other's."""
         return self._benchmark.harvest(configuration, folder, ended, began)
+
+    def counting(
+        self, configuration: Configuration, folder: Path, outcome: Outcome
+    ) -> Count | None:
+        """As the other's."""
+        return self._benchmark.counting(configuration, folder, outcome)

@@ -43,7 +43,7 @@ def assemble(specification: Specification, settings: Settings) -> Assembly:
             option that the user asked for, the load is too small to measure anything, the memory
             budget cannot be kept, or nothing here measures this workload.
     """
-    workload = workload_from_document(specification.workload)
+    workload = workload_from_document(specification.workload, stored=True)
     if workload.external:
         raise InputError(
             f"workload ({workload.name})",
@@ -74,6 +74,6 @@ def assembly_of(specification: Specification, installed: InstalledDbBench | None
         if problem.confirm is not None:
             confirming = DbBench(installed, replace(plan, workload=problem.confirm))
         return Assembly(problem, plan, bench, installed, framed.warnings, confirming)
-    command = workload_from_document(specification.workload).command
+    command = workload_from_document(specification.workload, stored=True).command
     assert command is not None
     return Assembly(problem, plan, CommandBench(command, plan), None, framed.warnings)

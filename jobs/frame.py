@@ -15,6 +15,7 @@ from jobs.start_from import starting_points
 from optimizer.objective_file import objective_from_document
 from optimizer.problem import Problem, SearchSettings
 from sampler.bench_plan import BenchPlan
+from sampler.build_flags import require_supported
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.errors import InputError, noting, refuse_noted
@@ -52,7 +53,7 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
             small to measure anything, or the memory budget cannot be kept.
         InputErrors: Several of these.
     """
-    workload = workload_from_document(specification.workload)
+    workload = workload_from_document(specification.workload, stored=True)
     if specification.scale is not None:
         workload = replace(workload, scale=specification.scale)
     library = installed.library_defaults() if installed else default_values("library")
@@ -80,6 +81,9 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         unknown += unmoved
     with noting(found):
         _require_scale(workload, space)
+    if installed:
+        with noting(found):
+            require_supported(installed, workload)
     search = SearchSettings.of(specification.search)
     with noting(found):
         _require_searchable(search.over, space)

@@ -66,11 +66,7 @@ def measured_baseline(
     own = UserOptions()
     if options is not None:
         own = user_options(options, installed, name=field, drop_unknown=drop_unknown)
-    facts: dict[str, Value] = {
-        "threads": workload.threads,
-        "compression_ratio": workload.compression_ratio,
-    }
-    values = {**baseline_values(base, library), **own.values, **facts}
+    values = {**baseline_values(base, library), **own.values, **workload.facts()}
     return Baseline(values=values, library=library, own=own)
 
 

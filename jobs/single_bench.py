@@ -11,6 +11,7 @@ from jobs.hidden_debt import too_small_warnings
 from jobs.measured_baseline import measured_baseline, scale_warnings
 from jobs.numbers_asked import wrong_scale_or_seed
 from jobs.specify import read_baseline, specify
+from sampler.build_flags import require_supported
 from sampler.builds import installed_build
 from sampler.command_bench import CommandBench
 from sampler.db_bench import DbBench
@@ -68,6 +69,7 @@ def single_bench(
     refuse_noted(wrong_scale_or_seed(scale, 1))
     load = load if scale is None else replace(load, scale=scale)
     installed = installed_build(db_bench, settings)
+    require_supported(installed, load)
     name, options = read_baseline(baseline)
     found = measured_baseline(
         load,

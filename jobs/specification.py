@@ -91,7 +91,7 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
         SearchSettings.of(specification.search)
     except TypeError as error:
         raise InputError("job", f"was written by another version of Rocktune: {error}") from None
-    workload_from_document(specification.workload)
+    workload_from_document(specification.workload, stored=True)
     space_from_document(specification.space)
     objective_from_document(specification.objective)
     return specification

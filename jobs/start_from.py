@@ -127,7 +127,9 @@ def _values(problem: Problem, asked: Mapping[str, Any]) -> dict[str, Value]:
     return guide_values(
         problem.workload,
         cpu_threads=threads_of(asked["name"]) or cpu_threads(),
-        memory=None if memory is None else memory - int(start["cache_size"]),
+        memory=None
+        if memory is None
+        else (memory - int(start["cache_size"])) // problem.workload.column_families,
         separating=bool(start["enable_blob_files"]) or "enable_blob_files" in problem.searched,
     )
 

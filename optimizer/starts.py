@@ -94,7 +94,7 @@ def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Valu
     fewer, number = problem.space.by_name.get("max_write_buffer_number"), "max_write_buffer_number"
     if problem.memory is None or fewer is None or number not in problem.searched:
         return values
-    left = problem.memory - int(values["cache_size"])
+    left = (problem.memory - int(values["cache_size"])) // problem.workload.column_families
     fits = max(left // int(values["write_buffer_size"]), int(fewer.low or 0))
     return {**values, number: min(int(values[number]), fits)}
 

@@ -57,6 +57,7 @@ class BenchPlan:
         own = measured_part(self.taken(self._freed(values)), self.workload.scale)
         own = own.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
+        options = options.with_values(CF, self._merging()) if self._merging() else options
         return self._limited(options, values).with_values(DB, DUMP_STATISTICS)
 
     def _limited(self, options: OptionsFile, values: Configuration) -> OptionsFile:
@@ -89,6 +90,12 @@ class BenchPlan:
                 for section, key in overriding(name):
                     file = file.without(section, [key])
         return file
+
+    def _merging(self) -> dict[str, str]:
+        """The load's merge operator, a fact of the application that db_bench's flag names."""
+        named = dict(self.workload.flags).get("merge_operator")
+        given = self.baseline_file.get(CF, "merge_operator") not in (None, "nullptr")
+        return {} if given or not named else {"merge_operator": str(named)}
 
     @property
     def elsewhere(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a runner needs of a benchmark: a command line, perhaps one before it, and an outcome."""
+"""What a runner needs of a benchmark: a command line, perhaps others around it, and an outcome."""
 
 from __future__ import annotations
 
@@ -36,6 +36,23 @@ class Preparation(Protocol):
         ...
 
 
+class Count(Protocol):
+    """A process that looks at what a measured trial left, and completes its outcome."""
+
+    @property
+    def outputs(self) -> Path:
+        """The folder for its ``stdout`` and ``stderr``, yet to be made."""
+        ...
+
+    def argv(self) -> list[str]:
+        """Its command line."""
+        ...
+
+    def finish(self, ended: Ended) -> Outcome:
+        """The trial's outcome, whole."""
+        ...
+
+
 class Benchmark(Protocol):
     """Makes a command line of a configuration, and an outcome of what the command left."""
 
@@ -58,7 +75,7 @@ class Benchmark(Protocol):
         ...
 
     def environment(self) -> Mapping[str, str]:
-        """The environment of both."""
+        """The environment of all of them."""
         ...
 
     def settled(self, folder: Path) -> bool:
@@ -69,4 +86,10 @@ class Benchmark(Protocol):
         self, configuration: Configuration, folder: Path, ended: Ended, began: float
     ) -> Outcome:
         """What the run came to."""
+        ...
+
+    def counting(
+        self, configuration: Configuration, folder: Path, outcome: Outcome
+    ) -> Count | None:
+        """What must run after the command for a figure that it does not tell; None: nothing."""
         ...

@@ -77,6 +77,10 @@ class CommandBench:
         del folder
         return False
 
+    def counting(self, configuration: Configuration, folder: Path, outcome: Outcome) -> None:
+        """Nothing: its metrics are what it prints."""
+        del configuration, folder, outcome
+
     def harvest(
         self, configuration: Configuration, folder: Path, ended: Ended, began: float
     ) -> Outcome:

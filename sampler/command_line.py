@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sampler.bench_plan import BenchPlan
 from sampler.parameter import Value
-from sampler.prepare import SEED_APART, Prepare
+from sampler.prepare import SEED_APART, SHARED, Prepare
 from sampler.space import Configuration
 from sampler.workload import Settle
 
@@ -17,6 +17,8 @@ _SETTLING = {"wait": ("flush", "waitforcompaction"), "flush": ("flush",), "none"
 def command_line(program: Path, flags: Mapping[str, Value], folder: Path) -> list[str]:
     """The arguments of a run in a trial's folder: its database, its OPTIONS file, its flags."""
     places = {"db": str(folder / "db"), "options_file": str(folder / "OPTIONS.ini")}
+    if flags.get("report_interval_seconds"):  # else it would be written where Rocktune works
+        places["report_file"] = str(folder / "report.csv")
     return [str(program), *(f"--{name}={_text(v)}" for name, v in {**places, **flags}.items())]
 
 
@@ -49,6 +51,7 @@ def preparing_flags(
         "threads": prepare.threads,
         **_common(plan, configuration),
         **plan.flags(configuration),
+        **{name: value for name, value in plan.workload.flags if name in SHARED},
         **dict(prepare.flags),
     }
 

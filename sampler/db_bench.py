@@ -9,8 +9,10 @@ from pathlib import Path
 
 from sampler.bench_plan import BenchPlan, effective_values
 from sampler.command_line import command_line, measured_flags
+from sampler.counting import Counting
 from sampler.db_bench_output import complaint, parse_output
 from sampler.installed import InstalledDbBench, newest_options
+from sampler.live_keys import why_counted, why_untold
 from sampler.log_reading import read_log
 from sampler.metrics import MissingMeasurement, censored_metrics, metrics_of
 from sampler.options_file import format_options
@@ -115,6 +117,9 @@ class DbBench:
         prepared = read_note(folder) if self.plan.workload.prepare else None
         beside = f", {prepared.seconds:.1f} s of preparing before" if prepared else ""
 
+        reason = why_untold(self.plan.workload)
+        untold = (f"sa is not told: {reason}",) if reason else ()
+
         def outcome(
             state: TrialState, metrics: Mapping[str, float], failure: str | None = None
         ) -> Outcome:
@@ -124,7 +129,7 @@ class DbBench:
                 counters=output.tickers or log.tickers,
                 effective=effective,
                 failure=failure,
-                warnings=(*output.warnings, *changed),
+                warnings=(*output.warnings, *changed, *untold),
                 bench_seconds=ended.wall_seconds,
                 by_host=ended.ending is Ending.DISK_FULL,
             )
@@ -143,7 +148,28 @@ class DbBench:
             timed_out = problem[0] is TrialState.TIMED_OUT
             return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))
         try:
-            metrics = metrics_of(output, log, ended, self.plan.workload, values, prepared=prepared)
+            metrics = metrics_of(
+                output,
+                log,
+                ended,
+                self.plan.workload,
+                values,
+                prepared=prepared,
+                with_sa=not self._counted(configuration),
+            )
         except MissingMeasurement as missing:
             return outcome(TrialState.FAILED, {}, f"{missing}; {complaint(said)}".rstrip("; "))
         return outcome(TrialState.DONE, metrics)
+
+    def counting(
+        self, configuration: Configuration, folder: Path, outcome: Outcome
+    ) -> Counting | None:
+        """A scan of the database, where no formula tells which keys the load left."""
+        workload = self.plan.workload
+        countable = outcome.state is TrialState.DONE and not why_untold(workload)
+        if not countable or not self._counted(configuration):
+            return None
+        return Counting(self.installed.program, workload, folder, outcome)
+
+    def _counted(self, configuration: Configuration) -> bool:
+        return bool(why_counted(self.plan.workload, self.plan.options(configuration)))

@@ -7,11 +7,13 @@ missing: another version prints other lines, and output may be cut off anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
+from statistics import fmean
 
 _LINE = re.compile(
-    r"^(?P<name>[\w.\[\]-]+)\s*:\s+\d+(?:\.\d+)? micros/op \d+ ops/sec"
+    r"^(?P<name>[\w.\[\]-]+(?: write)?)\s*:\s+\d+(?:\.\d+)? micros/op \d+ ops/sec"
     r" (?P<seconds>\d{1,12}(?:\.\d+)?) seconds (?P<operations>\d{1,18}) operations",
     re.MULTILINE,
 )
@@ -34,6 +36,18 @@ _BLOB_FRAME_BYTES = 30 + 32
 _SUM = re.compile(r"^ Sum\s+\d+/\d+\s+(\d{1,9}(?:\.\d{1,9})?) (KB|MB|GB|TB)\s", re.MULTILINE)
 _BLOB_SUM = re.compile(
     r"^Blob file count: \d+, total size: (\d{1,9}(?:\.\d{1,9})?) GB", re.MULTILINE
+)
+# What db_bench prints on standard error though all is well: PrintHeader, PrintEnvironment,
+# PrintWarnings and what single benchmarks tell of themselves (db_bench_tool.cc, 5.18 to 11.8).
+_HEADER = re.compile(
+    r"(?:Set seed to \d|Initializing RocksDB Options|Integrated BlobDB:|"
+    r"(?:RocksDB|Date|CPU|CPUCache|Keys|Values|Entries|Prefix|Keys per prefix|RawSize|FileSize"
+    r"|Write rate|Read rate|Compression|Compression sampling rate|Memtablerep|Perf Level"
+    r"|DB path|BlobDB|Use Blob Cache): |"
+    r"WARNING: |-{4,}|entries_per_batch = |num reads to do |\.\.\. (?:val|finished) |"
+    r"Reads are finished\. |Exiting the writer after |A noop compaction filter is used|"
+    r"DB path: \[|Warming up benchmark|Running benchmark for |use_multiscan = |"
+    r"filluniquerandom and fillanddeleteuniquerandom multithreaded not supported)"
 )
 _UNITS = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
@@ -72,11 +86,22 @@ class DbBenchOutput:
 
     def latencies_of(self, benchmarks: Collection[str]) -> dict[str, float]:
         """Latencies by name, in microseconds: of each the last of these benchmarks that has it."""
-        found: dict[str, float] = {}
-        for line in self.lines:
-            if line.name in benchmarks:
-                found |= line.latencies
-        return found
+        return latencies_of(line for line in self.lines if line.name in benchmarks)
+
+
+def latencies_of(lines: Iterable[BenchmarkLine]) -> dict[str, float]:
+    """Latencies by name, in microseconds, each of the last benchmark that has it.
+
+    Of a benchmark that ran several times in a row it is the mean of its runs.
+    """
+    found: dict[str, float] = {}
+    for _, runs in groupby(lines, key=lambda line: line.name):
+        gathered: dict[str, list[float]] = {}
+        for line in runs:
+            for name, value in line.latencies.items():
+                gathered.setdefault(name, []).append(value)
+        found |= {name: fmean(values) for name, values in gathered.items()}
+    return found
 
 
 def parse_output(text: str) -> DbBenchOutput:
@@ -110,9 +135,14 @@ def parse_stall_percent(text: str) -> float | None:
 
 
 def complaint(stderr: str) -> str:
-    """What db_bench said when it refused or crashed: its last lines, in its own words."""
+    """What db_bench said when it refused or crashed, in its own words.
+
+    What it prints before and beside any benchmark, its header and the progress of its threads, is
+    no complaint; of the rest the last lines count.
+    """
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    return "\n".join(lines[-5:])[-2000:]
+    said = [line for line in lines if not _HEADER.match(line)]
+    return "\n".join(said[-5:])[-2000:]
 
 
 def _lines(text: str) -> tuple[BenchmarkLine, ...]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from sampler.parameter import Parameter, Value
-from sampler.space import Space, cache_bytes
+from sampler.space import COLUMN_FAMILIES, Space, cache_bytes
 
 _MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
 
@@ -100,14 +100,15 @@ def _memory_ceiling(
     if decided.get("db_write_buffer_size") and name in _MEMTABLES:
         return float("inf")  # all memtables together have a limit of their own
     cache = float(cache_bytes(decided))
+    families = int(space.start.get(COLUMN_FAMILIES, 1))
     match name:
         case "write_buffer_size":
-            return (memory - cache) // float(decided["max_write_buffer_number"])
+            return (memory - cache) // (families * float(decided["max_write_buffer_number"]))
         case "max_write_buffer_number":
-            return (memory - cache) // least("write_buffer_size")
+            return (memory - cache) // (families * least("write_buffer_size"))
         case "cache_size":
             limit = float(decided.get("db_write_buffer_size") or "inf")
             buffers = least("write_buffer_size") * least("max_write_buffer_number")
-            return memory - min(limit, buffers) - float(decided.get("other_caches", 0))
+            return memory - min(limit, families * buffers) - float(decided.get("other_caches", 0))
         case _:
             return float("inf")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
+from sampler.db_bench_benchmarks import ALL_LATENCIES, run_of
 from sampler.errors import InputError
-from sampler.filled_keys import MIXED, SEQUENTIAL_FILLS
+from sampler.live_keys import why_untold
 from sampler.workload import Workload
 
 BYTES = "B"
@@ -30,21 +31,8 @@ _UNITS = {
 _ENDINGS = {
     "_us": "us", "_ms": "ms", "_seconds": "s", "_bytes": BYTES, "_percent": "%",
 }  # fmt: skip
-# db_bench's names of operations (OperationTypeString in db_bench_tool.cc, 7.8.3).
-_OPERATIONS = (
-    "read", "write", "delete", "seek", "merge", "update", "compress", "uncompress", "crc", "hash",
-    "op",
-)  # fmt: skip
 _PERCENTILES = ("p50", "p99", "p999")
-_LATENCY = re.compile(rf"({'|'.join(_OPERATIONS)})_p\d{{2,3}}", re.ASCII)
-# Whose latencies a benchmark prints; of one that is not listed that is found out by running it.
-_PRINTED = {
-    **dict.fromkeys((*SEQUENTIAL_FILLS, "fillrandom", "overwrite"), ("write",)),
-    "updaterandom": ("update",),
-    # Of the writer beside the reads db_bench prints nothing (SetExcludeFromMerge).
-    **dict.fromkeys(("readrandom", "readwhilewriting"), ("read",)),
-    MIXED: ("read", "write"),
-}
+_LATENCY = re.compile(rf"({'|'.join(ALL_LATENCIES)})_p\d{{2,3}}", re.ASCII)
 _ALWAYS = (
     "waf", "waf_with_wal", "sa", "lsm_bytes", "time", "load_time", "rate", "memory",
     "stall_percent", "peak_rss", "cpu_seconds", "cpu_percent", "device_bytes", "wall_seconds",
@@ -103,9 +91,13 @@ def amount(metric: str, value: float) -> str:
 
 def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
     """The metrics that a run may give, for a workload that db_bench runs."""
-    known = [_PRINTED.get(benchmark, _OPERATIONS) for benchmark in workload.measured]
-    kinds = dict.fromkeys(kind for printed in known for kind in printed)
-    always = [name for name in _ALWAYS if not (workload.only_reads and name in OF_WRITES)]
+    printed = [run_of(text).benchmark.latencies for text in workload.measured]
+    kinds = dict.fromkeys(kind for each in printed for kind in each)
+    left_out = {
+        *(OF_WRITES if workload.only_reads else ()),
+        *(("sa",) if why_untold(workload) else ()),
+    }
+    always = [name for name in _ALWAYS if name not in left_out]
     of_both = _OF_BOTH if workload.prepare else ()
     return (
         *always,

@@ -6,13 +6,16 @@ codecs backwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
-from sampler.db_bench_output import DbBenchOutput
+from sampler.db_bench_output import BenchmarkLine, DbBenchOutput, latencies_of
 from sampler.parameter import Value
 from sampler.prepared_note import PreparedNote
 from sampler.process import Ended
 from sampler.rocksdb_log import RocksdbLog
+from sampler.run_ending import expected_lines
 from sampler.space import memory_bytes
 from sampler.workload import Workload
 
@@ -29,14 +32,15 @@ def metrics_of(
     values: Mapping[str, Value],
     *,
     prepared: PreparedNote | None = None,
+    with_sa: bool = True,
 ) -> dict[str, float]:
     """All metrics of a finished run.
 
     ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
     ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
     until the tree is settled as the workload says. ``rate`` (ops/s) and latencies are those of
-    the measured benchmarks. ``memory``: bytes at full scale. ``cpu_percent``: CPU seconds of the
-    process over ``time``, of all processors that it could run on.
+    the measured benchmarks, warm-ups left out. ``memory``: bytes at full scale. ``cpu_percent``:
+    CPU seconds of the process over ``time``, of all processors that it could run on.
 
     Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
     that only reads has no ``waf``. ``whole_waf`` is that of both processes together,
@@ -49,6 +53,7 @@ def metrics_of(
         workload: The load.
         values: Every known parameter's value in effect, full scale.
         prepared: What preparing its database came to.
+        with_sa: Whether a formula tells which keys are left; else ``sa`` is left out.
 
     Raises:
         MissingMeasurement: A counter or a benchmark's line is missing.
@@ -57,7 +62,7 @@ def metrics_of(
     if workload.prepare and prepared is None:
         raise MissingMeasurement("nothing tells how the database was prepared")
     user = tickers.get("bytes.written", 0)
-    if user <= 0 and not workload.only_reads:
+    if user <= 0 and not workload.writes_nothing:
         raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
     if output.live_bytes is None:
         raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
@@ -66,19 +71,17 @@ def metrics_of(
     time = load_time + settling_seconds(log, workload)
     threads = workload.threads_of(values)
     with_wal = stored + tickers.get("wal.bytes", 0)
-    distinct = workload.distinct_user_bytes(threads, tickers.get("number.keys.written"))
-    if distinct <= 0:
-        raise MissingMeasurement("no benchmark of the load is known to leave a key behind")
+    measured = measured_lines(output, workload)
     return {
         **({"waf": stored / user, "waf_with_wal": with_wal / user} if user > 0 else {}),
         **_of_both(prepared, user, stored),
-        "sa": output.live_bytes / distinct,
+        **({"sa": _sa(output.live_bytes, workload, threads, tickers)} if with_sa else {}),
         "lsm_bytes": float(output.live_bytes),
         "time": time,
         "load_time": load_time,
-        "rate": _rate(output, workload),
+        "rate": _rate(measured),
         "memory": float(memory_bytes(values)),
-        **output.latencies_of(workload.measured),
+        **latencies_of(measured),
         **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
         **process_metrics(ended),
         **_cpu_percent(ended, time),
@@ -155,11 +158,35 @@ def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
     Raises:
         MissingMeasurement: A benchmark's line is missing.
     """
-    lines = {line.name: line for line in output.lines}
-    for benchmark in workload.benchmarks:
-        if benchmark not in lines:
-            raise MissingMeasurement(f"db_bench printed no line for {benchmark}")
-    return sum(line.seconds for line in output.lines if line.name in workload.benchmarks)
+    printed = Counter(line.name for line in output.lines)
+    for run in workload.runs:
+        name = run.benchmark.printed
+        if name not in printed:
+            raise MissingMeasurement(f"db_bench printed no line for {name}")
+    wanted = expected_lines(workload.runs)
+    missing = next((name for name, count in wanted.items() if printed[name] < count), None)
+    if missing:
+        found = f"{printed[missing]} of {wanted[missing]} lines for {missing}"
+        raise MissingMeasurement(f"db_bench printed {found}")
+    return sum(line.seconds for line in output.lines if line.name in wanted)
+
+
+def measured_lines(output: DbBenchOutput, workload: Workload) -> list[BenchmarkLine]:
+    """The lines of the measured benchmarks, those of warm-ups left out."""
+    found: list[BenchmarkLine] = []
+    lines = iter(output.lines)
+    for text, run in zip(workload.benchmarks, workload.runs, strict=True):
+        own = list(islice((x for x in lines if x.name == run.benchmark.printed), run.times))
+        if text in workload.measured:
+            found += own[run.warm_ups :]
+    return found
+
+
+def _sa(live: int, workload: Workload, threads: int, tickers: Mapping[str, int]) -> float:
+    distinct = workload.distinct_user_bytes(threads, tickers.get("number.keys.written"))
+    if distinct <= 0:
+        raise MissingMeasurement("no benchmark of the load is known to leave a key behind")
+    return live / distinct
 
 
 def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
@@ -177,8 +204,7 @@ def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
     return max(0.0, log.flushed - log.load_ended, (log.work_ended or 0.0) - log.load_ended)
 
 
-def _rate(output: DbBenchOutput, workload: Workload) -> float:
-    measured = [line for line in output.lines if line.name in workload.measured]
+def _rate(measured: Sequence[BenchmarkLine]) -> float:
     seconds = sum(line.seconds for line in measured)
     if seconds <= 0:
         raise MissingMeasurement("the measured benchmarks took no time")

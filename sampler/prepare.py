@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS, Fill, operations_of
+from sampler.db_bench_benchmarks import Run, run_of
+from sampler.filled_keys import Fill, Sizes, fills_of, operations_of, threads_of
 from sampler.parameter import Value
 from sampler.stretched_flags import stretched
 
-# Begin with an empty database, so db_bench skips them beside --use_existing_db
-# (db_bench_tool.cc 7.8.3, Run(): fresh_db).
-FRESH = frozenset({
-    "fillseq", "fillrandom", "filluniquerandom", "fillbatch", "fillsync", "fill100K",
-    "fillanddeleteuniquerandom", "fillseqdeterministic", "filluniquerandomdeterministic",
-})  # fmt: skip
 # db_bench seeds the generator of each thread with --seed plus the thread's number. With the same
 # seed readrandom would ask for the very keys that fillrandom wrote, in that order.
 SEED_APART = 2**20
+
+# Flags of the workload that say what keys and values are, and where: both processes need them.
+SHARED = (
+    "prefix_size", "keys_per_prefix", "num_column_families", "num_hot_column_families",
+    "column_family_distribution", "value_size_distribution_type", "value_size_min",
+    "value_size_max",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,26 +43,38 @@ class Prepare:
     share: bool = True
 
     @property
+    def runs(self) -> tuple[Run, ...]:
+        """The benchmarks, as they are asked for."""
+        return tuple(map(run_of, self.benchmarks))
+
+    @property
     def writes(self) -> float:
-        """Keys that all threads write."""
-        return float(self._written(SEQUENTIAL_FILLS) + self._written(RANDOM_WRITES))
+        """Keys that all threads write or delete."""
+        flags = dict(self.flags)
+        return float(
+            sum(
+                run.times
+                * operations_of(run.benchmark, self.num, flags)
+                * threads_of(run.benchmark, self.threads)
+                for run in self.runs
+                if run.benchmark.writes and not run.benchmark.beside
+            )
+        )
 
     @property
     def fills(self) -> list[Fill]:
         """The keys that it leaves behind."""
-        found = [Fill(self.num, float(self._written(RANDOM_WRITES)))]
-        whole = [self._operations(each) for each in self.benchmarks if each in SEQUENTIAL_FILLS]
-        if whole:
-            found.append(Fill(min(self.num, max(whole)), 0.0, whole=True))
-        return found
+        return fills_of(self.runs, self.sizes())
 
-    def _written(self, known: frozenset[str]) -> int:
-        """Keys that all threads write in those of the benchmarks that are among the known."""
-        counts = [self._operations(each) for each in self.benchmarks if each in known]
-        return self.threads * sum(counts)
-
-    def _operations(self, benchmark: str) -> int:
-        return operations_of(benchmark, self.num, dict(self.flags))
+    def sizes(self, *, key_size: int = 16, value_size: int = 1024) -> Sizes:
+        """What its process is told of sizes; those of keys and values are the workload's."""
+        return Sizes(
+            num=self.num,
+            key_size=key_size,
+            value_size=value_size,
+            threads=self.threads,
+            flags=dict(self.flags),
+        )
 
     def at_size(self, times: float) -> Prepare:
         """The same with so many times the keys."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from sampler.db_bench_benchmarks import Run, run_of
 from sampler.db_bench_output import DbBenchOutput, complaint, parse_output
 from sampler.log_reading import LogSoFar, read_on
 from sampler.outcome import TrialState
@@ -22,7 +24,7 @@ _MOST_LOGS = 32
 _so_far: dict[Path, LogSoFar] = {}
 
 
-def is_at_rest(printed: Path, log_file: Path, benchmarks: Collection[str]) -> bool:
+def is_at_rest(printed: Path, log_file: Path, benchmarks: Iterable[str]) -> bool:
     """Whether the load is over, the tree at rest and its counters written to the LOG.
 
     db_bench 7.8 sleeps 5 s before it looks at the compactions and 10 s between looks, and with
@@ -32,16 +34,24 @@ def is_at_rest(printed: Path, log_file: Path, benchmarks: Collection[str]) -> bo
     Args:
         printed: db_bench's standard output so far.
         log_file: The database's LOG.
-        benchmarks: Those that must have ended.
+        benchmarks: Those that must have ended, one after the other.
     """
-    lines = {line.name for line in parse_output(read_text(printed)).lines}
-    if not lines.issuperset(benchmarks):
+    lines = Counter(line.name for line in parse_output(read_text(printed)).lines)
+    if not lines >= expected_lines(map(run_of, benchmarks)):
         return False  # still loading: leave the LOG alone
     log = _log_by_now(log_file)
     if log.load_ended is None or log.flushed is None or log.dumped is None or log.working > 0:
         return False
     at_rest = max(log.flushed, log.work_ended or 0.0)
     return log.dumped > at_rest and time.time() - at_rest >= _REST_SECONDS
+
+
+def expected_lines(runs: Iterable[Run]) -> Counter[str]:
+    """The lines that db_bench prints for benchmarks: how many of each name."""
+    expected: Counter[str] = Counter()
+    for run in runs:
+        expected[run.benchmark.printed] += run.times
+    return expected
 
 
 def at_rest(output: DbBenchOutput, log: RocksdbLog, database: Path) -> DbBenchOutput:

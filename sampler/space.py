@@ -17,6 +17,8 @@ from sampler.parameter import Parameter, Value
 Configuration = Mapping[str, Value]
 # column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
 LEAST_WRITE_BUFFER = 64 * 2**10
+# A fact of the load beside the parameters' values, where it has more than one.
+COLUMN_FAMILIES = "num_column_families"
 
 
 @dataclass(frozen=True)
@@ -191,9 +193,11 @@ def digest(configuration: Configuration) -> str:
 def memtable_bytes(values: Configuration) -> int:
     """Bytes that all memtables may hold, at full scale.
 
-    All of them together may have a limit of their own, ``db_write_buffer_size``.
+    Each column family of the load has memtables of its own. All of them together may have a limit
+    of their own, ``db_write_buffer_size``.
     """
-    buffers = int(values["write_buffer_size"]) * int(values["max_write_buffer_number"])
+    families = int(values.get(COLUMN_FAMILIES, 1))
+    buffers = families * int(values["write_buffer_size"]) * int(values["max_write_buffer_number"])
     limit = int(values.get("db_write_buffer_size", 0))
     return min(limit, buffers) if limit > 0 else buffers
 

@@ -1,4 +1,6 @@
-"""The processes of one trial: what prepares its database, if anything does, and what is measured.
+"""The processes of one trial: what prepares its database, what is measured, and what counts.
+
+Only what is measured must run; the others where the load asks for them.
 
 They share the trial's limits, its folder and its end.
 """
@@ -10,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sampler.benchmark import Benchmark
+from sampler.benchmark import Benchmark, Count
 from sampler.errors import InputError
 from sampler.outcome import Outcome
 from sampler.prepared_copies import PreparedCopies
@@ -21,7 +23,7 @@ from sampler.space import Configuration
 
 @dataclass(frozen=True, kw_only=True)
 class TrialLimits:
-    """What both processes of a trial may use together.
+    """What the processes of a trial may use: those that prepare and measure together.
 
     Attributes:
         cutoff_seconds: After it the trial is too slow to be worth waiting for; None: never.
@@ -66,6 +68,7 @@ class TrialProcesses:
         # What preparing took here, and what it counts for in the limits: the same for a copy, so
         # that a configuration is cut off or not whether its database was there or not.
         self._prepared_seconds = self._counted = 0.0
+        self._counting: Count | None = None
         self._preparation = benchmark.preparing(configuration, folder)
         key = self._preparation.key() if self._preparation and copies else None
         self._copies = copies if key else None
@@ -91,12 +94,15 @@ class TrialProcesses:
             ended = self._process.wait(max(0.0, until - time.monotonic()))
             if ended is None:
                 return None
+            if self._counting is not None:
+                return self._whole(self._counting.finish(ended))
             if self._preparation is None:
                 outcome = self._benchmark.harvest(
                     self._configuration, self._folder, ended, self._began
                 )
-                whole = outcome.bench_seconds + self._prepared_seconds
-                return replace(outcome, bench_seconds=whole)
+                if not self._count(outcome):
+                    return self._whole(outcome)
+                continue
             failed = self._preparation.finish(ended)
             if failed is not None:
                 return failed
@@ -105,6 +111,21 @@ class TrialProcesses:
             if self._copies:
                 self._copies.keep(self._key, self._folder)
             self._measure()
+
+    def _whole(self, outcome: Outcome) -> Outcome:
+        return replace(outcome, bench_seconds=outcome.bench_seconds + self._prepared_seconds)
+
+    def _count(self, outcome: Outcome) -> bool:
+        """Starts what completes the outcome; False where nothing must."""
+        self._counting = self._benchmark.counting(self._configuration, self._folder, outcome)
+        if self._counting is None:
+            return False
+        self._counting.outputs.mkdir()
+        # It is no part of what is measured: no cut-off is meant for it.
+        self._limits = replace(self._limits, cutoff_seconds=None)
+        self._counted = 0.0
+        self._process = self._spawn(self._counting.argv(), self._counting.outputs, lambda: False)
+        return True
 
     def cancel(self) -> None:
         """Ends the process that runs."""

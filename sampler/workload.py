@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
-from sampler.filled_keys import MIXED, SEQUENTIAL_FILLS, WRITES, Fill, distinct_keys, operations_of
+from sampler.db_bench_benchmarks import Run, run_of
+from sampler.filled_keys import (
+    Sizes,
+    distinct_keys,
+    fills_of,
+    operations_of,
+    threads_of,
+    written_bytes,
+)
 from sampler.parameter import Value
-from sampler.prepare import Prepare
+from sampler.prepare import SHARED, Prepare
+from sampler.space import COLUMN_FAMILIES
 from sampler.stretched_flags import stretched
 
 Settle = Literal["wait", "flush", "none"]
 
-# Benchmarks that write nothing (db_bench_tool.cc, 7.8.3).
-READS = frozenset({
-    "readrandom", "readseq", "readreverse", "readmissing", "readhot", "readrandomfast",
-    "readtocache", "readtorowcache", "multireadrandom", "newiterator", "seekrandom",
-    "approximatesizerandom",
-})  # fmt: skip
 MOST_SECONDS = 1e7  # of a time limit
+# How many operations db_bench counts for these depends on what it finds in the database, or on
+# flags that are looked at nowhere else.
+_UNCOUNTED = frozenset({
+    "readseq", "readreverse", "readtocache", "readrandomfast", "readwhilescanning",
+    "approximatesizerandom", "timeseries", "randomreplacekeys",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,15 +82,40 @@ class Workload:
         """Whether db_bench runs it, and not something of the user's own."""
         return self.command is None and not self.external
 
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The benchmarks, as they are asked for."""
+        return tuple(map(run_of, self.benchmarks))
+
+    @property
+    def column_families(self) -> int:
+        """Column families of the database, each with write buffers of its own."""
+        return max(1, int(dict(self.flags).get(COLUMN_FAMILIES, 1)))
+
+    @property
+    def writes_nothing(self) -> bool:
+        """Whether the measured process writes no key, whatever was there before."""
+        beside = any(run.benchmark.beside for run in self.runs)
+        return not beside and not written_bytes(self.runs, self.sizes(1))
+
     @property
     def only_reads(self) -> bool:
         """Whether nothing is written while it is measured: then there is no ``waf`` either."""
-        return self.prepare is not None and READS.issuperset(self.benchmarks)
+        return self.prepare is not None and self.writes_nothing
 
     @property
     def owes(self) -> Settle:
         """How the measured process settles: one that wrote nothing owes nothing."""
         return "none" if self.only_reads else self.settle
+
+    def facts(self) -> dict[str, Value]:
+        """What of the load stands beside the values of parameters, in a space's context."""
+        families = {} if self.column_families == 1 else {COLUMN_FAMILIES: self.column_families}
+        return {
+            "threads": self.threads,
+            "compression_ratio": self.compression_ratio,
+            **families,
+        }
 
     def threads_of(self, configuration: Mapping[str, Value]) -> int:
         """Client threads; the ``paper`` space draws them."""
@@ -108,77 +142,62 @@ class Workload:
             prepare=prepare,
         )
 
+    def sizes(self, threads: int) -> Sizes:
+        """What its measured process is told of sizes."""
+        return Sizes(
+            num=self.num,
+            key_size=self.key_size,
+            value_size=self.value_size,
+            threads=threads,
+            flags=dict(self.flags),
+            filled=self.prepare is not None,
+        )
+
     def user_bytes(self) -> int:
         """Bytes of keys and values that one thread writes."""
-        writes = sum(self._writes(benchmark) for benchmark in self.benchmarks)
-        return int(writes * (self.key_size + self.value_size))
+        return int(written_bytes(self.runs, self.sizes(1)))
 
     def loaded_bytes(self) -> int:
         """Bytes of keys and values that all threads write, those that prepare among them."""
-        prepared = self.prepare.writes * (self.key_size + self.value_size) if self.prepare else 0
-        return self.user_bytes() * self.threads + int(prepared)
+        measured = written_bytes(self.runs, self.sizes(self.threads))
+        if self.prepare is None:
+            return int(measured)
+        sizes = self.prepare.sizes(key_size=self.key_size, value_size=self.value_size)
+        shared = {name: value for name, value in self.flags if name in SHARED}
+        sizes = replace(sizes, flags={**shared, **sizes.flags})
+        return int(measured + written_bytes(self.prepare.runs, sizes))
 
     def operations(self, threads: int) -> float | None:
         """Operations of its benchmark, where there is one and their number is set; or None."""
         flags = dict(self.flags)
-        if len(self.benchmarks) != 1 or flags.get("duration"):
+        if len(self.runs) != 1 or flags.get("duration"):
             return None
-        if self.benchmarks[0] in WRITES:
-            return float(operations_of(self.benchmarks[0], self.num, flags) * threads)
-        reads = int(flags.get("reads", -1))
-        return float((reads if reads >= 0 else self.num) * threads)
+        (run,) = self.runs
+        if run.warm_ups or run.benchmark.name in _UNCOUNTED:
+            return None
+        count = operations_of(run.benchmark, self.num, flags)
+        return float(run.repeats * count * threads_of(run.benchmark, threads))
 
     def distinct_keys(self, threads: int, written: float | None = None) -> float:
         """Expected number of distinct keys that the load leaves.
 
         Random writes draw keys uniformly with replacement, so after w writes of n keys an
         expected n (1 - (1 - 1/n)^w) are there; a sequential fill leaves those that it writes,
-        all n unless the flag ``writes`` says less.
+        all n unless the flag ``writes`` says otherwise. Deletes are passed over: of loads with
+        any ``live_keys`` tells that this is no more than a bound.
 
         Args:
             threads: Client threads of the measured benchmarks.
-            written: Keys that the measured process wrote, where that was counted. It is asked of
-                a load that is prepared, and where how many are written is not known before:
-                with the flag ``duration``, or of a benchmark like ``readwhilewriting``.
+            written: Keys that the measured process wrote, where that was counted. It is asked
+                for where how many are written is not known before: with the flag ``duration``,
+                or of a benchmark like ``readwhilewriting``.
         """
-        if self.prepare is not None:
-            counted = threads * sum(map(self._writes, self.benchmarks))
-            mine = Fill(self.num, counted if written is None else written)
-            return distinct_keys([*self.prepare.fills, mine])
-        filled = [self._writes(each) for each in self.benchmarks if each in SEQUENTIAL_FILLS]
-        there = min(max(filled, default=0.0), float(self.num))
-        writes = self._scattered(threads, written)
-        if self.num == 1:
-            return max(there, min(writes, 1.0))
-        share = -math.expm1(writes * math.log1p(-1 / self.num)) if writes else 0.0
-        return there + (self.num - there) * share
+        mine = fills_of(self.runs, self.sizes(threads), written)
+        return distinct_keys([*(self.prepare.fills if self.prepare else ()), *mine])
 
     def distinct_user_bytes(self, threads: int, written: float | None = None) -> float:
         """Bytes of distinct live keys and values that the load leaves (expected)."""
         return self.distinct_keys(threads, written) * (self.key_size + self.value_size)
-
-    def _scattered(self, threads: int, written: float | None) -> float:
-        """Keys that all threads write, but not in a sequential fill."""
-        scattered = [b for b in self.benchmarks if b not in SEQUENTIAL_FILLS]
-        timed = bool(dict(self.flags).get("duration"))
-        deleting = any("delete" in each for each in scattered)  # counted as if they wrote
-        if written is None or deleting or not (timed or set(scattered) - WRITES - READS):
-            return threads * sum(map(self._writes, scattered))
-        # db_bench gives a fill of unique keys one thread, whatever is asked for.
-        filled = sum(
-            self._writes(each) * (1 if each == "filluniquerandom" else threads)
-            for each in self.benchmarks
-            if each in SEQUENTIAL_FILLS
-        )
-        return max(0.0, written - filled)
-
-    def _writes(self, benchmark: str) -> float:
-        flags = dict(self.flags)
-        if benchmark not in WRITES:
-            return 0.0
-        # readrandomwriterandom writes (100 - readwritepercent) of its operations.
-        reads = int(flags.get("readwritepercent", 90)) if benchmark == MIXED else 0
-        return operations_of(benchmark, self.num, flags) * (100 - reads) / 100
 
 
 def least_user_bytes(memtable_bytes: int, scale: int) -> int:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from sampler.catalogue import catalogue
-from sampler.errors import InputError
+from sampler.db_bench_benchmarks import Run, known_run
+from sampler.errors import InputError, noting, refuse_noted
 from sampler.filled_keys import operations_of
+from sampler.measurable import flag_problems, own_flag
 from sampler.parameter import Value
 from sampler.workload import MOST_SECONDS, Settle
 
-# Set by Rocktune itself for every trial.
-_OWN_FLAGS = {
-    "db", "wal_dir", "options_file", "benchmarks", "statistics", "histogram", "cache_size",
-    "progress_reports", "use_existing_db", "num", "key_size", "value_size", "threads",
-    "compression_ratio", "seed",
-}  # fmt: skip
 _MOST = 2**63 - 1  # of db_bench's own numbers
-# Write a thousandth of num (db_bench_tool.cc, 7.8.3, Run()), one of them other values: how many
-# keys a load leaves would be told wrongly.
-_THOUSANDTHS = {
-    "fillsync": 'use "fillrandom" with the flag sync = true',
-    "fill100K": 'use "fillrandom" with value_size = 100000',
-}
 
 
 def integer_of(given: object, field: str) -> int:
@@ -64,19 +54,28 @@ def compression_ratio_of(given: object) -> float:
     return float(given)
 
 
-def texts_of(given: object, field: str) -> tuple[str, ...]:
+def texts_of(given: object, field: str, *, stored: bool = False) -> tuple[str, ...]:
     """The names of benchmarks, at least one.
 
+    Args:
+        given: The list.
+        field: What to call it when it is wrong.
+        stored: Whether it is of a job that an earlier version took: names are taken as they are.
+
     Raises:
-        InputError: It is none.
+        InputError: It is none, or a benchmark is not known or not measured.
+        InputErrors: Several are not.
     """
     if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
         raise InputError(field, "write a list of texts, at least one")
+    found: list[InputError] = []
     for text in given:
         if not text or "," in text or text != text.strip():
             raise InputError(field, f"{text!r} is not the name of one benchmark")
-        if text in _THOUSANDTHS:
-            raise InputError(field, f"{text!r} writes num / 1000 keys; {_THOUSANDTHS[text]}")
+        if not stored:
+            with noting(found):
+                known_run(text, field)
+    refuse_noted(found)
     return tuple(given)
 
 
@@ -91,40 +90,49 @@ def settle_of(given: object) -> Settle:
     return given
 
 
-def flags_of(given: object, where: str = "flags") -> tuple[tuple[str, Value], ...]:
+def flags_of(
+    given: object,
+    where: str = "flags",
+    *,
+    stored: bool = False,
+) -> tuple[tuple[str, Value], ...]:
     """Flags of db_bench that are not Rocktune's own, sorted by name.
+
+    Args:
+        given: The table.
+        where: What to call it when it is wrong.
+        stored: Whether it is of a job that an earlier version took: flags that do nothing are
+            taken as they are.
 
     Raises:
         InputError: One is no flag, Rocktune's own, an option of RocksDB or out of range.
+        InputErrors: Several are.
     """
     if not isinstance(given, dict):
         field = "workload.flags" if where == "flags" else where
         raise InputError(field, f"write a table [{where}] of flag = value")
+    found: list[InputError] = []
     for name, value in given.items():
-        if not name.isidentifier():
-            raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
-        if name in _OWN_FLAGS:
-            raise InputError(
-                f"{where}.{name}", "is set by Rocktune; use the workload's own fields"
-            )
-        if not isinstance(value, bool | int | float | str):
-            raise InputError(f"{where}.{name}", "write a text, a number, true or false")
-        if isinstance(value, int) and not -_MOST <= value <= _MOST:
-            raise InputError(f"{where}.{name}", f"is larger than db_bench can take, {_MOST}")
-        if name in _option_flags():
-            raise InputError(
-                f"{where}.{name}",
-                "is an option of RocksDB, which db_bench ignores beside an OPTIONS file; "
-                "put it into an OPTIONS file for --baseline",
-            )
+        with noting(found):
+            _require_flag(name, value, where)
     percent = given.get("readwritepercent", 90)
     if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
-        raise InputError(f"{where}.readwritepercent", f"{percent!r} is not from 0 to 100")
+        found.append(InputError(f"{where}.readwritepercent", f"{percent!r} is not from 0 to 100"))
+    if not stored:
+        found += flag_problems(given, where)
+    refuse_noted(found)
     return tuple(sorted(given.items()))
 
 
-def _option_flags() -> set[str]:
-    return {parameter.flag for parameter in catalogue().values() if parameter.is_option}
+def _require_flag(name: str, value: object, where: str) -> None:
+    if not name.isidentifier():
+        raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
+    if own := own_flag(name):
+        raise InputError(f"{where}.{name}", own)
+    if not isinstance(value, bool | int | float | str):
+        raise InputError(f"{where}.{name}", "write a text, a number, true or false")
+    if isinstance(value, int) and not -_MOST <= value <= _MOST:
+        raise InputError(f"{where}.{name}", f"is larger than db_bench can take, {_MOST}")
 
 
 def require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
@@ -138,13 +146,30 @@ def require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], wh
             raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
 
 
-def require_batches(
-    benchmarks: Sequence[str], num: int, flags: tuple[tuple[str, Value], ...], where: str
+def require_numbers(
+    flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str
 ) -> None:
-    """Refuses a fill in batches that is smaller than one: nothing would be written.
+    """Refuses what shapes a load, and is no number.
 
     Raises:
         InputError: It is so.
     """
-    if "fillbatch" in benchmarks and not operations_of("fillbatch", num, dict(flags)):
-        raise InputError(f"{where}.num", "fillbatch writes whole batches of 1000 keys; raise it")
+    for name, value in flags:
+        if name in names and (isinstance(value, bool | str) or not math.isfinite(value)):
+            raise InputError(f"{where}.{name}", f"{value!r} is not a number")
+
+
+def require_batches(
+    runs: Sequence[Run], num: int, flags: tuple[tuple[str, Value], ...], where: str
+) -> None:
+    """Refuses writes in batches that are smaller than one: nothing would be written.
+
+    Raises:
+        InputError: It is so.
+    """
+    for run in runs:
+        each = run.benchmark
+        if each.loop in ("writes", "deletes") and not operations_of(each, num, dict(flags)):
+            batch = each.batch or dict(flags).get("batch_size")
+            problem = f"{each.name} writes whole batches of {batch} keys; raise it"
+            raise InputError(f"{where}.num", problem)

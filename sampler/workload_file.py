@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from sampler.documents import find_document, read_document, refuse_unknown
-from sampler.errors import InputError
+from sampler.errors import InputError, noting, refuse_noted
+from sampler.measurable import load_problems
+from sampler.parameter import Value
 from sampler.workload import Workload
 from sampler.workload_fields import (
     compression_ratio_of,
     flags_of,
     integer_of,
     require_batches,
+    require_numbers,
     require_whole,
     seconds_of,
     settle_of,
@@ -28,6 +31,14 @@ SHIPPED = (
     "readwhilewriting-quick", "sine", "warlo-command", "external",
 )  # fmt: skip
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
+_COUNTS = (
+    "reads", "duration", "writes", "deletes", "batch_size", "numdistinct", "transaction_sets",
+    "mergereadpercent", "deletepercent", "value_size_min", "value_size_max",
+)  # fmt: skip
+_NUMBERS = (
+    "mix_get_ratio", "mix_put_ratio", "mix_seek_ratio", "mix_max_value_size", "value_k",
+    "value_sigma", "value_theta", "overwrite_probability",
+)  # fmt: skip
 _FIELDS = {
     "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
     "flags", "timeout_seconds", "command", "external", "prepare",
@@ -53,11 +64,17 @@ def load_workload(given: str) -> Workload:
     return workload_from_document(read_document(text, field=f"--workload {given}"))
 
 
-def workload_from_document(document: Mapping[str, Any]) -> Workload:
+def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
     """Builds a workload from a parsed document.
+
+    Args:
+        document: As its TOML file would hold it.
+        stored: Whether it is of a job that was taken before, perhaps by an earlier version: what
+            that did not refuse stays as it was.
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
+        InputErrors: Several flags or benchmarks are wrong.
     """
     refuse_unknown(document, _FIELDS, "workload")
     name = document.get("name")
@@ -71,8 +88,18 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
     fields: dict[str, Any] = {
         key: integer_of(document[key], f"workload.{key}") for key in _INTEGERS if key in document
     }
-    benchmarks = texts_of(document.get("benchmarks", ["fillrandom"]), "workload.benchmarks")
-    measured = texts_of(document.get("measured", list(benchmarks)), "workload.measured")
+    found: list[InputError] = []
+    benchmarks: tuple[str, ...] = ()
+    flags: tuple[tuple[str, Value], ...] = ()
+    with noting(found):
+        listed = document.get("benchmarks", ["fillrandom"])
+        benchmarks = texts_of(listed, "workload.benchmarks", stored=stored)
+    with noting(found):
+        flags = flags_of(document.get("flags", {}), stored=stored)
+    refuse_noted(found)
+    measured = texts_of(
+        document.get("measured", list(benchmarks)), "workload.measured", stored=True
+    )
     for benchmark in measured:
         if benchmark not in benchmarks:
             raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
@@ -83,14 +110,18 @@ def workload_from_document(document: Mapping[str, Any]) -> Workload:
         measured=measured,
         settle=settle_of(document.get("settle", "wait")),
         compression_ratio=compression_ratio_of(document.get("compression_ratio", 0.5)),
-        flags=flags_of(document.get("flags", {})),
+        flags=flags,
         timeout_seconds=seconds_of(document.get("timeout_seconds", 600), "workload"),
         **fields,
     )
-    require_whole(workload.flags, ("reads", "duration", "writes", "deletes"), "flags")
+    require_whole(workload.flags, _COUNTS, "flags")
+    require_numbers(workload.flags, _NUMBERS, "flags")
     if "prepare" in document:
-        workload = replace(workload, prepare=prepare_of(document["prepare"], workload))
-    require_batches(benchmarks, workload.num, workload.flags, "workload")
+        prepare = prepare_of(document["prepare"], workload, stored=stored)
+        workload = replace(workload, prepare=prepare)
+    require_batches(workload.runs, workload.num, workload.flags, "workload")
+    if not stored:
+        refuse_noted(list(load_problems(workload)))
     return workload
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sampler.db_bench_benchmarks import fills
 from sampler.documents import refuse_unknown
-from sampler.errors import InputError
-from sampler.filled_keys import RANDOM_WRITES, SEQUENTIAL_FILLS
-from sampler.prepare import FRESH, Prepare
+from sampler.errors import InputError, noting, refuse_noted
+from sampler.parameter import Value
+from sampler.prepare import Prepare
 from sampler.workload import Command, Workload
 from sampler.workload_fields import (
     flags_of,
@@ -19,12 +20,13 @@ from sampler.workload_fields import (
 )
 
 
-def prepare_of(given: object, workload: Workload) -> Prepare:
+def prepare_of(given: object, workload: Workload, *, stored: bool = False) -> Prepare:
     """The table ``[prepare]``: what fills the database before the measured process.
 
     Args:
         given: The table.
         workload: The workload without it.
+        stored: Whether it is of a job that an earlier version took.
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
@@ -37,23 +39,31 @@ def prepare_of(given: object, workload: Workload) -> Prepare:
     share = given.get("share", True)
     if not isinstance(share, bool):
         raise InputError("prepare.share", "write true or false")
-    emptying = [benchmark for benchmark in workload.benchmarks if benchmark in FRESH]
+    emptying = [run.benchmark.name for run in workload.runs if run.benchmark.fresh]
     if emptying:
         problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
         raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
-    flags = flags_of(given.get("flags", {}), "prepare.flags")
+    found: list[InputError] = []
+    benchmarks: tuple[str, ...] = ()
+    flags: tuple[tuple[str, Value], ...] = ()
+    with noting(found):
+        benchmarks = texts_of(given["benchmarks"], "prepare.benchmarks", stored=stored)
+    with noting(found):
+        table = given.get("flags", {})
+        flags = flags_of(table, "prepare.flags", stored=stored)
+    refuse_noted(found)
     require_whole(flags, ("reads", "writes"), "prepare.flags")
     prepare = Prepare(
-        benchmarks=texts_of(given["benchmarks"], "prepare.benchmarks"),
+        benchmarks=benchmarks,
         num=integer_of(given.get("num", workload.num), "prepare.num"),
         threads=integer_of(given.get("threads", 1), "prepare.threads"),
         flags=flags,
         share=share,
     )
-    require_batches(prepare.benchmarks, prepare.num, prepare.flags, "prepare")
+    require_batches(prepare.runs, prepare.num, prepare.flags, "prepare")
     if not prepare.writes:
-        known = ", ".join(sorted(RANDOM_WRITES | SEQUENTIAL_FILLS))
-        raise InputError("prepare.benchmarks", f"none of them is known to write; use {known}")
+        problem = f"none of them is known to write; use {fills()}"
+        raise InputError("prepare.benchmarks", problem)
     return prepare
 
 

@@ -27,8 +27,12 @@ def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str,
     """
     if side.guide_threads is None:
         return side
+    # The guide is of one family; each has write buffers of its own.
     memory = memtable_bytes(baseline)
-    found = {each.name: _settings(each, side.guide_threads, memory) for each in workloads}
+    found = {
+        each.name: _settings(each, side.guide_threads, memory // each.column_families)
+        for each in workloads
+    }
     return replace(side, guide_threads=None, by_workload=found)
 
 

@@ -15,6 +15,7 @@ from jobs.hidden_debt import too_small_warnings
 from jobs.measured_baseline import measured_baseline, scale_warnings
 from sampler.bench_plan import BenchPlan, effective_values
 from sampler.build_facts import build_facts
+from sampler.build_flags import require_supported
 from sampler.builds import DEFAULT_BUILD, Build, installed_build
 from sampler.catalogue import catalogue
 from sampler.db_bench import DbBench
@@ -94,6 +95,8 @@ def subject_of(
     values = {
         name: bench.plan.space.complete(side.values_under(name)) for name, bench in benches.items()
     }
+    for workload in workloads:
+        require_supported(installed, workload)
     # Without values of its own for each workload its options are the same under all of them.
     tried = [bench.plan for bench in benches.values()] if side.by_workload else [first]
     facts = build_facts(installed.program)

@@ -41,7 +41,7 @@ def subject_of(specification: Specification, settings: Settings) -> Subject:
     Raises:
         InputError: It is wrong, whatever the machine.
     """
-    if workload_from_document(specification.workload).by_db_bench:
+    if workload_from_document(specification.workload, stored=True).by_db_bench:
         plan = frame(specification, None).plan
         return Subject(plan=plan, needed_bytes=space_for(plan.workload), by_db_bench=True)
     return _subject(assemble(specification, settings))

@@ -201,7 +201,7 @@ def _named(name: str, installed: InstalledDbBench) -> Build:
 
 
 def _require_sensible(specification: Specification, pairs: int, draws: int) -> None:
-    if not workload_from_document(specification.workload).by_db_bench:
+    if not workload_from_document(specification.workload, stored=True).by_db_bench:
         raise InputError("--workload", "is not measured by db_bench; name one that is")
     if pairs != 0 and not LEAST_PAIRS <= pairs <= MOST_PAIRS:
         problem = f"{pairs} is not from {LEAST_PAIRS} to {MOST_PAIRS}"

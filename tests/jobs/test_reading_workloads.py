@@ -8,14 +8,16 @@ import pytest
 
 from jobs.batch_file import specified
 from jobs.frame import frame
-from jobs.measured_metrics import usual_objective
+from jobs.measured_metrics import require_terms, usual_objective
 from jobs.specification import Specification, specification_from_document
 from jobs.specify import specify
 from optimizer.limit_text import parse_limit
+from optimizer.objective_file import load_objective
 from sampler.errors import InputError
 from sampler.metric_units import db_bench_metrics
 from sampler.space import memory_bytes
-from sampler.workload_file import SHIPPED, load_workload
+from sampler.workload import Workload
+from sampler.workload_file import SHIPPED, load_workload, workload_document
 
 READS, BESIDE = "read-quick", "readwhilewriting-quick"
 
@@ -110,3 +112,33 @@ def test_the_confirmation_prepares_a_load_as_many_times_larger():
     confirm = frame(reading(confirm_scale=16), None).problem.confirm
     assert confirm is not None and confirm.prepare is not None
     assert (confirm.num, confirm.prepare.num) == (240_000, 240_000)
+
+
+def test_a_load_of_seeks_has_an_objective_that_it_serves():
+    load = replace(load_workload(READS), benchmarks=("seekrandom",), measured=("seekrandom",))
+    assert usual_objective(load) == "rate"
+
+
+def families(benchmarks: tuple[str, ...], count: int) -> Workload:
+    load = Workload(name="w", num=400_000, benchmarks=benchmarks, measured=benchmarks)
+    return replace(load, flags=(("num_column_families", count),))
+
+
+def test_the_memory_of_a_job_holds_the_write_buffers_of_every_column_family():
+    asked = specify()
+    two = replace(asked, workload=workload_document(families(("fillrandom",), 2)))
+    problem = frame(two, None).problem
+    assert problem.memory == memory_bytes(problem.space.context) == (2 * 128 + 8) * 2**20
+    for share in (0.1, 0.5, 0.999):
+        values = problem.configuration(dict.fromkeys(problem.space.names, share))
+        assert problem.affords(values)
+        buffers = int(values["write_buffer_size"]) * int(values["max_write_buffer_number"])
+        assert 2 * buffers <= 2 * 128 * 2**20
+
+
+def test_space_amplification_that_nothing_can_tell_is_refused_before_a_job_starts():
+    load = families(("fillseq", "deleterandom"), 2)
+    assert usual_objective(load) == "waf"
+    with pytest.raises(InputError, match=r"paper needs the metric sa, .* deleterandom leaves"):
+        require_terms(load_objective("paper"), load)
+    require_terms(load_objective("waf"), load)

@@ -200,6 +200,33 @@ def test_a_complaint_is_the_last_five_lines_and_never_long():
     assert complaint(" \n\n") == ""
 
 
+HEADERS = """Set seed to 1764084669 because --seed was 0
+Initializing RocksDB Options from the specified file
+Integrated BlobDB: blob cache disabled
+RocksDB:    version 7.8.3
+Date:       Wed Nov 25 15:31:09 2026
+CPU:        2 * AMD EPYC
+CPUCache:   1024 KB
+Keys:       16 bytes each (+ 0 bytes user-defined timestamp)
+Values:     100 bytes each (50 bytes after compression)
+Memtablerep: SkipListFactory
+WARNING: Assertions are enabled; benchmarks unnecessarily slow
+------------------------------------------------
+entries_per_batch = 1
+num reads to do 5
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "open error: IO error: while open a file", "unknown benchmark 'fillrandon'",
+     "Please set --trace_file to be replayed from"],
+)  # fmt: skip
+def test_db_bench_s_header_is_no_complaint(words: str):
+    assert complaint(f"{HEADERS}{words}\n") == words
+    assert complaint(f"{words}\n{HEADERS}") == words
+
+
 def test_of_two_dumps_the_last_counts():
     first, second = printed("load_default_settle_none"), printed("load_default_settle_wait")
     output = parse_output(first + "\n" + second)

@@ -145,8 +145,9 @@ def test_a_load_that_took_no_time_is_a_missing_measurement():
 
 
 def test_a_load_that_is_not_known_to_leave_keys_is_a_missing_measurement():
-    unknown = replace(LOAD, benchmarks=("timeseries",), measured=("timeseries",))
-    lines = tuple(replace(line, name="timeseries") for line in output(WAITED).lines)
+    beside = ("readwhilewriting",)
+    unknown = replace(LOAD, benchmarks=beside, measured=beside)
+    lines = tuple(replace(line, name="readwhilewriting") for line in output(WAITED).lines)
     nothing = {**output(WAITED).tickers, "number.keys.written": 0}
     with pytest.raises(MissingMeasurement, match="no benchmark of the load"):
         metrics_of(
@@ -165,6 +166,44 @@ def test_latencies_are_those_of_the_measured_benchmarks():
     assert "write_p99" in filled and "read_p99" not in filled
     mixture = metrics("mixed_50_50_2_threads", replace(mixed, measured=both[1:]))
     assert mixture["read_p99"] == 232.35 and mixture["write_p99"] == 29.39 != filled["write_p99"]
+
+
+def repeated(*seconds: float) -> DbBenchOutput:
+    whole = output(WAITED)
+    lines = [
+        replace(whole.lines[0], seconds=each, latencies={"write_p99": 10 * each})
+        for each in seconds
+    ]
+    return replace(whole, lines=tuple(lines))
+
+
+def test_of_a_repeated_benchmark_the_rate_is_of_all_runs_and_warm_ups_are_left_out():
+    name = ("fillrandom[W1-X2]",)
+    load = replace(LOAD, benchmarks=name, measured=name)
+    found = metrics_of(repeated(9.0, 1.0, 3.0), SETTLED_LOG, ENDED, load, DEFAULTS)
+    assert found["rate"] == 200_000 / 4.0
+    assert found["load_time"] == 13.0
+    assert found["write_p99"] == 20.0
+    # Three times as many draws of as many keys.
+    assert found["sa"] == pytest.approx(int(38.53 * 2**20) / (95_021 * 1040), rel=1e-3)
+
+
+def test_a_run_that_is_missing_of_a_repeated_benchmark_is_a_missing_measurement():
+    name = ("fillrandom[X3]",)
+    load = replace(LOAD, benchmarks=name, measured=name)
+    with pytest.raises(MissingMeasurement, match="2 of 3 lines for fillrandom"):
+        metrics_of(repeated(1.0, 2.0), SETTLED_LOG, ENDED, load, DEFAULTS)
+
+
+def test_what_a_scan_must_tell_is_left_out():
+    found = metrics_of(output(WAITED), SETTLED_LOG, ENDED, LOAD, DEFAULTS, with_sa=False)
+    assert "sa" not in found and found["lsm_bytes"] == int(38.53 * 2**20)
+
+
+def test_each_column_family_has_write_buffers_of_its_own():
+    values = {**DEFAULTS, **replace(LOAD, flags=(("num_column_families", 4),)).facts()}
+    found = metrics_of(output(WAITED), SETTLED_LOG, ENDED, LOAD, values)
+    assert found["memory"] == 4 * 2 * 64 * 2**20 + 8 * 2**20
 
 
 def test_a_run_that_was_cut_off_gives_a_lower_bound_of_time_and_an_upper_one_of_rate():
