@@ -292,7 +292,9 @@ def _agree_memtables(values: Values, on: Callable[..., bool], drop: Callable[...
     if "SkipListFactory" not in memtable or on("inplace_update_support", "CFOptions"):
         values["DBOptions", "allow_concurrent_memtable_write"] = "false"
         drop("unordered_write")
-    if "SkipListFactory" not in memtable:  # an assertion of memtablerep.h: it takes no samples
+    merged = int(values.get(("CFOptions", "min_write_buffer_number_to_merge"), 1))
+    if "SkipListFactory" not in memtable or merged > 1:
+        # An assertion of memtablerep.h (no samples can be taken), or a flush that never ends.
         drop("experimental_mempurge_threshold", section="CFOptions")
     if "Hash" in memtable:
         values.setdefault(("CFOptions", "prefix_extractor"), _PREFIXES[0])
