@@ -65,6 +65,11 @@ class JobChange(BaseModel):
     baseline_options: str | None = Field(
         default=None, max_length=500_000, description="The text of an OPTIONS file, to beat that."
     )
+    drop_unknown: bool | None = Field(
+        default=None,
+        description="Leave options of that file that RocksDB does not know out while measuring, "
+        "and keep them in the file that is handed back.",
+    )
     trials: Whole | None = Field(
         default=None, description="Runs in all, 12 or more; 96 by default."
     )

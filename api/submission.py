@@ -31,7 +31,7 @@ from sampler.installed import InstalledDbBench
 from sampler.space_file import space_text
 from sampler.workload_file import workload_from_document
 
-_VALUES = ("strategy", "baseline", "baseline_options", "scale", "seed")
+_VALUES = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
 _TAKEN_BACK = ("db_bench", "host_kind", "confirm_scale")
 _SEARCH = ("samples", "top", "over", "generations", "fitness", "stop_early", "cutoff")
 # For a workload that is missing or wrong, so that the rest is checked all the same.

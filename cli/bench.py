@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.exits import Exit
+from cli.start_options import DropUnknown
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXAMPLES = """
 Examples:
@@ -31,19 +36,19 @@ def bench(
     baseline: Annotated[
         str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
     ] = None,
+    drop_unknown: DropUnknown = False,
     scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
     db_bench: Annotated[
         str | None,
         typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
     ] = None,
-    runs: Annotated[int, typer.Option(help="How often.", min=1)] = 1,
+    runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
 ) -> int:
     """Measures one configuration with the real benchmark, outside of any job."""
     from rich.console import Console
 
-    from jobs.assembly import assemble
-    from jobs.specify import specify
+    from jobs.single_bench import single_bench
     from sampler.catalogue import catalogue
     from sampler.errors import InputError
     from sampler.outcome import TrialState
@@ -59,16 +64,23 @@ def bench(
                 f"--set {assignment}", "write parameter=value; `rocktune space all` lists them"
             )
         configuration[name] = parse_value(catalogue()[name], text, field=f"--set {name}")
-    specification = specify(
-        workload=workload, space="all", baseline=baseline, scale=scale, db_bench=db_bench
-    )
     settings = load_settings()
-    assembly = assemble(specification, settings)
-    console = Console(stderr=True)
-    runner = LocalRunner(
-        assembly.benchmark,
+    single = single_bench(
+        workload,
         settings,
-        waiting=lambda holder: console.print(f"waiting: {holder} uses this host"),
+        baseline=baseline,
+        drop_unknown=drop_unknown,
+        scale=scale,
+        db_bench=db_bench,
+        configuration=configuration,
+    )
+    console = Console(stderr=True)
+    for warning in single.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
+    runner = LocalRunner(
+        single.benchmark,
+        settings,
+        waiting=_told_once(console),
     )
     failed = False
     for run in range(1, runs + 1):
@@ -80,7 +92,7 @@ def bench(
                 "state": outcome.state.value,
                 "metrics": dict(outcome.metrics),
                 "failure": outcome.failure,
-                "warnings": list(outcome.warnings),
+                "warnings": [*single.warnings, *outcome.warnings],
             }
             sys.stdout.write(json.dumps(document) + "\n")
             continue
@@ -89,3 +101,15 @@ def bench(
         for warning in outcome.warnings:
             console.print(f"  {warning}", markup=False, highlight=False)
     return Exit.TOOL_FAILED if failed else Exit.DONE
+
+
+def _told_once(console: Console) -> Callable[[str], None]:
+    """Says who holds the host, each holder once."""
+    told: set[str] = set()
+
+    def tell(holder: str) -> None:
+        if holder not in told:
+            told.add(holder)
+            console.print(f"waiting: {holder} uses this host")
+
+    return tell

@@ -13,6 +13,7 @@ import typer
 
 from cli.database_option import Db, require_there
 from cli.exits import Exit, complain
+from cli.start_options import DropUnknown
 
 if TYPE_CHECKING:
     from jobs.comparison.compared import Asked
@@ -68,6 +69,7 @@ def compare(
     ] = None,
     db_bench_a: Annotated[str | None, typer.Option(help=_BUILD)] = None,
     db_bench_b: Annotated[str | None, typer.Option(help="The same for B.")] = None,
+    drop_unknown: DropUnknown = False,
     scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
     seed: Annotated[int, typer.Option(help="Decides the order of the runs.")] = 1,
     out: Annotated[
@@ -89,6 +91,8 @@ def compare(
     Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
     interrupted (go on with --resume).
     """
+    from dataclasses import replace
+
     from cli.compare_screen import show_compared, show_subjects
     from cli.runs_shown import RunsShown
     from cli.screen import screen
@@ -109,6 +113,8 @@ def compare(
     sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
     if b is not None:
         sides.append(_read(b, settings, db, "B", db_bench_b))
+    if drop_unknown:
+        sides = [replace(side, drop_unknown=True) for side in sides]
     try:
         asked = _asked(sides, around, workloads, metrics, rounds, scale, seed, settings)
         show_subjects(answer, asked)

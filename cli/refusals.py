@@ -22,7 +22,7 @@ _OPTIONS = frozenset(
     | {"cutoff", "detect", "priority", "state", "limit", "metric", "cron", "time_zone", "missed"}
     | {"weights", "model", "slo", "x", "y"}
     | {"start_from", "warm_start"}
-    | {"confirm_scale", "db_bench", "host_kind"}
+    | {"confirm_scale", "db_bench", "host_kind", "drop_unknown"}
 )
 
 

@@ -1,4 +1,4 @@
-"""The options that say where a search begins, and with what knowledge."""
+"""The options that say what a job begins with: its files, its points and its knowledge."""
 
 from typing import Annotated
 
@@ -16,5 +16,12 @@ WarmStart = Annotated[
     typer.Option(
         help="Let forest learn from earlier jobs: auto (similar ones of this host), the number "
         "of one, or none (the default)."
+    ),
+]
+DropUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--drop-unknown",
+        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
     ),
 ]

@@ -12,7 +12,7 @@ import typer
 
 from cli.answers import LostError, UnavailableError
 from cli.exits import Exit
-from cli.start_options import StartFrom, WarmStart
+from cli.start_options import DropUnknown, StartFrom, WarmStart
 from cli.strategy_option import Strategy
 from cli.where import Url
 from optimizer.default_strategy import DEFAULT_STRATEGY
@@ -52,6 +52,7 @@ def submit(
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,
+    drop_unknown: DropUnknown = False,
     trials: Annotated[
         int | None, typer.Option(help="Runs of the benchmark in all, at least 12 (default 96).")
     ] = None,
@@ -126,6 +127,7 @@ def submit(
         space=space,
         objective=objective,
         baseline=baseline,
+        drop_unknown=drop_unknown or None,
         limits=limit or None,
         strategy=strategy,
         trials=trials,

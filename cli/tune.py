@@ -12,7 +12,7 @@ import typer
 from cli.cluster_options import Certificates, Scheduler, place_of
 from cli.database_option import Db
 from cli.exits import Exit, complain
-from cli.start_options import StartFrom, WarmStart
+from cli.start_options import DropUnknown, StartFrom, WarmStart
 from cli.strategy_option import Strategy
 from optimizer.default_strategy import DEFAULT_STRATEGY
 
@@ -69,6 +69,7 @@ def tune(
     baseline: Annotated[
         str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
     ] = None,
+    drop_unknown: DropUnknown = False,
     trials: Annotated[
         int | None, typer.Option(help="Runs of the benchmark in all, at least 12 (default 96).")
     ] = None,
@@ -158,6 +159,7 @@ def tune(
         limits=[parse_limit(each) for each in limit or ()],
         strategy=strategy,
         baseline=baseline,
+        drop_unknown=drop_unknown,
         trials=trials,
         minutes=minutes,
         memory=None if memory is None else parse_bytes(memory, field="--memory"),
@@ -293,7 +295,7 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
     from rich.console import Console
 
     from cli.outcome_table import print_outcome
-    from jobs.artifacts import write_artifacts
+    from jobs.artifacts import REFUSED, write_artifacts
     from sampler.errors import InputError
 
     try:
@@ -307,4 +309,8 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
     print_outcome(console, finished.result)
     names = " ".join(path.name for path in written)
     console.print(f"Written to {out}: {names}", markup=False, highlight=False, soft_wrap=True)
+    refused = (finished.result.get("export") or {}).get("refused")
+    if refused:
+        complain(f"{refused}. All that was measured is kept; the file is {out / REFUSED}")
+        return Exit.TOOL_FAILED
     return Exit.DONE if finished.result["best"] else Exit.ANSWER_IS_NO

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from cli.exits import Exit, complain
+from cli.start_options import DropUnknown
 
 EXAMPLES = """
 Examples:
@@ -42,6 +43,7 @@ def upgrade_check(
         int, typer.Option(help="Random configurations of --space as well.", min=0)
     ] = 0,
     space: Annotated[str, typer.Option(help="Where those are drawn from.")] = "default",
+    drop_unknown: DropUnknown = False,
     scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
     seed: Annotated[int, typer.Option(help="Decides the draws and the order of the runs.")] = 1,
     out: Annotated[Path, typer.Option(help="Receives every run, and upgrade.json.")] = Path(
@@ -74,6 +76,7 @@ def upgrade_check(
         workload=workload,
         space=space,
         baseline=None if options is None else str(options.absolute()),
+        drop_unknown=drop_unknown,
         scale=scale,
         seed=seed,
     )
@@ -100,10 +103,10 @@ def upgrade_check(
 
 def _require_options(path: Path) -> None:
     from sampler.errors import InputError
-    from sampler.options_file import parse_options
+    from sampler.options.normal_form import read_user_options
 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError("--options", f"{str(path)!r} is no OPTIONS file to read") from None
-    parse_options(text, name=f"--options {path}")
+    read_user_options(text, name=f"--options {path}")

@@ -18,6 +18,7 @@ from jobs.report_engine import whole_page
 from sampler.errors import InputError
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
+REFUSED = "OPTIONS.refused.ini"  # what RocksDB did not take, for whoever looks for the reason
 RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
 
 
@@ -49,7 +50,8 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
         TRIALS: lambda: trials_csv(finished),
         REPORT: lambda: whole_page(report_html(finished)),
     }
-    files = {OPTIONS: finished.options, MINIMAL: finished.minimal}
+    refused = (finished.result.get("export") or {}).get("options")
+    files = {OPTIONS: finished.options, MINIMAL: finished.minimal, REFUSED: refused}
     contents = {name: make() for name, make in makers.items()}
     try:
         for name in (name for name, text in files.items() if text is None):

@@ -10,7 +10,7 @@ _UNDONE = "disable_auto_compactions"
 
 def baseline_warnings(plan: BenchPlan) -> list[str]:
     """A line for each thing of the user's own file that the reader of the figures must know."""
-    return [*_elsewhere(plan), *_unlogged(plan), *_undone(plan)]
+    return [*plan.notes, *_elsewhere(plan), *_unlogged(plan), *_undone(plan)]
 
 
 def _elsewhere(plan: BenchPlan) -> list[str]:

@@ -139,7 +139,7 @@ def _read(name: str, value: Any, beside: Path) -> dict[str, Any]:
         return {name: _whole(name, value)}
     if name in _NUMBERS:
         return {name: _number(name, value)}
-    if name == "stop_early":
+    if name in ("stop_early", "drop_unknown"):
         if not isinstance(value, bool):
             raise InputError(name, "write true or false")
         return {name: value}

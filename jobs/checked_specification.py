@@ -27,7 +27,7 @@ from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
 from sampler.builds import DEFAULT_BUILD
 from sampler.errors import InputError, noting, refuse_noted
-from sampler.options_file import parse_options
+from sampler.options.normal_form import read_user_options
 from sampler.space_file import space_from_document
 from sampler.workload import Workload
 from sampler.workload_file import workload_from_document
@@ -48,6 +48,7 @@ class Asked(TypedDict, total=False):
     start_from: Sequence[Mapping[str, Any]] | None
     warm_start: WarmStart
     confirm_scale: int | None
+    drop_unknown: bool
 
 
 def specification_of(
@@ -71,6 +72,7 @@ def specification_of(
     start_from: Sequence[Mapping[str, Any]] | None = None,
     warm_start: WarmStart = None,
     confirm_scale: int | None = None,
+    drop_unknown: bool = False,
 ) -> Specification:
     """Checks all that is asked for, wherever the documents come from; no file is read.
 
@@ -95,6 +97,8 @@ def specification_of(
         start_from: Where the search begins; None for where the strategy usually does.
         warm_start: ``auto``, or the number of an earlier job; None for none.
         confirm_scale: The scale of the confirmation, below that of the search; None: the same.
+        drop_unknown: Whether options of the file that the RocksDB does not know are left out
+            while measuring, instead of refused.
 
     Raises:
         InputError: Something is wrong; the message names it and the mend.
@@ -138,7 +142,7 @@ def specification_of(
                 objective = {**objective, "limit": rows}
     if baseline_options is not None:
         with noting(found):
-            parse_options(baseline_options, name="--baseline")
+            read_user_options(baseline_options, name="--baseline")
     with noting(found):
         require_build(db_bench, workload)
     with noting(found):
@@ -167,4 +171,5 @@ def specification_of(
         start_from=start_from,
         warm_start=warm_start,
         confirm_scale=confirm_scale,
+        drop_unknown=drop_unknown,
     )

@@ -13,6 +13,7 @@ from sampler.bench_plan import BenchPlan, differences, effective_values
 from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.installed import InstalledDbBench, try_options
+from sampler.options.measured_part import measured_part
 from sampler.options_file import format_options
 from sampler.space import Configuration, memory_bytes
 
@@ -20,7 +21,16 @@ _UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand
 
 
 class ExportRefusedError(RuntimeError):
-    """RocksDB does not take the file, or not as it was meant."""
+    """RocksDB does not take the file, or not as it was meant.
+
+    Args:
+        reason: In RocksDB's words.
+        text: The file.
+    """
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(reason)
+        self.text = text
 
 
 def export_options(
@@ -45,18 +55,27 @@ def export_options(
     """
     options = plan.export(configuration)
     version = installed.version if installed else _UNTRIED_VERSION
-    text = format_options(options, rocksdb_version=version, comments=comments)
+    # A newer file says itself which RocksDB reads it.
+    own = plan.baseline_file.version
+    written = ".".join(map(str, own)) if own and plan.dropped else version
+    said = [*comments, *(f"Not measured as your file says: {note}" for note in plan.notes)]
+    text = format_options(options, rocksdb_version=written, comments=said)
     if installed is None:
         return text
+    part = measured_part(plan.taken(options), 1)
     with tempfile.TemporaryDirectory(prefix="rocktune-export-") as folder:
-        tried = try_options(installed.program, text, Path(folder))
+        tried = try_options(installed.program, part, Path(folder))
     if tried.options is None:
-        raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}")
+        raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}", text)
     # A value that equals the default is not in the file, and can be changed all the same.
     _, repaired = effective_values(tried.options, configuration, plan.space, scale=1)
-    changed = dict.fromkeys([*differences(options, tried.options, catalogue()), *repaired])
+    # What the user's own file says and nobody moved is the user's.
+    values = plan.space.complete(configuration)
+    moved = {n: p for n, p in catalogue().items() if plan.moved(n, values)}
+    changed = dict.fromkeys([*differences(part, tried.options, moved), *repaired])
     if changed:
-        raise ExportRefusedError(f"RocksDB {version} changes the file: {'; '.join(changed)}")
+        reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
+        raise ExportRefusedError(reason, text)
     return text
 
 

@@ -65,8 +65,9 @@ def conclude_job(
         export: Writes the OPTIONS file of a configuration, with lines of comment at its top.
         tried: Whether it lets a real RocksDB load it.
 
-    Raises:
-        ExportRefusedError: RocksDB does not take the file, or not as intended.
+    Returns:
+        The outcome. Where RocksDB does not take the file, or not as intended, it has none, and
+        ``result["export"]`` says why and holds its text.
     """
     result = result_document(
         problem, conclusion, job=specification.document(), environment=environment
@@ -74,7 +75,10 @@ def conclude_job(
     options = minimal = None
     if result["best"] is not None:
         comments = describe(problem, result, tried=tried)
-        options = export(result["best"]["configuration"], comments)
+        try:
+            options = export(result["best"]["configuration"], comments)
+        except ExportRefusedError as refused:  # what was measured is worth as much without it
+            result["export"] = {"refused": str(refused), "options": refused.text}
     fewer = fewer_changes(result)
     if fewer is not None:
         try:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from jobs.baseline_warnings import baseline_warnings
 from jobs.confirm_scale import confirm_load
-from jobs.hidden_debt import debt_warnings
+from jobs.hidden_debt import small_load_warnings
+from jobs.measured_baseline import better_scale, measured_baseline
 from jobs.shallow_tree import shallow_warnings
 from jobs.specification import Specification
 from jobs.start_from import starting_points
@@ -18,17 +19,11 @@ from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.errors import InputError, noting, refuse_noted
 from sampler.installed import InstalledDbBench
-from sampler.option_values import read_values
-from sampler.options_file import OptionsFile, parse_options
-from sampler.parameter import Value
-from sampler.space import Configuration, Space, default_values, memory_bytes
+from sampler.options.user_options import UserOptions
+from sampler.space import LEAST_WRITE_BUFFER, Space, default_values, memory_bytes, widened
 from sampler.space_file import space_from_document
-from sampler.starting_points import baseline_values
-from sampler.workload import Workload, least_user_bytes
+from sampler.workload import Workload
 from sampler.workload_file import workload_from_document
-
-# column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
-_LEAST_WRITE_BUFFER = 64 * 2**10
 
 
 @dataclass(frozen=True)
@@ -69,21 +64,30 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
     unknown: list[str] = []
     with noting(found):
         space, unknown = _known_to(installed, given, specification.shipped_space)
-    baseline_file = OptionsFile()
+    own = UserOptions()
     with noting(found):
-        space, baseline_file = _at_baseline(space, specification, library, workload)
+        baseline = measured_baseline(
+            workload,
+            installed,
+            library=library,
+            base=specification.baseline or space.baseline,
+            options=specification.baseline_options,
+            drop_unknown=specification.drop_unknown,
+        )
+        own, space = baseline.own, space.at_baseline(baseline.values)
+    if own.file.sections:
+        space, unmoved = _around(space, own)
+        unknown += unmoved
     with noting(found):
         _require_scale(workload, space)
     search = SearchSettings.of(specification.search)
     with noting(found):
         _require_searchable(search.over, space)
     memory: int | None = None
-    too_small: list[str] = []
-    owed: list[str] = []
+    small: list[str] = []
     with noting(found):
         memory = _memory(specification.memory, space)
-        too_small = _load_warning(workload, space, memory)
-        owed = debt_warnings(workload, space, memory)
+        small = small_load_warnings(workload, space, memory)
     refuse_noted(found)
     problem = Problem(
         space=space,
@@ -96,12 +100,11 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         confirm=confirm_load(workload, specification.confirm_scale, specification.scale),
     )
     problem = replace(problem, starts=starting_points(problem, specification.start_from))
-    plan = BenchPlan(workload, space, library, baseline_file)
+    plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
     shallow = shallow_warnings(workload, space)
     warnings = (
         *unknown,
-        *too_small,
-        *owed,
+        *small,
         *shallow,
         *_factor_warnings(space),
         *baseline_warnings(plan),
@@ -138,60 +141,28 @@ def _known_to(
     ]
 
 
-def _at_baseline(
-    space: Space, specification: Specification, library: Configuration, workload: Workload
-) -> tuple[Space, OptionsFile]:
-    """The space around the baseline that was asked for, and the user's own file if it is one."""
-    facts: dict[str, Value] = {
-        "threads": workload.threads,
-        "compression_ratio": workload.compression_ratio,
-    }
-    if specification.baseline_options is not None:
-        options = parse_options(specification.baseline_options, name="--baseline")
-        found = read_values(options, catalogue().values(), scale=1)
-        return space.at_baseline({**library, **found, **facts}), options
-    which = specification.baseline or space.baseline
-    values = baseline_values(which, library)
-    return space.at_baseline({**values, **facts}), OptionsFile()
+def _around(space: Space, own: UserOptions) -> tuple[Space, list[str]]:
+    """The space around a user's file: its ranges hold what the file has."""
+    unmoved = [name for name in space.names if name in own.immovable]
+    lines = [f"{', '.join(unmoved)}: not searched, for your OPTIONS file leaves no such choice"]
+    return widened(space.without(unmoved)), lines if unmoved else []
 
 
 def _memory(asked: int | None, space: Space) -> int | None:
     """The budget in bytes; None where the space has none and none is asked for."""
     if asked is None and not space.memory_budget:
         return None
-    least = memory_bytes(
-        {
-            name: space.by_name[name].low or 0 if name in space.by_name else space.start[name]
-            for name in ("write_buffer_size", "max_write_buffer_number", "cache_size")
-        }
-    )
+    sizes = ("write_buffer_size", "max_write_buffer_number", "cache_size")
+    lows = {name: space.by_name[name].low or 0 for name in sizes if name in space.by_name}
+    least = memory_bytes({**space.start, **lows})
     budget = memory_bytes(space.context) if asked is None else asked
     if budget < least:
         raise InputError(
             "--memory",
-            f"{format_bytes(budget)} is less than the space needs at least, {format_bytes(least)}",
+            f"{format_bytes(budget)} is less than the space {space.name} needs at least; "
+            f"give {format_bytes(least)} or more",
         )
     return budget
-
-
-def _load_warning(workload: Workload, space: Space, memory: int | None) -> list[str]:
-    """Refuses a load that stays in the write buffers; the paper's own space is only warned."""
-    if not workload.by_db_bench:
-        return []
-    cache = int(space.context["cache_size"])
-    memtables = (memory_bytes(space.context) if memory is None else memory) - cache
-    needed = least_user_bytes(memtables, workload.scale)
-    given = workload.loaded_bytes()
-    if given >= needed:
-        return []
-    text = (
-        f"writes {format_bytes(given)}, less than 16 times the write buffers of "
-        f"{format_bytes(memtables)} at scale {workload.scale}, {format_bytes(needed)}: "
-        "it would measure memory, not the tree"
-    )
-    if space.memory_budget:
-        raise InputError(f"workload ({workload.name})", f"{text}; raise num or lower the budget")
-    return [f"the workload {workload.name} {text}"]
 
 
 def _require_searchable(names: Sequence[str], space: Space) -> None:
@@ -212,12 +183,11 @@ def _require_scale(workload: Workload, space: Space) -> None:
         int(space.context["write_buffer_size"]),
         int(moved.low if moved and moved.low is not None else space.start["write_buffer_size"]),
     )
-    if smallest // workload.scale < _LEAST_WRITE_BUFFER:
+    if smallest // workload.scale < LEAST_WRITE_BUFFER:
         raise InputError(
             f"workload ({workload.name})",
             f"at scale {workload.scale} a write buffer of {format_bytes(smallest)} falls below "
-            f"RocksDB's least, {format_bytes(_LEAST_WRITE_BUFFER)}; "
-            f"a scale of at most {smallest // _LEAST_WRITE_BUFFER} measures what is asked",
+            f"RocksDB's least, {format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(smallest)}",
         )
 
 

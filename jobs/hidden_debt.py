@@ -5,14 +5,15 @@ from __future__ import annotations
 from sampler.byte_size import format_bytes
 from sampler.errors import InputError
 from sampler.limits import limits
-from sampler.space import Space
+from sampler.space import Configuration, Space, cache_bytes, memtable_bytes
 from sampler.workload import Workload, least_user_bytes
+from sampler.workload_file import SHIPPED, load_workload
 
 _TRIGGER = "level0_file_num_compaction_trigger"
 
 
-def debt_warnings(workload: Workload, space: Space, memory: int | None) -> list[str]:
-    """What a job must say whose search could gain by what it owes; nothing where it cannot.
+def small_load_warnings(workload: Workload, space: Space, memory: int | None) -> list[str]:
+    """What a job must say whose load is small beside what is searched; nothing where it is not.
 
     Args:
         workload: A load; one that is not db_bench's own is never looked at.
@@ -20,16 +21,72 @@ def debt_warnings(workload: Workload, space: Space, memory: int | None) -> list[
         memory: The budget of every configuration in bytes, at full scale; None: there is none.
 
     Raises:
-        InputError: The space promises a budget, and offers more files in level 0 before compaction
-            begins than the load flushes: nothing would be compacted.
+        InputError: The space promises a budget, and the load stays in the write buffers, or
+            flushes fewer files than level 0 may hold before compaction begins. The message names
+            a load that suffices.
     """
     if not workload.by_db_bench:
         return []
-    cache = int(space.context["cache_size"])
-    memtables = _most_memtables(space) if memory is None else memory - cache
-    if memory is None and workload.loaded_bytes() < least_user_bytes(memtables, workload.scale):
-        return [_kept_in_memory(workload, space, memtables)]
-    return _never_compacted(workload, space, memtables)
+    given = workload.loaded_bytes()
+    # Each configuration of a budget may have all of it for its write buffers.
+    kept = memtable_bytes(space.context) if memory is None else _limited(space, memory)
+    found = []
+    if given < least_user_bytes(kept, workload.scale):
+        text = _in_memory(workload, kept)
+        if space.memory_budget:
+            fix = _larger(workload, kept, max(16, _latest_trigger(space)))
+            raise InputError(f"workload ({workload.name})", f"{text}; {fix} or a lower --memory")
+        found.append(f"the workload {workload.name} {text}")
+    most = _most_memtables(space) if memory is None else kept
+    if memory is None and given < least_user_bytes(most, workload.scale):
+        return [*found, _kept_in_memory(workload, space, most)]
+    return [*found, *_never_compacted(workload, space, most)]
+
+
+def too_small_warnings(workload: Workload, values: Configuration) -> list[str]:
+    """What must be said of one configuration that keeps much of a load in its write buffers."""
+    kept = memtable_bytes(values)
+    if not workload.by_db_bench:
+        return []
+    if workload.loaded_bytes() >= least_user_bytes(kept, workload.scale):
+        return []
+    fix = _larger(workload, kept, 16)
+    return [f"the workload {workload.name} {_in_memory(workload, kept)}; {fix}"]
+
+
+def _in_memory(workload: Workload, memtables: int) -> str:
+    return (
+        f"writes {format_bytes(workload.loaded_bytes())}, less than 16 times the write buffers of "
+        f"{format_bytes(memtables)} at scale {workload.scale}, "
+        f"{format_bytes(least_user_bytes(memtables, workload.scale))}: "
+        "it would measure memory, not the tree"
+    )
+
+
+def _larger(workload: Workload, memtables: int, buffers: int) -> str:
+    """A load that writes so many times the write buffers."""
+    needed = buffers * (memtables // workload.scale)
+    times = max(1.0, needed / max(1, workload.loaded_bytes()))
+    digits = max(1, 10 ** (len(str(round(workload.num * times))) - 3))
+    num = -(-round(workload.num * times) // digits + 1) * digits
+    shipped = (load_workload(name) for name in SHIPPED)
+    enough = [
+        each.name
+        for each in shipped
+        if each.by_db_bench
+        and (each.benchmarks, each.prepare is None)
+        == (workload.benchmarks, workload.prepare is None)
+        and each.loaded_bytes() >= buffers * (memtables // each.scale)
+    ]
+    named = f"take --workload {enough[0]}, or " if enough else ""
+    return f"{named}give a workload file with num = {num:_},"
+
+
+def _limited(space: Space, memory: int) -> int:
+    """Bytes that memtables may have of a budget."""
+    rest = memory - cache_bytes(space.context)
+    limit = int(space.context.get("db_write_buffer_size", 0))
+    return min(limit, rest) if limit else rest
 
 
 def _kept_in_memory(workload: Workload, space: Space, memtables: int) -> str:
@@ -53,7 +110,8 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
     )
     # The paper's own space promises none, and is only warned.
     if space.memory_budget and (_TRIGGER in space.by_name or _TRIGGER in space.fixed):
-        raise InputError(f"parameter ({_TRIGGER})", f"{text}; lower it, or raise num")
+        fix = _larger(workload, memtables, most)
+        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix} or lower it")
     return [f"{_TRIGGER}: {text}"]
 
 

@@ -10,7 +10,8 @@ from jobs.frame import frame
 from jobs.specification import specification_from_document
 from sampler.catalogue import catalogue
 from sampler.option_values import title_of, write_values
-from sampler.options_file import VERSION, OptionsFile, parse_options, parse_struct
+from sampler.options.normal_form import read_user_options
+from sampler.options_file import VERSION, OptionsFile, parse_struct
 from sampler.parameter import Parameter
 
 
@@ -56,7 +57,7 @@ def options_diff(specification: Mapping[str, Any], result: Mapping[str, Any], te
     plan = frame(specification_from_document(specification), None).plan
     # What RocksDB's defaults were is known by the job better than by the catalogue.
     before = _flat(plan.export(result["baseline"].get("configuration") or {}))
-    after = _flat(parse_options(text))
+    after = _flat(read_user_options(text))
     known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
     lines = [
         _line(place, before.get(place), after.get(place), known.get(place), plan.library)

@@ -38,6 +38,8 @@ class Specification:
             what is taken of it is kept beside the job when it begins. None: nothing.
         confirm_scale: The scale at which the winner is chosen and proved, the load as many times
             larger; None: that of the search.
+        drop_unknown: Whether options of the user's file that the RocksDB that measures does not
+            know are left out while measuring.
     """
 
     workload: Mapping[str, Any]
@@ -58,6 +60,7 @@ class Specification:
     start_from: Sequence[Mapping[str, Any]] | None = None
     warm_start: WarmStart = None
     confirm_scale: int | None = None
+    drop_unknown: bool = False
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
@@ -71,7 +74,8 @@ class Specification:
         """
         usual = SearchSettings().document()
         search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
-        asked = {k: v for k, v in self.document().items() if v is not None} | {"search": search}
+        said = {k: v for k, v in self.document().items() if v is not None and v is not False}
+        asked = {**said, "shipped_space": self.shipped_space, "search": search}
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

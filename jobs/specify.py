@@ -13,7 +13,7 @@ from jobs.specification import Specification
 from optimizer.objective_file import load_objective, objective_document
 from sampler.documents import read_document
 from sampler.errors import InputError, noting, refuse_noted
-from sampler.options_file import parse_options
+from sampler.options.normal_form import read_user_options
 from sampler.space_file import SHIPPED, space_text
 from sampler.workload_file import load_workload, workload_document
 
@@ -54,7 +54,7 @@ def specify(
     name: str | None = None
     options: str | None = None
     with noting(found):
-        name, options = _baseline(baseline)
+        name, options = read_baseline(baseline)
     refuse_noted(found)
     return specification_of(
         workload=documents["workload"],
@@ -68,7 +68,12 @@ def specify(
     )
 
 
-def _baseline(given: str | None) -> tuple[str | None, str | None]:
+def read_baseline(given: str | None) -> tuple[str | None, str | None]:
+    """The name of a baseline, or the text of the OPTIONS file that is one.
+
+    Raises:
+        InputError: It is neither a name nor an OPTIONS file.
+    """
     if given is None or given in ("library", "db_bench"):
         return given, None
     try:
@@ -77,5 +82,5 @@ def _baseline(given: str | None) -> tuple[str | None, str | None]:
         raise InputError(
             "--baseline", f"{given!r} is neither library, db_bench nor an OPTIONS file to read"
         ) from None
-    parse_options(text, name=f"--baseline {given}")
+    read_user_options(text, name=f"--baseline {given}")
     return None, text

@@ -22,6 +22,7 @@ FITNESS = "fitness"
 # What decides about the baseline's figures, and about how good the best can be.
 _OF_DEFAULT = (
     "workload", "scale", "confirm_scale", "baseline", "baseline_options", "db_bench", "host_kind",
+    "drop_unknown",
 )  # fmt: skip
 # All but what is drawn anew each night, and where a space came from: a setting that jobs learn
 # breaks the series of the best unless it is named here.
@@ -93,7 +94,8 @@ def _stretches(
     before: str | None = None
     for number, result in known:
         asked = result["job"]
-        now = json.dumps([_bare(asked.get(name)) for name in fields], sort_keys=True)
+        # What an earlier version did not know to ask for counts as not asked for.
+        now = json.dumps([_bare(asked.get(name) or None) for name in fields], sort_keys=True)
         if now != before:
             found.append((asked, []))
         found[-1][1].append((number, result))

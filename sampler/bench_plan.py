@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 
 from sampler.catalogue import catalogue
 from sampler.option_values import read_values, scaled, title_of, write_values
-from sampler.options_file import DB, ELSEWHERE, OptionsFile
+from sampler.options.accepted import without_leaf
+from sampler.options.caches import caches_of, names_block_cache, with_block_cache
+from sampler.options.measured_part import hangs_on, measured_part, overriding
+from sampler.options_file import CF, DB, ELSEWHERE, OptionsFile
 from sampler.parameter import Parameter, Value
-from sampler.space import Configuration, Space
+from sampler.space import LEAST_WRITE_BUFFER, Configuration, Space, flushed_at
 from sampler.workload import Workload
 
 # RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
@@ -30,21 +33,62 @@ class BenchPlan:
 
     Attributes:
         library: The library's default of every catalogued parameter.
-        baseline_file: The user's own OPTIONS file, full scale, or an empty one.
+        baseline_file: The user's own OPTIONS file in its normal form, full scale, or an empty one.
+        dropped: Section and key of what of that file is not measured, for the RocksDB that
+            measures does not know it.
+        notes: A line for each thing of that file that is not measured as it says.
     """
 
     workload: Workload
     space: Space
     library: Configuration
     baseline_file: OptionsFile = field(default_factory=OptionsFile)
+    dropped: frozenset[tuple[str, str]] = frozenset()
+    notes: tuple[str, ...] = ()
 
     def options(self, configuration: Configuration) -> OptionsFile:
         """The scaled file that a trial runs with."""
         values = self.space.complete(configuration)
-        named = [p for name, p in catalogue().items() if p.scaled or self._moved(name, values)]
-        own = self.baseline_file.without(DB, (*ELSEWHERE, *_LOGGING))
+        named = [
+            parameter
+            for name, parameter in catalogue().items()
+            if parameter.scaled or self.moved(name, values)
+        ]
+        own = measured_part(self.taken(self._freed(values)), self.workload.scale)
+        own = own.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
-        return options.with_values(DB, DUMP_STATISTICS)
+        return self._limited(options, values).with_values(DB, DUMP_STATISTICS)
+
+    def _limited(self, options: OptionsFile, values: Configuration) -> OptionsFile:
+        """Memtables that a limit of all of them keeps small, as memtables of that size.
+
+        At 1/64 the fixed cost of a flush lets several of them wait, and RocksDB merges those into
+        one: a limit of 16 MiB gave write amplification 2.7, and 5.0 at scale 1 (7.8.3,
+        2026-11-25). Memtables of that size are not merged, and give 4.6 to 5.0.
+        """
+        size, scale = flushed_at(values), self.workload.scale
+        if scale == 1 or size >= int(values["write_buffer_size"]):
+            return options
+        text = str(max(LEAST_WRITE_BUFFER, size // scale))
+        return options.without(DB, ["db_write_buffer_size"]).with_values(
+            CF, {"write_buffer_size": text}
+        )
+
+    def taken(self, file: OptionsFile) -> OptionsFile:
+        """A file without what the RocksDB that measures does not know."""
+        for section, key in self.dropped:
+            file = without_leaf(file, section, key)
+        return file
+
+    def _freed(self, values: Configuration) -> OptionsFile:
+        """The user's file without what would override, or contradict, a value that is moved."""
+        file = self.baseline_file
+        for name in catalogue() if file.sections else ():
+            if self.moved(name, values):
+                file = file.without(CF, hangs_on(name))
+                for section, key in overriding(name):
+                    file = file.without(section, [key])
+        return file
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
@@ -70,11 +114,14 @@ class BenchPlan:
         named = [
             parameter
             for name, parameter in catalogue().items()
-            if self._moved(name, values) or (parameter.varies and name in configuration)
+            if self.moved(name, values) or (parameter.varies and name in configuration)
         ]
-        return write_values(self.baseline_file, values, named, scale=1)
+        own = self._freed(values)
+        if values["cache_size"] != self.space.context["cache_size"] and names_block_cache(own):
+            own = with_block_cache(own, int(values["cache_size"]))
+        return write_values(own, values, named, scale=1)
 
-    def _moved(self, name: str, values: Configuration) -> bool:
+    def moved(self, name: str, values: Configuration) -> bool:
         """Whether a value must be written: it is not what the file, or the library, has anyway."""
         start = self.space.context if self.baseline_file.sections else self.library
         if values[name] != start[name]:
@@ -90,7 +137,13 @@ class BenchPlan:
             parameter.flag: scaled(parameter, values[name], self.workload.scale)
             for name, parameter in catalogue().items()
             if parameter.section == "deployment"
-        }
+        } | self._cache_flags()
+
+    def _cache_flags(self) -> dict[str, Value]:
+        """Of the caches that the user's file names what no OPTIONS file brings about."""
+        caches = caches_of(self.baseline_file)
+        row = {"row_cache_size": max(1, caches.row // self.workload.scale)} if caches.row else {}
+        return {**caches.flags, **row}
 
 
 def effective_values(
@@ -104,7 +157,7 @@ def effective_values(
     Returns:
         The configuration in effect at full scale, and a line for each value that was changed.
     """
-    parameters = [space.known[name] for name in configuration]
+    parameters, values = [space.known[n] for n in configuration], space.complete(configuration)
     found = read_values(written, parameters, scale=1)
     effective: dict[str, Value] = {}
     changed: list[str] = []
@@ -112,7 +165,8 @@ def effective_values(
         asked = configuration[parameter.name]
         measured = scaled(parameter, asked, scale)
         there = found.get(parameter.name, measured)
-        if asked in parameter.special or _same(there, measured):
+        limited = parameter.name == "write_buffer_size" and flushed_at(values) < int(asked)
+        if limited or asked in parameter.special or _same(there, measured):
             effective[parameter.name] = asked
         else:
             effective[parameter.name] = _unscaled(parameter, there, scale)

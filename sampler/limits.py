@@ -8,7 +8,9 @@ import math
 from collections.abc import Collection, Mapping
 
 from sampler.parameter import Parameter, Value
-from sampler.space import Space
+from sampler.space import Space, cache_bytes
+
+_MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
 
 
 def limits(
@@ -95,13 +97,17 @@ def _memory_ceiling(
         low = space.by_name[other].low if other in moving else None
         return float(decided[other]) if low is None else low
 
-    cache = float(decided["cache_size"])
+    if decided.get("db_write_buffer_size") and name in _MEMTABLES:
+        return float("inf")  # all memtables together have a limit of their own
+    cache = float(cache_bytes(decided))
     match name:
         case "write_buffer_size":
             return (memory - cache) // float(decided["max_write_buffer_number"])
         case "max_write_buffer_number":
             return (memory - cache) // least("write_buffer_size")
         case "cache_size":
-            return memory - least("write_buffer_size") * least("max_write_buffer_number")
+            limit = float(decided.get("db_write_buffer_size") or "inf")
+            buffers = least("write_buffer_size") * least("max_write_buffer_number")
+            return memory - min(limit, buffers) - float(decided.get("other_caches", 0))
         case _:
             return float("inf")

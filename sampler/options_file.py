@@ -1,7 +1,8 @@
 """RocksDB's OPTIONS files: sections of key=value lines, nested structures in braces.
 
 The format is that of rocksdb/options/options_parser.cc. Keys that a file leaves out take the
-library's defaults, and fields that a structure leaves out likewise.
+library's defaults, and fields that a structure leaves out likewise. Of a key that a section names
+twice the first line counts.
 """
 
 from __future__ import annotations
@@ -20,15 +21,47 @@ VERSION = "Version"
 # opens another database with them writes logs among those of the one that the options are of, or
 # is refused where there are any ("wal_dir contains existing log file").
 ELSEWHERE = ("wal_dir", "db_log_dir", "env")
+DEFAULT_FAMILY = "default"
+_CF_KIND, _TABLE_KIND = "CFOptions", "TableOptions/"
+_DOTTED = re.compile(r"\d{1,4}(\.\d{1,4}){0,2}", re.ASCII)
 _LEADS_OUT = re.compile(rf"^[^\S\n]*(?:{'|'.join(ELSEWHERE)})[^\S\n]*=.*\n?", re.MULTILINE)
 _SECTION = re.compile(r'\[\s*([\w/]+)(?:\s+"([^"]*)")?\s*\]')
 
 
 @dataclass(frozen=True)
 class OptionsFile:
-    """The text values of an OPTIONS file: section title -> key -> text."""
+    """The text values of an OPTIONS file: section title -> key -> text.
+
+    Attributes:
+        lines: The line of each (section, key) in the file that it was read from, from 1; empty
+            for one that was put together.
+    """
 
     sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lines: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def version(self) -> tuple[int, ...] | None:
+        """The RocksDB that wrote the file, as it says: ``(7, 8, 3)``; None if it does not."""
+        text = self.sections.get(VERSION, {}).get("rocksdb_version", "")
+        return tuple(map(int, text.split("."))) if _DOTTED.fullmatch(text) else None
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The names of its column families, ``default`` first."""
+        return tuple(
+            argument for kind, argument in map(_title_parts, self.sections) if kind == _CF_KIND
+        )
+
+    def table(self) -> str:
+        """The title of the default family's table section; the block-based one if it has none."""
+        titles = (t for t in self.sections if _title_parts(t)[1] == DEFAULT_FAMILY)
+        return next((t for t in titles if t.startswith(_TABLE_KIND)), TABLE)
+
+    def place(self, section: str, key: str) -> str:
+        """Section, key and, where it is known, line: for messages."""
+        line = self.lines.get((section, key.partition(".")[0]))
+        return f"[{section}] {key}" + (f" (line {line})" if line else "")
 
     def get(self, section: str, key: str) -> str | None:
         """A value's text; ``struct.field`` looks inside a structure. None if it is not there."""
@@ -46,13 +79,22 @@ class OptionsFile:
                 keys[struct] = format_struct({**fields, member: text})
             else:
                 keys[key] = text
-        return OptionsFile({**self.sections, section: keys})
+        return OptionsFile({**self.sections, section: keys}, self.lines)
 
     def without(self, section: str, names: Iterable[str]) -> OptionsFile:
         """A copy with some keys left out."""
         dropped = set(names)
         keys = {k: t for k, t in self.sections.get(section, {}).items() if k not in dropped}
-        return OptionsFile({**self.sections, section: keys})
+        return OptionsFile({**self.sections, section: keys}, self.lines)
+
+    def of_family(self, family: str) -> OptionsFile:
+        """The part that one column family runs with: the database's options and its own."""
+        kept = {
+            title: keys
+            for title, keys in self.sections.items()
+            if _title_parts(title)[1] in (family, "")
+        }
+        return OptionsFile(kept, self.lines)
 
 
 def parse_struct(text: str) -> dict[str, str]:
@@ -83,10 +125,11 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     Sections of other column families are kept as they are; only the default one is tuned.
 
     Raises:
-        InputError: A line is neither a section, a comment nor key=value, or a mandatory section
-            is missing.
+        InputError: A line is neither a section, a comment nor key=value, or sections are missing,
+            double or in an order that RocksDB refuses (CheckSection in options_parser.cc).
     """
     sections: dict[str, dict[str, str]] = {}
+    lines: dict[tuple[str, str], int] = {}
     title: str | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         line = _without_comment(line).strip()
@@ -95,16 +138,41 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
         header = _SECTION.fullmatch(line)
         if header:
             title = header.group(1) + (f' "{header.group(2)}"' if header.group(2) else "")
-            sections.setdefault(title, {})
+            problem = _misplaced(title, sections)
+            if problem:
+                raise InputError(name, f"line {number}: [{title}] {problem}")
+            sections[title] = {}
             continue
-        key, equals, value = line.partition("=")
-        if not equals or not key.strip() or title is None:
+        key, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not key or title is None:
             raise InputError(name, f"line {number} is not key=value in a section: {line[:60]!r}")
-        sections[title][key.strip()] = value.strip()
+        if key not in sections[title]:
+            sections[title][key] = value
+            lines[title, key] = number
     for mandatory in (DB, CF):
         if mandatory not in sections:
             raise InputError(name, f"has no [{mandatory}] section")
-    return OptionsFile(sections)
+    return OptionsFile(sections, lines)
+
+
+def _title_parts(title: str) -> tuple[str, str]:
+    """The kind of a section and the column family that it is of; empty for the database's."""
+    kind, _, family = title.partition(" ")
+    return kind, family.strip('"')
+
+
+def _misplaced(title: str, before: Mapping[str, object]) -> str | None:
+    """Why RocksDB does not take a section after those before it; None: it does."""
+    kind, family = _title_parts(title)
+    if title in before:
+        return "is there twice"
+    if kind == _CF_KIND and title != CF and CF not in before:
+        return f"stands before [{CF}], which must be the first column family"
+    if kind.startswith(_TABLE_KIND) and f'{_CF_KIND} "{family}"' not in before:
+        return f'has no [{_CF_KIND} "{family}"] before it'
+    if kind not in (VERSION, DB, _CF_KIND) and not kind.startswith(_TABLE_KIND):
+        return f"is no section of an OPTIONS file; write [{DB}], [{CF}] or [{TABLE}]"
+    return None
 
 
 def within_its_folder(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,8 @@ from sampler.errors import InputError
 from sampler.parameter import Parameter, Value
 
 Configuration = Mapping[str, Value]
+# column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
+LEAST_WRITE_BUFFER = 64 * 2**10
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,44 @@ class Space:
         return replace(self, context={**self.context, **values})
 
 
+def widened(space: Space) -> Space:
+    """The same space with ranges and choices that hold its baseline.
+
+    Someone who runs with a value is not told that it is outside of what is searched.
+    """
+    wide = tuple(_holding(p, space.context[p.name], space.context) for p in space.parameters)
+    return space if wide == space.parameters else replace(space, parameters=wide)
+
+
+def _holding(parameter: Parameter, value: Value, context: Configuration) -> Parameter:
+    if value in parameter.special or parameter.section == "workload":
+        return parameter
+    if parameter.kind == "cat":
+        known = value in parameter.values
+        return (
+            parameter
+            if known
+            else replace(parameter, choices=(*parameter.choices, (value, str(value))))
+        )
+    low, high = parameter.low, parameter.high
+    if low is None or high is None:
+        return parameter
+    number = float(value)
+    if parameter.multiple_of:
+        unit = float(context[parameter.multiple_of])
+        number = number / unit if unit else low
+    if number <= 0 and parameter.log:
+        return replace(parameter, special=(*parameter.special, value))
+    if low <= number <= high:
+        return parameter
+    whole = parameter.kind == "int"
+    return replace(
+        parameter,
+        low=min(low, math.floor(number) if whole else number),
+        high=max(high, math.ceil(number) if whole else number),
+    )
+
+
 def refers_to(parameter: Parameter) -> frozenset[str]:
     """What must be decided before a parameter, shared memory included.
 
@@ -147,8 +188,31 @@ def digest(configuration: Configuration) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+def memtable_bytes(values: Configuration) -> int:
+    """Bytes that all memtables may hold, at full scale.
+
+    All of them together may have a limit of their own, ``db_write_buffer_size``.
+    """
+    buffers = int(values["write_buffer_size"]) * int(values["max_write_buffer_number"])
+    limit = int(values.get("db_write_buffer_size", 0))
+    return min(limit, buffers) if limit > 0 else buffers
+
+
+def flushed_at(values: Configuration) -> int:
+    """Bytes of a memtable when it is flushed, at full scale.
+
+    With a limit of all memtables together RocksDB flushes at seven eighths of it
+    (write_buffer_manager.h, ShouldFlush), whatever one memtable may hold.
+    """
+    buffer, limit = int(values["write_buffer_size"]), int(values.get("db_write_buffer_size", 0))
+    return min(buffer, limit * 7 // 8) if limit > 0 else buffer
+
+
 def memory_bytes(values: Configuration) -> int:
-    """Bytes that a configuration may hold: memtables plus block cache, at full scale."""
-    return int(values["write_buffer_size"]) * int(values["max_write_buffer_number"]) + int(
-        values["cache_size"]
-    )
+    """Bytes that a configuration may hold: memtables plus caches, at full scale."""
+    return memtable_bytes(values) + cache_bytes(values)
+
+
+def cache_bytes(values: Configuration) -> int:
+    """Bytes of the block cache and of what other caches a user's own file names."""
+    return int(values["cache_size"]) + int(values.get("other_caches", 0))

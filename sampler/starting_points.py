@@ -11,8 +11,9 @@ from importlib.resources import files
 from sampler.catalogue import catalogue
 from sampler.errors import InputError
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
-from sampler.option_values import read_values
-from sampler.options_file import parse_options
+from sampler.options.measured_part import without_derived
+from sampler.options.normal_form import read_user_options
+from sampler.options.user_options import file_values
 from sampler.parameter import Value, parse_value
 from sampler.space import default_values
 
@@ -86,7 +87,9 @@ def values_of(name: str, options: str | None, *, field: str = "--start-from") ->
         InputError: There is no such point, or the text is no OPTIONS file.
     """
     if options is not None:
-        return read_values(parse_options(options, name=field), catalogue().values(), scale=1)
+        file = without_derived(read_user_options(options, name=field))
+        known = catalogue()
+        return {name: v for name, v in file_values(file).items() if name in known}
     if name not in known_points():
         names = ", ".join(point_names())
         raise InputError(field, f"{name!r} is neither one of {names}, none nor an OPTIONS file")

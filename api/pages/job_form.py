@@ -78,6 +78,7 @@ def further_fields() -> list[FormField]:
         FormField("baseline", "Baseline", "choice",
                   [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]),
         FormField("baseline_options", "Baseline: the text of an OPTIONS file", "area"),
+        FormField("drop_unknown", "Leave out options of it that RocksDB does not know", "check"),
         FormField("own_space", "Parameter space of your own: its TOML", "toml", instead="space"),
         FormField("own_objective", "Objective of your own: its TOML", "toml",
                   instead="objective"),

@@ -158,7 +158,9 @@ def download_options(
     if text is None and minimal and options_of(service.engine, job.id) is not None:
         raise ProblemError(404, f"job {job.id} has no file with fewer changes than the best one")
     if text is None:
-        raise ProblemError(404, f"job {job.id} found nothing better than its baseline")
+        refused = (result_of(service, job).get("export") or {}).get("refused")
+        why = f": {refused}" if refused else " found nothing better than its baseline"
+        raise ProblemError(404, f"job {job.id}{why}")
     name = MINIMAL if minimal else OPTIONS
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, headers={**response.headers, **disposition})

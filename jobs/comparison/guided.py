@@ -10,7 +10,7 @@ from sampler.catalogue import catalogue
 from sampler.kioxia_guide.for_workload import guide_values
 from sampler.kioxia_guide.guide import LEAST_BUFFERS
 from sampler.parameter import Value
-from sampler.space import memory_bytes
+from sampler.space import memtable_bytes
 from sampler.workload import Workload
 
 
@@ -27,7 +27,7 @@ def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str,
     """
     if side.guide_threads is None:
         return side
-    memory = memory_bytes(baseline) - int(baseline["cache_size"])
+    memory = memtable_bytes(baseline)
     found = {each.name: _settings(each, side.guide_threads, memory) for each in workloads}
     return replace(side, guide_threads=None, by_workload=found)
 

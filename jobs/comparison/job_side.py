@@ -55,4 +55,5 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         options=specification.baseline_options,
         values={name: value for name, value in configuration.items() if name not in facts},
         notes=tuple(notes),
+        drop_unknown=specification.drop_unknown,
     )

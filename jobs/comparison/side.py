@@ -18,7 +18,7 @@ from sampler.documents import names_a_file, read_document
 from sampler.errors import InputError
 from sampler.kioxia_guide.for_workload import names_guide, threads_of
 from sampler.machine import cpu_threads
-from sampler.options_file import parse_options
+from sampler.options.normal_form import read_user_options
 from sampler.parameter import Value, parse_value
 from sampler.settings import Settings
 from sampler.starting_points import known_points, point_names, values_of
@@ -43,6 +43,7 @@ class Side:
         guide_threads: CPU threads of the host that the tuning guide is still to be worked out
             for; None: it is not asked for, or is in ``by_workload``.
         notes: What the reader must know of it.
+        drop_unknown: Whether options of the file that its RocksDB does not know are left out.
     """
 
     asked: str
@@ -54,6 +55,7 @@ class Side:
     by_workload: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     guide_threads: int | None = None
     notes: tuple[str, ...] = ()
+    drop_unknown: bool = False
 
     def values_under(self, workload: str) -> dict[str, Value]:
         """Parameters that it sets under a workload, full scale."""
@@ -128,7 +130,7 @@ def _of_file(text: str, path: Path, field: str) -> Side:
     if path.suffix in (".toml", ".json"):
         document = _document(written, path.suffix, field)
         return Side(asked=text, what=f"the values of {path.name}", values=_values(document, field))
-    parse_options(written, name=field)
+    read_user_options(written, name=field)
     return Side(asked=text, what=f"the OPTIONS file {path.name}", options=written, values={})
 
 

@@ -11,25 +11,20 @@ from typing import Any
 from jobs.baseline_warnings import baseline_warnings
 from jobs.comparison.guided import worked_out
 from jobs.comparison.side import Side
+from jobs.hidden_debt import too_small_warnings
+from jobs.measured_baseline import measured_baseline, scale_warnings
 from sampler.bench_plan import BenchPlan, effective_values
 from sampler.build_facts import build_facts
 from sampler.builds import DEFAULT_BUILD, Build, installed_build
-from sampler.byte_size import format_bytes
 from sampler.catalogue import catalogue
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench, try_options
-from sampler.option_values import read_values
-from sampler.options_file import OptionsFile, parse_options
 from sampler.parameter import Value
 from sampler.settings import Settings
 from sampler.space import memory_bytes
 from sampler.space_file import load_space
-from sampler.starting_points import baseline_values
-from sampler.workload import Workload, least_user_bytes
-
-# column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
-_LEAST_WRITE_BUFFER = 64 * 2**10
+from sampler.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +86,14 @@ def subject_of(
             at the scale of a load.
     """
     installed = installed_build(side.build, settings, field=field)
-    benches = {each.name: DbBench(installed, _plan(side, each, installed)) for each in workloads}
+    plans = {each.name: _plan(side, each, installed, field) for each in workloads}
+    benches = {name: DbBench(installed, plan) for name, plan in plans.items()}
     first = benches[workloads[0].name].plan
     side = worked_out(side, workloads, first.space.complete({}))
     _require_known(side, workloads, installed, field)
     values = {
         name: bench.plan.space.complete(side.values_under(name)) for name, bench in benches.items()
     }
-    for workload in workloads:
-        _require_scale(workload, values[workload.name], field)
     # Without values of its own for each workload its options are the same under all of them.
     tried = [bench.plan for bench in benches.values()] if side.by_workload else [first]
     facts = build_facts(installed.program)
@@ -109,7 +103,8 @@ def subject_of(
         *installed.warnings,
         *baseline_warnings(first),
         *(w for plan in tried for w in _changed(plan, side, installed, field)),
-        *(w for each in workloads for w in _too_small(each, values[each.name])),
+        *(w for each in workloads for w in scale_warnings(each, values[each.name])),
+        *(w for each in workloads for w in too_small_warnings(each, values[each.name])),
     ]
     return Subject(
         name=name, side=side, build=build, benches=benches, values=values,
@@ -117,16 +112,18 @@ def subject_of(
     )  # fmt: skip
 
 
-def _plan(side: Side, workload: Workload, installed: InstalledDbBench) -> BenchPlan:
+def _plan(side: Side, workload: Workload, installed: InstalledDbBench, field: str) -> BenchPlan:
     """As a job that has this side as its baseline would measure it."""
-    library = installed.library_defaults()
-    context = baseline_values(side.base, library)
-    file = OptionsFile()
-    if side.options is not None:
-        file = parse_options(side.options)
-        context |= read_values(file, catalogue().values(), scale=1)
-    context |= {"threads": workload.threads, "compression_ratio": workload.compression_ratio}
-    return BenchPlan(workload, load_space("all").at_baseline(context), library, file)
+    baseline = measured_baseline(
+        workload,
+        installed,
+        library=installed.library_defaults(),
+        base=side.base,
+        options=side.options,
+        drop_unknown=side.drop_unknown,
+        field=field,
+    )
+    return baseline.plan(workload, load_space("all"))
 
 
 def _require_known(
@@ -136,17 +133,6 @@ def _require_known(
         if not installed.knows(catalogue()[name]):
             problem = f"RocksDB {installed.version} ({installed.program}) does not know {name}"
             raise InputError(field, problem)
-
-
-def _require_scale(workload: Workload, values: Mapping[str, Value], field: str) -> None:
-    buffer = int(values["write_buffer_size"])
-    if buffer // workload.scale < _LEAST_WRITE_BUFFER:
-        raise InputError(
-            field,
-            f"at the scale {workload.scale} of {workload.name} a write buffer of "
-            f"{format_bytes(buffer)} falls below RocksDB's least, "
-            f"{format_bytes(_LEAST_WRITE_BUFFER)}; choose a smaller --scale",
-        )
 
 
 def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:
@@ -161,16 +147,3 @@ def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: st
     asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}
     _, changed = effective_values(tried.options, asked, plan.space, scale=plan.workload.scale)
     return [f"RocksDB changes {line}" for line in changed]
-
-
-def _too_small(workload: Workload, values: Mapping[str, Value]) -> list[str]:
-    memtables = memory_bytes(values) - int(values["cache_size"])
-    needed = least_user_bytes(memtables, workload.scale)
-    given = workload.loaded_bytes()
-    if given >= needed:
-        return []
-    return [
-        f"{workload.name} writes {format_bytes(given)}, less than 16 times the write buffers of "
-        f"{format_bytes(memtables)} at scale {workload.scale}, {format_bytes(needed)}: much of it "
-        "stays in memory"
-    ]

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from jobs.frame import Frame, frame
 from jobs.specification import Specification
 from jobs.upgrade.option_drift import ChangedValue, OptionDrift
-from jobs.upgrade.own_file import OwnFile, accepted_part
+from jobs.upgrade.own_file import OwnFile
 from sampler.bench_plan import BenchPlan
 from sampler.catalogue import catalogue
 from sampler.db_bench import DbBench
 from sampler.draws import draw
 from sampler.installed import InstalledDbBench
 from sampler.option_values import read_values, title_of
+from sampler.options.accepted import accepted_part
 from sampler.options_file import OptionsFile
 from sampler.parameter import Parameter, Value
 from sampler.space import Configuration
@@ -73,8 +74,8 @@ def cases_of(
         cases.append(Case(name=KEPT, what=what, old=before, new=kept, configuration={}))
     if file is not None and file.accepted.part is not None:
         theirs = DbBench(old, frame(specification, old).plan)
-        ours = frame(specification, new).plan
-        ours = replace(ours, baseline_file=file.accepted.part)
+        # What the new build does not know is told by the check itself.
+        ours = frame(replace(specification, drop_unknown=True), new).plan
         what = "your OPTIONS file"
         if file.accepted.refused:
             what += " without what the new build refuses"

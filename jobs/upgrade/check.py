@@ -27,7 +27,7 @@ from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
 from sampler.machine import fingerprint, host_name
-from sampler.options_file import parse_options
+from sampler.options.normal_form import read_user_options
 from sampler.settings import Settings
 from sampler.space import Configuration
 from sampler.workload_file import workload_from_document
@@ -108,7 +108,10 @@ def differences(builds: Builds, specification: Specification) -> Differences:
     """
     old, new = builds.installed_old, builds.installed_new
     text = specification.baseline_options
-    file = own_file(old, new, parse_options(text, name="--options")) if text is not None else None
+    file = None
+    if text is not None:
+        options = read_user_options(text, name="--options")
+        file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
     return Differences(drift=option_drift(old, new), file=file)
 
 

@@ -6,14 +6,14 @@ OPTIONS file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sampler.catalogue import catalogue
 from sampler.installed import InstalledDbBench
 from sampler.option_values import title_of
-from sampler.options_file import VERSION, OptionsFile, parse_struct
+from sampler.options.accepted import leaves
 
 
 class Concern(StrEnum):
@@ -106,19 +106,6 @@ def option_drift(old: InstalledDbBench, new: InstalledDbBench) -> OptionDrift:
         flags_added=tuple(sorted(new.flags - old.flags)),
         flags_removed=tuple(sorted(old.flags - new.flags)),
     )
-
-
-def leaves(options: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
-    """Every (section, key) and its text; the fields of a structure one by one."""
-    for section, keys in options.sections.items():
-        if section == VERSION:
-            continue
-        for key, text in keys.items():
-            fields = parse_struct(text) if text.startswith("{") else {}
-            for name, value in fields.items():
-                yield (section, f"{key}.{name}"), value
-            if not fields:
-                yield (section, key), text
 
 
 def concern_of(section: str, key: str) -> Concern:

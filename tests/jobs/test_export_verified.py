@@ -6,6 +6,7 @@ from instant import write_space, write_workload
 from jobs.assembly import Assembly, assemble
 from jobs.export import ExportRefusedError, describe, export_options
 from jobs.specify import specify
+from sampler.errors import InputError
 from sampler.options_file import CF, DB, TABLE, parse_options
 from sampler.settings import Settings
 
@@ -78,12 +79,26 @@ def test_a_default_that_rocksdb_would_change_is_refused(assembly: Assembly):
         export_options(assembly.plan, assembly.installed, tuned, [])
 
 
-def test_what_rocksdb_does_not_take_is_refused(tmp_path: Path, settings: Settings):
+def test_what_rocksdb_does_not_know_is_named_at_once_or_kept_apart(
+    tmp_path: Path, settings: Settings
+):
     file = tmp_path / "OPTIONS"
-    file.write_text('[DBOptions]\n  no_such_option=1\n[CFOptions "default"]\n')
-    assembly = assemble(specify(baseline=str(file)), settings)
-    with pytest.raises(ExportRefusedError, match=r"refuses the file: .*no_such_option"):
-        export_options(assembly.plan, assembly.installed, {}, [])
+    file.write_text(
+        "[DBOptions]\n  no_such_option=1\n"
+        '[CFOptions "default"]\n  compression_opts={level=3;checksum=true;}\n'
+    )
+    with pytest.raises(InputError, match=r"no_such_option, compression_opts.checksum \(since"):
+        assemble(specify(baseline=str(file)), settings)
+    assembly = assemble(specify(baseline=str(file), drop_unknown=True), settings)
+    measured = assembly.plan.options({"block_size": 8192})
+    assert measured.get(DB, "no_such_option") is None
+    assert measured.get(CF, "compression_opts.checksum") is None
+    text = export_options(assembly.plan, assembly.installed, {"block_size": 8192}, [])
+    exported = parse_options(text)
+    assert exported.get(DB, "no_such_option") == "1"
+    assert exported.get(CF, "compression_opts") == "{level=3;checksum=true;}"
+    assert exported.get(TABLE, "block_size") == "8192"
+    assert "# Not measured as your file says: no_such_option, compression_opts.checksum" in text
 
 
 def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Settings):

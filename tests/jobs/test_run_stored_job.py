@@ -382,22 +382,24 @@ class TestWhatGoesWrong:
         assert finished.result["trials"]["total"] == 12
         assert [trial.attempt for trial in finished.trials] == [1] * 4 + [2] + [1] * 7
 
-    def test_a_file_that_rocksdb_refuses_fails_the_job(
-        self, job: Job, monkeypatch: pytest.MonkeyPatch
+    def test_a_file_that_rocksdb_refuses_costs_nothing_but_the_file(
+        self, job: Job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ):
         def refuse(*_: object) -> str:
-            raise room_error("RocksDB 7.8.3 refuses the file: x")
+            raise room_error("RocksDB 7.8.3 refuses the file: x", "[DBOptions]")
 
         from jobs.export import ExportRefusedError as room_error
 
         monkeypatch.setattr(place_room, "export_options", refuse)
-        with pytest.raises(room_error):
-            job.run()
-        row = job.store.job(job.id)
-        assert (row.state, row.error) == (
-            JobState.FAILED,
-            "RocksDB 7.8.3 refuses the file: x",
-        )
+        finished = job.run()
+        assert finished.result["best"] and finished.options is None
+        assert finished.result["export"] == {
+            "refused": "RocksDB 7.8.3 refuses the file: x", "options": "[DBOptions]",
+        }  # fmt: skip
+        assert job.store.job(job.id).state is JobState.DONE
+        names = {path.name for path in write_artifacts(finished, tmp_path)}
+        assert {"OPTIONS.refused.ini", "result.json", "trials.csv", "report.html"} <= names
+        assert "OPTIONS.ini" not in names
 
 
 class TestTheSame:

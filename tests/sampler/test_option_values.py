@@ -123,9 +123,13 @@ def read_one(name: str, text: str, title: str = CF) -> Value | None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("8388608", 8388608), ("8M", 8388608), ("8k", 8192), ("1G", 2**30), ("0.5M", 2**19)],
-)
-def test_sizes_are_read_with_rocksdb_s_suffixes(text: str, size: int):
+    [
+        ("8388608", 8388608), ("8M", 8388608), ("8MB", 8388608), ("8k", 8192), ("1G", 2**30),
+        # RocksDB 7.8.3 takes the leading digits of each of these.
+        ("8388608 ;", 8388608), ("12345;", 12345), ("8 M", 8), ("1e6", 1), ("0.5M", 0),
+    ],
+)  # fmt: skip
+def test_sizes_are_read_as_rocksdb_reads_them(text: str, size: int):
     assert read_one("write_buffer_size", text) == size
 
 
@@ -134,7 +138,7 @@ def test_numbers_that_no_float_can_hold_are_exact():
     assert read_one("hard_pending_compaction_bytes_limit", str(largest)) == largest
 
 
-@pytest.mark.parametrize("text", ["", "much", "M", "1e999", "nan", "--5", "9" * 5000])
+@pytest.mark.parametrize("text", ["", "much", "M", "e9", "nan", "--5", "9" * 5000])
 def test_text_that_is_no_number_is_left_out(text: str):
     assert read_one("write_buffer_size", text) is None
 
@@ -146,7 +150,9 @@ def test_text_that_is_no_number_is_left_out(text: str):
         ("bloomfilter:10:false", 10),
         ("rocksdb.BloomFilter:12:false", 12),
         ("bloomfilter:9.5:false", 9.5),
-        ("ribbonfilter:10:1", None),
+        ("ribbonfilter:10:1", 10),
+        ("{id=bloomfilter:9}", 9),
+        ("rocksdb.BuiltinBloomFilter", 0),
         ("bloomfilter", None),
     ],
 )
@@ -154,8 +160,40 @@ def test_filter_policies_are_read_as_bits(text: str, bits: Value | None):
     assert read_one("bloom_bits", text, TABLE) == bits
 
 
-def test_an_unknown_codec_is_left_out():
-    assert read_one("compression_type", "kSomethingNew") is None
+def test_a_choice_outside_of_the_catalogue_keeps_rocksdb_s_name():
+    assert read_one("compression_type", "kSomethingNew") == "kSomethingNew"
+    assert read_one("compaction_style", "kCompactionStyleFIFO") == "kCompactionStyleFIFO"
+    assert read_one("compression_type", "snappy") is None  # RocksDB refuses it
+
+
+LISTED = "kNoCompression:kSnappyCompression:kZSTD"
+
+
+def moved(**changes: Value) -> str | None:
+    """The list of codecs of a file with three, after a move."""
+    file = OptionsFile({CF: {"compression_per_level": LISTED, "num_levels": "3"}})
+    own = read_values(file, OPTIONS, scale=1)
+    assert (own["min_level_to_compress"], own["compression_type"]) == (1, "zstd")
+    values = {name: known.default for name, known in catalogue().items()} | own | changes
+    asked = [catalogue()[name] for name in (*changes, "min_level_to_compress")]
+    return write_values(file, values, asked, scale=1).get(CF, "compression_per_level")
+
+
+def test_a_list_of_codecs_keeps_those_that_are_not_moved():
+    none, snappy, zstd = LISTED.split(":")
+    assert moved(num_levels=5) == LISTED  # RocksDB gives levels 3 and 4 the last
+    assert moved(min_level_to_compress=2, num_levels=4) == ":".join([none, none, zstd, zstd])
+    assert moved(min_level_to_compress=-1) == ":".join([snappy, snappy, zstd])
+    lz4 = "kLZ4Compression"
+    assert moved(compression_type="lz4") == ":".join([none, lz4, lz4])
+    assert moved(compression_type="lz4", min_level_to_compress=-1) is None
+
+
+def test_a_ribbon_filter_stays_one():
+    file = OptionsFile({TABLE: {"filter_policy": "ribbonfilter:10:3"}})
+    values = {name: known.default for name, known in catalogue().items()} | {"bloom_bits": 14}
+    after = write_values(file, values, [catalogue()["bloom_bits"]], scale=1)
+    assert after.get(TABLE, "filter_policy") == "ribbonfilter:14:3"
 
 
 @given(st.sampled_from(OPTIONS), st.text())

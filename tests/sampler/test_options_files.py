@@ -87,6 +87,25 @@ def test_comments_and_blank_lines_are_passed_over():
     assert parse_options(text).sections == {DB: {"a": "1", "b": "x\\#y"}, CF: {}}
 
 
+def test_of_a_key_given_twice_the_first_line_counts():
+    options = parse_options('[DBOptions]\na=1\na=2\n[CFOptions "default"]\n')
+    assert options.get(DB, "a") == "1"
+    assert options.place(DB, "a") == "[DBOptions] a (line 2)"
+
+
+def test_families_version_and_table_are_told():
+    text = (
+        '[Version]\nrocksdb_version=6.8.1\n[DBOptions]\n[CFOptions "default"]\na=1\n'
+        '[TableOptions/PlainTable "default"]\nb=2\n[CFOptions "odd\\:name"]\nc=3\n'
+    )
+    options = parse_options(text)
+    assert options.version == (6, 8, 1)
+    assert options.families == ("default", "odd\\:name")
+    assert options.table() == 'TableOptions/PlainTable "default"'
+    mine = options.of_family("default")
+    assert 'CFOptions "odd\\:name"' not in mine.sections and mine.get(CF, "a") == "1"
+
+
 def test_comments_stand_at_the_top():
     options = OptionsFile({DB: {"a": "1"}})
     text = format_options(options, rocksdb_version="7.8.3", comments=["made by hand"])
@@ -104,7 +123,13 @@ def test_a_comment_of_two_lines_stays_a_comment():
     [
         ("", "has no [DBOptions] section"),
         ("[DBOptions]\n", 'has no [CFOptions "default"] section'),
-        ('[DBOptions]\n[CFOptions "other"]\n', 'has no [CFOptions "default"] section'),
+        (
+            '[DBOptions]\n[CFOptions "a"]\n',
+            'line 2: [CFOptions "a"] stands before [CFOptions "def',
+        ),
+        ("[DBOptions]\n[DBOptions]\n", "line 2: [DBOptions] is there twice"),
+        ('[TableOptions/BlockBasedTable "default"]', 'has no [CFOptions "default"] before it'),
+        ("[Options]\n", "line 1: [Options] is no section of an OPTIONS file; write [DBOptions],"),
         ("a=1\n[DBOptions]\n", "line 1 is not key=value in a section: 'a=1'"),
         ("[DBOptions]\nmax_background_jobs\n", "line 2 is not key=value in a section"),
         ("[DBOptions]\n=4\n", "line 2 is not key=value in a section"),

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 from second_builds import build, with_default, without_option
 
-from jobs.upgrade.option_drift import Concern, leaves, option_drift
+from jobs.upgrade.option_drift import Concern, option_drift
 from sampler.installed import InstalledDbBench, probe
+from sampler.options.accepted import leaves
 from sampler.options_file import CF, DB, OptionsFile
 
 pytestmark = pytest.mark.db_bench

@@ -1,0 +1,94 @@
+"""What is measured against: the library's defaults, a known point, or the user's OPTIONS file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sampler.bench_plan import BenchPlan
+from sampler.byte_size import format_bytes
+from sampler.installed import InstalledDbBench
+from sampler.options.user_options import UserOptions, user_options
+from sampler.parameter import Value
+from sampler.space import LEAST_WRITE_BUFFER, Space, flushed_at
+from sampler.starting_points import baseline_values
+from sampler.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline:
+    """A baseline under a workload.
+
+    Attributes:
+        values: Of every known parameter, full scale.
+        library: The library's defaults.
+        own: The user's file; empty without one.
+    """
+
+    values: Mapping[str, Value]
+    library: Mapping[str, Value]
+    own: UserOptions
+
+    def plan(self, workload: Workload, space: Space) -> BenchPlan:
+        """How a space around this baseline is measured."""
+        around = space.at_baseline(self.values)
+        own = self.own
+        return BenchPlan(workload, around, self.library, own.file, own.dropped, own.notes)
+
+
+def measured_baseline(
+    workload: Workload,
+    installed: InstalledDbBench | None,
+    *,
+    library: Mapping[str, Value],
+    base: str = "library",
+    options: str | None = None,
+    drop_unknown: bool = False,
+    field: str = "--baseline",
+) -> Baseline:
+    """The values of a baseline.
+
+    Args:
+        workload: The load; its facts are parameters, too.
+        installed: The db_bench that measures; None: what it takes is found out later.
+        library: The defaults of its library.
+        base: ``library``, ``db_bench`` or a shipped starting point.
+        options: The text of an OPTIONS file over that.
+        drop_unknown: Whether to leave out what that RocksDB does not know.
+        field: What the user calls the file.
+
+    Raises:
+        InputError: The text is no OPTIONS file, or RocksDB refuses it.
+    """
+    own = UserOptions()
+    if options is not None:
+        own = user_options(options, installed, name=field, drop_unknown=drop_unknown)
+    facts: dict[str, Value] = {
+        "threads": workload.threads,
+        "compression_ratio": workload.compression_ratio,
+    }
+    values = {**baseline_values(base, library), **own.values, **facts}
+    return Baseline(values=values, library=library, own=own)
+
+
+def scale_warnings(workload: Workload, values: Mapping[str, Value]) -> list[str]:
+    """What must be said where RocksDB would not use the write buffers that it is given."""
+    buffer = flushed_at(values)
+    if not workload.by_db_bench or buffer // workload.scale >= LEAST_WRITE_BUFFER:
+        return []
+    raised = LEAST_WRITE_BUFFER * workload.scale
+    return [
+        f"at scale {workload.scale} RocksDB raises a write buffer of {format_bytes(buffer)} to "
+        f"its least, {format_bytes(LEAST_WRITE_BUFFER)}: what is measured is one of "
+        f"{format_bytes(raised)}; {better_scale(buffer)}"
+    ]
+
+
+def better_scale(buffer: int) -> str:
+    """At which scale write buffers of so many bytes are measured as they are."""
+    most = buffer // LEAST_WRITE_BUFFER
+    return (
+        f"a --scale of at most {most} measures what is asked"
+        if most
+        else (f"RocksDB raises it at any scale; write {LEAST_WRITE_BUFFER} or more")
+    )

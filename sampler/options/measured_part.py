@@ -1,0 +1,120 @@
+"""What of a user's OPTIONS file a run is measured with, at its scale.
+
+The file is of a production database; a run has 1/scale of its data. Sizes that grow with the data
+are divided, what belongs to one key, one block or one second stays, and what cannot be measured so
+is left out. Which is which says ``rocksdb_options.csv``, option by option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sampler.catalogue import catalogue
+from sampler.option_values import read_number, title_of
+from sampler.options.accepted import leaves, without_leaf
+from sampler.options.derived import derived_values
+from sampler.options.option_facts import OptionFact, option_facts
+from sampler.options_file import CF, DEFAULT_FAMILY, TABLE, OptionsFile
+
+_UNLIMITED = 2**60  # and more: not a size, but none at all
+_ARENA = "arena_block_size"
+_BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
+
+
+def fact_of(section: str, key: str) -> OptionFact | None:
+    """What is known of an option, or of the structure that a field belongs to.
+
+    Args:
+        section: A title, such as ``TableOptions/BlockBasedTable "default"``.
+        key: ``struct.field`` for a field.
+    """
+    kind = section.partition(" ")[0].removeprefix("TableOptions/")
+    facts = option_facts()
+    while key:
+        if (kind, key) in facts:
+            return facts[kind, key]
+        key = key.rpartition(".")[0]
+    return None
+
+
+def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
+    """The default family's options as they are measured.
+
+    Sizes of catalogued parameters are divided as well; a search writes its own over them.
+
+    Args:
+        options: A file in its normal form, full scale.
+        scale: The divisor of sizes.
+    """
+    part = options.of_family(DEFAULT_FAMILY).without(TABLE, _BY_FLAG)
+    for section, key, _ in left_out(part):
+        part = without_leaf(part, section, key)
+    for (section, key), text in leaves(part):
+        fact = fact_of(section, key)
+        if fact is not None and fact.measure in ("scale", "derive") and scale != 1:
+            part = part.with_values(section, {key: divided(text, scale, fact.floor)})
+    return _with_needed(part, scale) if scale != 1 else part
+
+
+def left_out(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
+    """Section, key and fact of each option of the default family that is not measured."""
+    for (section, key), _ in leaves(options.of_family(DEFAULT_FAMILY)):
+        fact = fact_of(section, key)
+        if fact is not None and fact.measure == "leave_out":
+            yield section, key, fact
+
+
+def divided(text: str, scale: int, floor: int | None = None) -> str:
+    """A size over the scale, never below what RocksDB takes; 0 and "no limit" stay."""
+    number = read_number(text, whole=True)
+    if number is None or not 0 < int(number) < _UNLIMITED:
+        return text
+    return str(min(int(number), max(floor or 1, int(number) // scale)))
+
+
+def without_derived(options: OptionsFile) -> OptionsFile:
+    """A copy without the sizes that RocksDB would work out to the same by itself.
+
+    A database dumps what it has worked out, so in a dump they are no choice of anybody's: beside
+    another write buffer they would be wrong.
+    """
+    keys = options.sections.get(CF, {})
+    numbers = {
+        key: int(n) for key in keys if (n := read_number(keys[key], whole=True)) is not None
+    }
+    derived = [
+        key
+        for key, number in numbers.items()
+        if (fact := fact_of(CF, key)) is not None
+        and fact.measure == "derive"
+        and number in derived_values(fact.derived_as, numbers)
+    ]
+    return options.without(CF, derived)
+
+
+def hangs_on(parameter: str) -> tuple[str, ...]:
+    """Keys of the column family that mean nothing any more once a parameter is moved."""
+    return (_ARENA,) if parameter == "write_buffer_size" else ()
+
+
+def overriding(parameter: str) -> tuple[tuple[str, str], ...]:
+    """Section and key of the old options beside which a parameter does nothing."""
+    known = catalogue()[parameter]
+    if not known.is_option:
+        return ()
+    own = {each.key for each in catalogue().values()}
+    return tuple(
+        (title_of(known), key)
+        for (_, key), fact in option_facts().items()
+        if fact.overrides == known.key and key not in own
+    )
+
+
+def _with_needed(part: OptionsFile, scale: int) -> OptionsFile:
+    """Sizes that a file leaves to RocksDB, and that act under its compaction style, divided."""
+    key = "compaction_options_fifo.max_table_files_size"
+    fact = fact_of(CF, key)
+    fifo = part.get(CF, "compaction_style") == "kCompactionStyleFIFO"
+    if not fifo or fact is None or part.get(CF, key) is not None:
+        return part
+    return part.with_values(CF, {key: divided(fact.default, scale)})

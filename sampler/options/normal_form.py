@@ -1,0 +1,108 @@
+"""One form for every way in which the same options can be written.
+
+RocksDB reads the options of a table from two places, structures as fields or as lists, and lets
+keys reach into structures with a dot. What is moved by a search has one place, so a user's file is
+brought into the form that RocksDB itself writes before anything is read of it. Tried with
+``db_bench`` 7.8.3; the rules are those of options_parser.cc and cf_options.cc (7.9.2).
+"""
+
+from __future__ import annotations
+
+from sampler.options_file import (
+    CF,
+    DB,
+    TABLE,
+    OptionsFile,
+    format_struct,
+    parse_options,
+    parse_struct,
+)
+
+# In [CFOptions]: structures of a table's options, and the section that they stand for.
+_TABLES = {
+    "block_based_table_factory": TABLE,
+    "plain_table_factory": 'TableOptions/PlainTable "default"',
+}
+_FACTORY = "table_factory"
+_OLD_KEYS = {"memtable": "memtable_factory"}
+# The order of fields where a list is given (ParseCompressionOptions in cf_options.cc).
+_COMPRESSION = (
+    "window_bits", "level", "strategy", "max_dict_bytes", "zstd_max_train_bytes",
+    "parallel_threads", "enabled", "max_dict_buffer_bytes", "use_zstd_dict_trainer",
+)  # fmt: skip
+_LISTED = ("compression_opts", "bottommost_compression_opts")
+_EMPTY_IS_ABSENT = ("compression_per_level",)
+
+
+def read_user_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
+    """A user's OPTIONS file in its normal form.
+
+    Raises:
+        InputError: See ``sampler.options_file.parse_options``.
+    """
+    return normalized(parse_options(text, name=name))
+
+
+def normalized(options: OptionsFile) -> OptionsFile:
+    """The same options in the form that RocksDB writes; other column families stay as they are.
+
+    Fields of structures keep the text that they have. What RocksDB passes over is left out: with
+    a table section it heeds no table structure among the options of the column family.
+    """
+    sections = {title: dict(keys) for title, keys in options.sections.items()}
+    family = sections.setdefault(CF, {})
+    had_section = options.table() in sections
+    for old, new in _OLD_KEYS.items():
+        if old in family and new not in family:
+            family[new] = family.pop(old)
+    _gather_dotted(family)
+    for title, keys in sections.items():
+        if title == DB or title == options.table():
+            _gather_dotted(keys)
+    for key in _LISTED:
+        if key in family:
+            family[key] = _compression_struct(family[key])
+    for key in _EMPTY_IS_ABSENT:
+        if family.get(key) == "":
+            del family[key]
+    if had_section:
+        for key in _TABLES:
+            family.pop(key, None)
+        if family.get(_FACTORY, "").startswith("{"):
+            del family[_FACTORY]
+    else:
+        sections |= _table_sections(family)
+    return OptionsFile(sections, options.lines)
+
+
+def _gather_dotted(keys: dict[str, str]) -> None:
+    """Puts ``struct.field`` into the structure."""
+    for key in [key for key in keys if "." in key]:
+        struct, _, member = key.partition(".")
+        fields = parse_struct(keys.get(struct, "{}"))
+        keys[struct] = format_struct({**fields, member: keys.pop(key)})
+
+
+def _table_sections(family: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Takes the structures of tables out of a family's options, each as a section of its own."""
+    found: dict[str, dict[str, str]] = {}
+    factory = family.get(_FACTORY, "")
+    if factory.startswith("{"):
+        fields = parse_struct(factory)
+        kind = fields.pop("id", "BlockBasedTable")
+        family[_FACTORY] = kind
+        found[f'TableOptions/{kind} "default"'] = fields
+    for key, title in _TABLES.items():
+        if key in family:
+            found[title] = {**found.get(title, {}), **parse_struct(family.pop(key))}
+    return {title: fields for title, fields in found.items() if fields}
+
+
+def _compression_struct(text: str) -> str:
+    """``window_bits:level:...`` as a structure; one stays as it is."""
+    if "=" in text or ":" not in text:
+        return text
+    values = text.strip("{}").split(":")
+    # Of six values the last says whether they count: parallel_threads came later, and before it.
+    names = [*_COMPRESSION[:5], "enabled"] if len(values) == 6 else _COMPRESSION
+    return format_struct(dict(zip(names, values, strict=False)))

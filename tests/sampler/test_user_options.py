@@ -1,0 +1,275 @@
+"""A user's own OPTIONS file: one configuration however it is written, and none of it lost."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampler.catalogue import catalogue
+from sampler.errors import InputError
+from sampler.installed import InstalledDbBench, try_options
+from sampler.options.accepted import accepted_part, leaves
+from sampler.options.caches import caches_of, with_block_cache
+from sampler.options.measured_part import divided, measured_part, without_derived
+from sampler.options.normal_form import normalized, read_user_options
+from sampler.options.user_options import UserOptions, file_values, user_options
+from sampler.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_options
+from sampler.space import memory_bytes
+
+CASES = Path(__file__).parents[1] / "data" / "cases"
+MIB = 2**20
+
+
+def text_of(db: str = "", family: str = "", table: str | None = None, more: str = "") -> str:
+    lines = ["[DBOptions]", *db.split("|"), '[CFOptions "default"]', *family.split("|")]
+    if table is not None:
+        lines += [f"[{TABLE}]", *table.split("|")]
+    return "\n".join([*lines, more, ""])
+
+
+def read(db: str = "", family: str = "", table: str | None = None) -> OptionsFile:
+    return read_user_options(text_of(db, family, table))
+
+
+class TestOneForm:
+    @pytest.mark.parametrize(
+        "family",
+        [
+            "block_based_table_factory={block_size=8192;filter_policy=bloomfilter:10:false}",
+            "block_based_table_factory=block_size=8192;filter_policy=bloomfilter:10:false",
+            "table_factory={id=BlockBasedTable;block_size=8192;filter_policy=bloomfilter:10}",
+            "block_based_table_factory.block_size=8192|"
+            "block_based_table_factory.filter_policy=rocksdb.BloomFilter:10:false",
+        ],
+    )
+    def test_table_options_of_a_column_family_are_those_of_the_table(
+        self, family: str, installed: InstalledDbBench, tmp_path: Path
+    ):
+        found = file_values(read(family=family))
+        assert (found["block_size"], found["bloom_bits"]) == (8192, 10)
+        # RocksDB reads them so, too.
+        effect = try_options(installed.program, text_of(family=family), tmp_path).options
+        assert effect and effect.get(TABLE, "block_size") == "8192"
+        assert effect.get(TABLE, "filter_policy") == "bloomfilter:10:false"
+
+    def test_a_table_section_counts_alone(self, installed: InstalledDbBench, tmp_path: Path):
+        family, table = "block_based_table_factory={block_size=8192}", "format_version=4"
+        found = file_values(read(family=family, table=table))
+        assert "block_size" not in found and found["format_version"] == 4
+        effect = try_options(installed.program, text_of("", family, table), tmp_path).options
+        assert effect and effect.get(TABLE, "block_size") == "4096"
+
+    @pytest.mark.parametrize("text", ["-14:-1:0:0", "4:5:6:7:8:true", "4:5:6:7:8:9:true:1"])
+    def test_a_list_of_compression_options_is_a_structure(
+        self, text: str, installed: InstalledDbBench, tmp_path: Path
+    ):
+        family = f"compression_opts={text}"
+        mine = read(family=family)
+        effect = try_options(installed.program, text_of(family=family), tmp_path).options
+        assert effect
+        for (section, key), value in leaves(mine):
+            assert effect.get(section, key) == value
+
+    def test_fields_after_a_dot_join_their_structure(self):
+        file = read(
+            family="compaction_options_universal={size_ratio=7}|"
+            "compaction_options_universal.min_merge_width=4"
+        )
+        assert file_values(file)["universal_size_ratio"] == 7
+        assert file_values(file)["universal_min_merge_width"] == 4
+
+    def test_an_empty_list_of_codecs_is_none(self):
+        assert file_values(read(family="compression_per_level="))["min_level_to_compress"] == -1
+        assert read(family="compression_per_level=").get(CF, "compression_per_level") is None
+
+    def test_a_file_in_its_normal_form_stays(self, installed: InstalledDbBench):
+        assert normalized(installed.defaults) == installed.defaults
+
+    def test_three_ways_to_write_it_are_one_configuration(
+        self, installed: InstalledDbBench, tmp_path: Path
+    ):
+        by_hand = text_of(
+            "max_background_compactions=6|max_background_flushes=2",
+            "write_buffer_size=32M|compression_per_level=kNoCompression:kZSTD|num_levels=4|"
+            "compression_opts=-14:3:0:0|"
+            "block_based_table_factory={block_size=16K;filter_policy=bloomfilter:12:false}",
+        )
+        with_section = text_of(
+            "max_background_jobs=3|max_background_compactions=6|max_background_flushes=2",
+            "write_buffer_size=33554432|compression_per_level=kNoCompression:kZSTD|num_levels=4|"
+            "compression_opts={level=3}",
+            "block_size=16384|filter_policy=rocksdb.BloomFilter:12:false",
+        )
+        dumped = try_options(installed.program, by_hand, tmp_path).options
+        assert dumped is not None
+        as_dumped = format_options(dumped, rocksdb_version="7.8.3")
+        library = installed.library_defaults()
+        hand, section, dump = (
+            {**library, **user_options(text, installed).values}
+            for text in (by_hand, with_section, as_dumped)
+        )
+        assert hand == section == dump
+        assert (hand["max_background_jobs"], hand["compression_type"]) == (8, "zstd")
+
+    @given(st.text())
+    def test_whatever_is_given_is_read_or_refused(self, text: str):
+        try:
+            file = without_derived(read_user_options(text))
+        except InputError:
+            return
+        file_values(file)
+        measured_part(file, 64)
+
+
+class TestWhatIsMeasured:
+    def test_what_rocksdb_works_out_is_left_to_it(self):
+        for arena in ("8388608", "1048576"):  # to 6.20, and since
+            file = without_derived(read(family=f"write_buffer_size=64M|arena_block_size={arena}"))
+            assert file.get(CF, "arena_block_size") is None
+        file = without_derived(read(family="target_file_size_base=32M|max_compaction_bytes=800M"))
+        assert "max_compaction_bytes" not in file_values(file)
+
+    def test_a_choice_is_divided_but_never_below_what_rocksdb_takes(self):
+        file = without_derived(read(family="write_buffer_size=64M|arena_block_size=2M"))
+        assert measured_part(file, 64).get(CF, "arena_block_size") == str(2 * MIB // 64)
+        tiny = read(family="arena_block_size=65536")
+        assert measured_part(tiny, 64).get(CF, "arena_block_size") == "4096"
+
+    @pytest.mark.parametrize(
+        ("text", "measured"),
+        [("0", "0"), ("-1", "-1"), ("18446744073709551615", "18446744073709551615"),
+         ("6400", "100"), ("1", "1"), ("nonsense", "nonsense")],
+    )  # fmt: skip
+    def test_no_size_at_all_stays(self, text: str, measured: str):
+        assert divided(text, 64) == measured
+
+    def test_fifo_drops_files_at_its_scale(self):
+        fifo = "compaction_style=kCompactionStyleFIFO"
+        key = "compaction_options_fifo.max_table_files_size"
+        assert measured_part(read(family=fifo), 64).get(CF, key) == str(2**30 // 64)
+        own = read(family=f"{fifo}|{key}=64M")
+        assert measured_part(own, 64).get(CF, key) == str(MIB)
+        assert file_values(own)["compaction_style"] == "kCompactionStyleFIFO"
+
+    def test_other_families_are_not_measured_and_it_is_told(self, installed: InstalledDbBench):
+        more = '[CFOptions "meta"]\n  nonsense=1\n[CFOptions "odd\\:name"]\n'
+        found = user_options(text_of(more=more), installed)
+        assert [note for note in found.notes if note.startswith("column families meta, odd\\:nam")]
+        assert "meta" not in str(measured_part(found.file, 64).sections.keys())
+
+    def test_what_belongs_to_the_application_is_told(self, installed: InstalledDbBench):
+        found = user_options(
+            (CASES / "04-ardb-custom-comparator-5.14/OPTIONS").read_text(), installed
+        )
+        told = "\n".join(found.notes)
+        for name in ("comparator", "merge_operator", "prefix_extractor", "compaction_filter_fac"):
+            assert re.search(rf"^{name}\w* = ardb\.", told, re.MULTILINE), name
+
+    @pytest.mark.parametrize(
+        ("family", "name", "value"),
+        [("write_buffer_size=1e6", "write_buffer_size", 64 * 2**10),
+         ("max_write_buffer_number=1", "max_write_buffer_number", 2),
+         ("num_levels=1", "num_levels", 2)],
+    )  # fmt: skip
+    def test_a_value_that_rocksdb_changes_is_the_one_in_effect(
+        self, family: str, name: str, value: int, installed: InstalledDbBench
+    ):
+        found = user_options(text_of(family=family), installed)
+        assert found.values[name] == value
+        assert [note for note in found.notes if f": RocksDB makes it {value}" in note]
+
+
+class TestOldNames:
+    def test_they_override_the_new_one(self):
+        old = "max_background_compactions=16|max_background_jobs=4"
+        assert file_values(read(old))["max_background_jobs"] == 17
+        unset = "max_background_compactions=-1|max_background_jobs=4"
+        assert file_values(read(unset))["max_background_jobs"] == 4
+
+    def test_it_is_told_how_they_go(self):
+        found = user_options(text_of("max_background_flushes=3"), None)
+        (note,) = found.notes
+        assert "come to 4 threads" in note and "taken out of the file" in note
+
+
+class TestCaches:
+    @pytest.mark.parametrize(
+        ("table", "block", "others"),
+        [
+            ("block_cache=268435456", 256 * MIB, 0),
+            ("block_cache=256M", 256 * MIB, 0),
+            ("block_cache={capacity=256M;num_shard_bits=4;high_pri_pool_ratio=0.5}", 256 * MIB, 0),
+            ("no_block_cache=true|block_cache=256M", 0, 0),
+            ("block_cache=1M|block_cache_compressed=32M", MIB, 32 * MIB),
+            ("block_cache={capacity=8M;secondary_cache={id=CompressedSecondaryCache;"
+             "capacity=16M}}", 8 * MIB, 16 * MIB),
+            ("block_cache={capacity=8M;secondary_cache=compressed_secondary_cache://capacity=16M}",
+             8 * MIB, 16 * MIB),
+            ("block_cache={capacity=8M;secondary_cache={id=CacheLibSecondaryCache;"
+             "capacity=16M}}", 8 * MIB, 0),
+            ("block_size=4096", None, 0),
+        ],
+    )  # fmt: skip
+    def test_every_way_to_name_one(self, table: str, block: int | None, others: int):
+        found = caches_of(read(table=table))
+        assert (found.block, found.others) == (block, others)
+
+    def test_memory_counts_them_all(self):
+        own = file_values(read("row_cache=4M|db_write_buffer_size=16M", "", "block_cache=256M"))
+        values = {name: known.default for name, known in catalogue().items()} | own
+        assert memory_bytes(values) == (16 + 256 + 4) * MIB
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [("256M", "1048576"), ("{capacity=256M;num_shard_bits=4;}",
+                               "{capacity=1048576;num_shard_bits=4;}")],
+    )  # fmt: skip
+    def test_another_size_is_written_where_the_file_has_it(self, before: str, after: str):
+        file = with_block_cache(read(table=f"block_cache={before}"), MIB)
+        assert file.get(TABLE, "block_cache") == after
+
+
+class TestUnknownOptions:
+    def test_all_are_named_at_once_with_their_versions(self, installed: InstalledDbBench):
+        text = (CASES / "08-llm-tuner-inputs/NebulaGraph_default_options.ini").read_text()
+        with pytest.raises(InputError) as refused:
+            user_options(text, installed, name="--baseline mine")
+        said = str(refused.value)
+        assert said.startswith("--baseline mine: RocksDB 7.8.3 does not know ")
+        unknown = "compaction_verify_record_count (since 8.6)", "compression_opts.checksum"
+        for name in (*unknown, "block_protection_bytes_per_key", "memtable_max_range_deletions"):
+            assert name in said
+        assert "--drop-unknown leaves them out" in said and "\n" not in said
+        found = user_options(text, installed, drop_unknown=True)
+        assert (DB, "compaction_verify_record_count") in found.dropped
+        assert found.file.get(DB, "compaction_verify_record_count") == "true"
+
+    def test_a_refused_value_is_told_with_section_key_and_line(self, installed: InstalledDbBench):
+        text = (CASES / "17-rocksdb-own-tests/db_bench_tool_test.ini").read_text()
+        line = text.splitlines().index("  prepopulate_blob_cache=kDisable;") + 1
+        with pytest.raises(InputError) as refused:
+            user_options(text, installed)
+        place = f'[CFOptions "default"] prepopulate_blob_cache (line {line}) = kDisable;'
+        assert place in str(refused.value)
+
+    def test_a_value_of_a_later_version_can_be_left_out_and_is_not_searched(
+        self, installed: InstalledDbBench
+    ):
+        found = user_options(text_of(table="format_version=6"), installed, drop_unknown=True)
+        assert found.dropped == {(TABLE, "format_version")}
+        assert found.immovable == {"format_version"}
+
+    def test_of_a_structure_only_the_field_goes(self, installed: InstalledDbBench):
+        options = OptionsFile({DB: {}, CF: {"compression_opts": "{level=3;nonsense=1;}"}})
+        accepted = accepted_part(installed, options)
+        assert [each.key for each in accepted.refused] == ["compression_opts.nonsense"]
+        assert accepted.part and accepted.part.get(CF, "compression_opts") == "{level=3;}"
+
+
+def test_another_table_leaves_nothing_of_the_block_based_one_to_move():
+    own = UserOptions(file=parse_options(text_of(more='[TableOptions/PlainTable "default"]\n')))
+    assert "block_size" in own.immovable and "write_buffer_size" not in own.immovable
