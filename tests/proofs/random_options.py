@@ -25,8 +25,7 @@ from typing import Any
 from drawn_options import draw_options
 
 from benchmarks.json_lines import append_line, read_lines
-from jobs.assembly import assemble
-from jobs.specify import specify
+from jobs.single_bench import single_bench
 from sampler.db_bench import DbBench
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench, find_db_bench, probe, try_options
@@ -142,8 +141,15 @@ def _run(baseline: Path, workload: Path) -> dict[str, Any]:
     nothing = {"metrics": {}, "levels": {}, "blobs": [0, 0]}
     settings = load_settings()
     try:
-        specification = specify(workload=str(workload), space="all", baseline=str(baseline))
-        built = assemble(specification, settings).benchmark
+        built = single_bench(
+            str(workload),
+            settings,
+            baseline=str(baseline),
+            drop_unknown=False,
+            scale=None,
+            db_bench=None,
+            configuration={},
+        ).benchmark
     except InputError as error:
         return nothing | {"state": "refused", "failure": str(error)}
     assert isinstance(built, DbBench)
