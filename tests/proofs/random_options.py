@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 import re
 import subprocess
@@ -18,6 +19,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -40,6 +42,7 @@ from sampler.space import Configuration
 
 SCALE = 64
 SEED = 29
+_CLOSE = 0.05  # of the WAF at full size
 RAW = Path("docs/results/random_options.jsonl")
 _STATS = re.compile(r"^\*\* Compaction Stats \[default\] \*\*\nLevel .*\n-+\n((?: .*\n)+)", re.M)
 _ROW = re.compile(r"^\s*L(\d+)\s+(\d+)/\d+\s+([\d.]+) ([KMGT]?B)")
@@ -178,7 +181,9 @@ def _written(
 
 
 def _row(part: str, installed: InstalledDbBench, number: int) -> dict[str, Any]:
-    return {"part": part, "seed": SEED, "rocksdb": installed.version, "number": number}
+    day = datetime.now(UTC).date().isoformat()
+    ours = {"part": part, "seed": SEED, "rocksdb": installed.version}
+    return ours | {"number": number, "day": day}
 
 
 def _rows(part: str, installed: InstalledDbBench, keys: int | None = None) -> list[dict[str, Any]]:
@@ -233,7 +238,7 @@ def _page(
     lines = [
         "# Random OPTIONS files, loaded at 1/64",
         "",
-        f"`make prove-options`, {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"`make prove-options`, {max(row['day'] for row in tried)}, {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
         f"Python {platform.python_version()}, RocksDB {installed.version}.",
         "",
         f"{len(tried)} files were drawn over all options that this RocksDB takes; it opened "
@@ -280,6 +285,7 @@ def _both_sizes(
         "| file | kind | WAF 1/64 | WAF 1 | | SA 1/64 | SA 1 | tree 1/64 | tree 1 |",
         "|--:|---|--:|--:|--:|--:|--:|---|---|",
     ]
+    close = far = 0
     apart = ["", "Rates and times of these files, which are not divided:", ""]
     for number in compared:
         by_scale = {row["scale"]: row for row in rows if row["number"] == number}
@@ -287,6 +293,8 @@ def _both_sizes(
             continue
         small, whole = by_scale[SCALE], by_scale[1]
         cells = [str(number), _kind(dumps[number])]
+        off = _off(small, whole)
+        close, far = close + (abs(off) <= _CLOSE), far + (abs(off) > _CLOSE)
         cells += [*_pair(small, whole, "waf"), *_pair(small, whole, "sa")[:2]]
         cells += [_shape(small, SCALE), _shape(whole, 1)]
         lines.append(f"| {' | '.join(cells)} |")
@@ -296,19 +304,25 @@ def _both_sizes(
             if fact.type in {"rate", "time"} and fact.measure != "leave_out"
         ]
         apart.append(f"- {number}: {', '.join(timed) or 'none'}")
-    return [*lines, *apart]
+    share = f"{close} of {close + far}"
+    told = f"WAF at 1/{SCALE} was within {100 * _CLOSE:.0f}% of that at 1 in {share}."
+    return [*lines, "", told, *apart]
+
+
+def _off(small: Mapping[str, Any], whole: Mapping[str, Any]) -> float:
+    """By what share WAF at 1/64 is off; infinite where a run did not end well."""
+    values = [row["metrics"].get("waf") for row in (small, whole)]
+    return values[0] / values[1] - 1 if None not in values and values[1] else math.inf
 
 
 def _pair(small: Mapping[str, Any], whole: Mapping[str, Any], metric: str) -> list[str]:
-    """Both values and how far the small one is off; the state of a run that did not end well."""
-    values = [row["metrics"].get(metric) for row in (small, whole)]
+    """Both values and how far WAF is off; the state of a run that did not end well."""
     told = [
-        row["state"] if value is None else f"{value:.2f}"
-        for row, value in zip((small, whole), values, strict=True)
+        row["state"] if metric not in row["metrics"] else f"{row['metrics'][metric]:.2f}"
+        for row in (small, whole)
     ]
-    if None in values or not values[1]:
-        return [*told, ""]
-    return [*told, f"{100 * (values[0] / values[1] - 1):+.1f}%"]
+    off = _off(small, whole)
+    return [*told, f"{100 * off:+.1f}%" if math.isfinite(off) else ""]
 
 
 def _shape(row: Mapping[str, Any], scale: int) -> str:

@@ -49,8 +49,8 @@ def test_draws_reach_every_kind_of_tree_table_and_memtable():
         assert any(text.startswith(f"{{id={factory}") for text in seen)
 
 
-# Among them are those that a plain division of sizes cannot load: hash memtables (8, 27), huge
-# pages (7, 12), statistics in a column family of their own (16), a plain table (5).
+# What a plain division of sizes cannot load: a hash memtable (8), huge pages (7), arena blocks of
+# a dump (12, 27), statistics in a column family of their own (16); and a plain table (5).
 @pytest.mark.db_bench
 @pytest.mark.parametrize("number", [5, 7, 8, 12, 16, 27])
 def test_the_dump_of_a_random_file_is_loaded_at_a_scale(
