@@ -238,7 +238,8 @@ def _page(
     lines = [
         "# Random OPTIONS files, loaded at 1/64",
         "",
-        f"`make prove-options`, {max(row['day'] for row in tried)}, {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"`make prove-options`, {max(row['day'] for row in tried)}, {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['system']}, "
         f"Python {platform.python_version()}, RocksDB {installed.version}.",
         "",
         f"{len(tried)} files were drawn over all options that this RocksDB takes; it opened "
