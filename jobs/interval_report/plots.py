@@ -63,8 +63,22 @@ def _stalls(opening: Sequence[Interval], number: int) -> Curves:
 
 
 def curves(opening: Sequence[Interval], kinds: Sequence[tuple[str, str]]) -> list[Curve]:
-    """The curves of which anything was told, as (name, field of ``Interval``)."""
+    """The curves of which anything was told, as (name, field of ``Interval``).
+
+    A single interval is drawn from its begin to its end, as a point alone is no curve.
+    """
     drawn = [
-        Curve(name, [(each.at, getattr(each, field)) for each in opening]) for name, field in kinds
+        Curve(
+            name, _before(opening, field) + [(each.at, getattr(each, field)) for each in opening]
+        )
+        for name, field in kinds
     ]
     return [curve for curve in drawn if any(y is not None for _, y in curve.points)]
+
+
+def _before(opening: Sequence[Interval], field: str) -> list[tuple[float, float | None]]:
+    only = opening[0]
+    if len(opening) > 1 or only.seconds <= 0:
+        return []
+    begin = 0.0 if field.startswith("cumulative_") else max(0.0, only.at - only.seconds)
+    return [(begin, getattr(only, field))]

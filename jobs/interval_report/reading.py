@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from jobs.interval_report.stall_answer import lines_alone
 from sampler.errors import InputError
-from sampler.interval_stats import Interval, parse_intervals
+from sampler.stats_dumps.opening import Opening, openings_in
+from sampler.stats_dumps.parts import Contents, read_contents
 
 MOST_BYTES = 2**30
+OLDEST = "2.0"
 _NONE = (
     "holds no statistics by interval; give what db_bench prints (both its outputs) with "
     "--stats_interval_seconds=1 --stats_per_interval=1, or a RocksDB LOG of a database whose "
     "stats_dump_period_sec is not 0"
 )
+_TOO_OLD = (
+    f"holds statistics of LevelDB or of a RocksDB before {OLDEST}, which tell no uptime; the "
+    f"oldest that is read is RocksDB {OLDEST}: give a LOG or an output of that version or later"
+)
+_RESULT = re.compile(r"^\w{1,60}\s*:\s+\d{1,12}\.\d{1,6} micros/op", re.MULTILINE)
 
 
-def read_intervals(path: Path) -> tuple[tuple[Interval, ...], ...]:
-    """The intervals of each opening of a database that a log tells of; at least one.
+def read_openings(path: Path) -> tuple[Opening, ...]:
+    """The openings of a database that a log tells of; at least one.
 
     Raises:
-        InputError: The file cannot be read, is too large, or has none.
+        InputError: The file cannot be read, is too large, or holds no statistics that are read.
     """
     field = f"LOG {path}"
     try:
@@ -27,10 +36,31 @@ def read_intervals(path: Path) -> tuple[tuple[Interval, ...], ...]:
             raise InputError(field, "is not a file")
         if path.stat().st_size > MOST_BYTES:
             raise InputError(field, "is larger than 1 GiB; give a part of it")
-        text = path.read_bytes().decode("utf-8", errors="replace")
+        # Names of column families may be any bytes, and must stay apart.
+        text = _decoded(path.read_bytes())
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
-    openings = parse_intervals(text)
-    if not openings:
-        raise InputError(field, _NONE)
+    contents = read_contents(text)
+    openings = openings_in(contents)
+    told = any(opening.told for opening in openings)
+    if not told:
+        raise InputError(field, _problem(text, contents))
     return openings
+
+
+def _decoded(content: bytes) -> str:
+    """UTF-8; UTF-16 where its mark says so, as a Windows shell writes outputs of programs."""
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    return content.decode(encoding, errors="backslashreplace")
+
+
+def _problem(text: str, contents: Contents) -> str:
+    if contents.older:
+        return _TOO_OLD
+    if contents.stalls:
+        lines = [line for _, line in contents.stalls]
+        return f"{_NONE}. Its lines alone say why writes were held back: {lines_alone(lines)}"
+    if _RESULT.search(text):
+        version = f" {contents.versions[-1][1]}" if contents.versions else ""
+        return f"is an output of db_bench{version} that {_NONE}"
+    return _NONE

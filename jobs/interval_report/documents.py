@@ -1,0 +1,262 @@
+"""An opening as JSON, and its column families and levels as rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.interval_report.amplification import more_by_tickers, why_below_one, write_amplification
+from jobs.interval_report.stall_answer import line_counts, shown_name, stall_answer
+from jobs.interval_report.table import rows, summary
+from sampler.stats_dumps.dumps import SLACK
+from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.parts import Part
+from sampler.stats_dumps.stall_reasons import as_document
+
+Row = dict[str, Any]
+
+
+def opening_document(opening: Opening) -> Row:
+    """What an opening came to: ``table.summary``, and what is known by family, level and reason.
+
+    Figures are as the file has them: see ``sampler.stats_dumps.figure_lines`` for their rounding.
+    """
+    amplification = write_amplification(opening)
+    return {
+        **summary(opening.intervals),
+        "write_amplification": amplification.value,
+        "write_amplification_from": amplification.source,
+        "rocksdb": opening.version,
+        "begin_s": opening.begin,
+        "stall_seconds": opening.stall_seconds,
+        "stalls": as_document(opening.stalls),
+        "stall_lines": {
+            family: as_document(counts) for family, counts in line_counts(opening).items()
+        },
+        "stall_answer": stall_answer(opening),
+        "notes": notes(opening),
+        "database": dict(opening.database),
+        "families": [_family_document(part) for part in opening.families],
+        "options": {family: dict(told) for family, told in opening.options.items()},
+        "tickers": dict(opening.tickers),
+    }
+
+
+def _family_document(part: Part) -> Row:
+    return {
+        "name": part.family,
+        "at_s": part.at,
+        "interval_s": part.seconds,
+        **part.figures,
+        "write_amplification": family_amplification(part),
+        "stalls": as_document(part.stalls),
+        "levels": part.levels,
+    }
+
+
+def family_amplification(part: Part) -> float | None:
+    """Written by each byte that was flushed or added as a file: what RocksDB calls W-Amp.
+
+    What came in is not counted by family. The size of 0.001 GiB counts from 0.1 GiB on.
+    """
+    written = part.figures.get("total_compaction_write_gib")
+    flushed = float(part.figures.get("total_flush_gib", 0.0))
+    flushed += float(part.figures.get("total_added_files_gib", 0.0))
+    if written is None or flushed < 0.1:
+        return None
+    return float(written) / flushed
+
+
+def notes(opening: Opening) -> list[str]:
+    """What a reader must know to read the figures right."""
+    told = [why_below_one(opening, write_amplification(opening)), more_by_tickers(opening)]
+    last = opening.intervals[-1]
+    if opening.begin > SLACK:
+        told.append(
+            f"The first interval of the file begins {opening.begin:,.6g} s after the opening: "
+            "totals count from the opening, the highest intervals from there."
+        )
+    if last.at <= SLACK:
+        told.append("The only dump was written as the database was opened: all is 0 in it.")
+    idle = [p for p in opening.families if p.at is not None and last.at - p.at > SLACK]
+    if idle:
+        why = ", as they were idle" if idle[0].block else ""
+        told.append(
+            f"{len(idle)} of {len(opening.families)} column families are not in the last dump"
+            f"{why}: their last known totals count."
+        )
+    return [each for each in told if each]
+
+
+def stats_document(log: str, openings: Sequence[Opening]) -> Row:
+    """All that `rocktune stats --json` prints.
+
+    Args:
+        log: Path of the file.
+        openings: What it tells; at least one.
+    """
+    return {
+        "schema": 1,
+        "log": log,
+        "openings": [opening_document(opening) for opening in openings],
+        "intervals": rows([opening.intervals for opening in openings]),
+        "family_intervals": family_rows(openings),
+    }
+
+
+def family_rows(openings: Sequence[Opening]) -> list[Row]:
+    """A row for each column family that a dump tells of, in the order of the file."""
+    return [
+        {
+            "opening": number,
+            "interval": index + 1,
+            "family": part.family,
+            "at_s": part.at,
+            "interval_s": part.seconds,
+            **part.figures,
+            **{
+                f"{reason}_{kind}": count
+                for reason, kinds in as_document(part.stalls).items()
+                for kind, count in kinds.items()
+            },
+        }
+        for number, opening in enumerate(openings, start=1)
+        for index, part in opening.family_parts
+    ]
+
+
+def level_rows(openings: Sequence[Opening]) -> list[Row]:
+    """A row for each level of each column family, of the last dump that tells of it."""
+    return [
+        {"opening": number, "family": part.family, "at_s": part.at, **row}
+        for number, opening in enumerate(openings, start=1)
+        for part in opening.families
+        for row in part.levels
+    ]
+
+
+def rows_as_csv(table: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV under all names that any of them has; empty where a row has none."""
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    written = io.StringIO()
+    writer = csv.DictWriter(written, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return written.getvalue()
+
+
+TOTALS = {
+    "rocksdb": "RocksDB",
+    "intervals": "intervals",
+    "seconds": "seconds",
+    "writes_gib": "came in, GiB",
+    "writes_mib_s": "came in, MiB/s",
+    "compaction_gib": "flushed and compacted, GiB",
+    "compaction_mib_s": "flushed and compacted, MiB/s",
+    "write_amplification": "write amplification",
+    "stall_percent": "stalled, %",
+    "stall_seconds": "stalled, s",
+    "highest_writes_mib_s": "highest interval writes, MiB/s",
+    "highest_compaction_mib_s": "highest interval compaction, MiB/s",
+    "highest_stall_percent": "highest interval stall, %",
+}
+_OFTEN_UNTOLD = ("rocksdb", "stall_seconds")
+LEVEL_COLUMNS = (
+    ("level", "level"),
+    ("files", "files"),
+    ("size", "size"),
+    ("score", "score"),
+    ("read_gib", "read, GiB"),
+    ("write_gib", "write, GiB"),
+    ("moved_gib", "moved, GiB"),
+    ("write_amplification", "W-Amp"),
+    ("compactions", "count"),
+    ("compaction_seconds", "seconds"),
+)
+FAMILY_COLUMNS = (
+    ("family", "column family"),
+    ("total_flush_gib", "flushed, GiB"),
+    ("total_compaction_write_gib", "flushed and compacted, GiB"),
+    ("total_compaction_read_gib", "read, GiB"),
+    ("write_amplification", "written per flushed"),
+    ("delays", "slowdowns"),
+    ("stops", "stops"),
+)
+
+
+def totals_table(openings: Sequence[Opening]) -> list[list[str]]:
+    """The totals of all openings side by side: a header, then a row for each total."""
+    columns = [opening_document(opening) for opening in openings]
+    numbers = range(1, len(openings) + 1)
+    header = [f"opening {each}" for each in numbers] if len(openings) > 1 else [""]
+    return [
+        ["", *header],
+        *(
+            [words, *(as_text(column[name]) for column in columns)]
+            for name, words in TOTALS.items()
+            if name not in _OFTEN_UNTOLD or any(column[name] is not None for column in columns)
+        ),
+    ]
+
+
+def level_table(part: Part) -> list[list[str]]:
+    """The levels of a family as a table to be shown: a header, then a row for each level."""
+    shown = [
+        row if "size" in row else {**row, "size": _mib(row.get("size_mib"))}
+        for row in part.levels
+        if row["level"] != "Int"
+    ]
+    return _table(LEVEL_COLUMNS, shown)
+
+
+def family_table(opening: Opening) -> list[list[str]]:
+    """The column families as a table to be shown, the one that wrote most first."""
+    shown = [
+        {
+            **part.figures,
+            "family": shown_name(part.family),
+            "write_amplification": family_amplification(part),
+            "delays": _stalls(part, "delays"),
+            "stops": _stalls(part, "stops"),
+        }
+        for part in most_written(opening)
+    ]
+    return _table(FAMILY_COLUMNS, shown)
+
+
+def most_written(opening: Opening) -> list[Part]:
+    """The column families, the one that wrote most first."""
+    return sorted(
+        opening.families,
+        key=lambda part: -float(part.figures.get("total_compaction_write_gib", 0.0)),
+    )
+
+
+def _stalls(part: Part, kind: str) -> int | None:
+    found = [count for (_, each), count in part.stalls.items() if each == kind]
+    return sum(found) if found else None
+
+
+def _mib(size: object) -> str | None:
+    return None if size is None else f"{size} MB"
+
+
+def _table(
+    columns: Sequence[tuple[str, str]], shown: Sequence[Mapping[str, Any]]
+) -> list[list[str]]:
+    kept = [
+        (name, title) for name, title in columns if any(row.get(name) is not None for row in shown)
+    ]
+    return [
+        [title for _, title in kept],
+        *([as_text(row.get(name)) for name, _ in kept] for row in shown),
+    ]
+
+
+def as_text(value: float | int | str | None) -> str:
+    """A figure for a person: five digits, and ``n/a`` for what was not told."""
+    if value is None:
+        return "n/a"
+    return value if isinstance(value, str) else f"{value:,.5g}"

@@ -1,0 +1,296 @@
+"""An opening of a database: its intervals, its column families, and what it came to.
+
+Idle families are left out of a dump since RocksDB 7.9, so a total is the sum of the last known
+total of each family.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+
+from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
+from sampler.stats_dumps.figure_lines import Figures
+from sampler.stats_dumps.interval import Interval
+from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part, read_contents
+from sampler.stats_dumps.stall_reasons import StallLine, Stalls, added
+
+_MIB = 1024.0  # in a GiB
+_STALLED_BY_REASON = "total_stall_reasons_seconds"  # of each family, in 2.0 to 3.x
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What a file tells of one opening of a database.
+
+    Attributes:
+        intervals: By time; at least one.
+        families: The last known part of each column family, in the order of the file.
+        family_parts: (number of the interval, from 0; part) of every family in every dump.
+        database: The last known figures of the whole database.
+        database_stalls: Counts of stalls that are of no family.
+        begin: Seconds since the opening at which the first interval begins.
+        version: Of RocksDB; None if it is not told.
+        tickers: The last statistics; empty if there are none.
+        stall_lines: The lines that say that writes are held back, by time.
+        options: Some options by column family, as the LOG's header has them.
+    """
+
+    intervals: tuple[Interval, ...]
+    families: tuple[Part, ...]
+    family_parts: tuple[tuple[int, Part], ...]
+    database: Figures
+    database_stalls: Stalls
+    begin: float
+    version: str | None
+    tickers: Mapping[str, int]
+    stall_lines: tuple[StallLine, ...]
+    options: Mapping[str, Mapping[str, str]]
+
+    @property
+    def stalls(self) -> dict[tuple[str, str], int]:
+        """Counts of stalls by (reason, kind), all families together."""
+        return added(self.database_stalls, *(family.stalls for family in self.families))
+
+    @property
+    def told(self) -> bool:
+        """Whether anything is known of writes, compactions or stalls besides the clock."""
+        figures = (astuple(each)[2:] for each in self.intervals)  # without at and seconds
+        return bool(self.stalls) or any(f is not None for each in figures for f in each)
+
+    @property
+    def stall_seconds(self) -> float | None:
+        """Seconds in which writes waited, since the opening; None if it is not told."""
+        told = self.database.get("total_stall_seconds")
+        return float(told) if told is not None else self.family_total(_STALLED_BY_REASON)
+
+    def family_total(self, name: str) -> float | None:
+        """The sum of a figure over the last known parts of the families; None if none has it."""
+        return _sum(family.figures.get(name) for family in self.families)
+
+
+def openings_in(contents: Contents) -> tuple[Opening, ...]:
+    """The openings that a file tells of, in its order; none if it has no dump with a clock."""
+    grouped = openings_of(dumps_of(contents.parts), contents)
+    spans = [(min(d.line for d in dumps), max(d.line for d in dumps)) for dumps in grouped]
+    return tuple(_opening(dumps, contents, spans, number) for number, dumps in enumerate(grouped))
+
+
+def parse_openings(text: str) -> tuple[Opening, ...]:
+    """The openings that a LOG or db_bench's output tells of. Never raises."""
+    return openings_in(read_contents(text))
+
+
+def _opening(
+    dumps: Sequence[Dump], contents: Contents, spans: Sequence[tuple[int, int]], number: int
+) -> Opening:
+    known: dict[str, Part] = {}
+    database: dict[str, float | int | str] = {}
+    stalls: dict[tuple[str, str], int] = {}
+    intervals: list[Interval] = []
+    told: list[tuple[int, Part]] = []
+    before: float | None = None
+    for index, dump in enumerate(dumps):
+        if DATABASE not in dump.parts and before is not None:
+            dump.seconds = min(dump.seconds, dump.at - before)
+        families = _with_compaction(dump)
+        told += [(index, part) for name, part in dump.parts.items() if name is not DATABASE]
+        intervals.append(_interval(dump, families, known, last=index + 1 == len(dumps)))
+        known |= {name: _latest(part, known.get(name)) for name, part in families.items()}
+        if (part := dump.parts.get(DATABASE)) is not None:
+            database |= part.figures
+            stalls |= part.stalls
+        before = dump.at
+    begin, end = _reach(contents, spans, number)
+    tickers = [found for line, found in contents.tickers if spans[number][0] <= line < end]
+    return Opening(
+        intervals=tuple(intervals),
+        families=tuple(known.values()),
+        family_parts=tuple(told),
+        database=database,
+        database_stalls=stalls,
+        begin=max(0.0, round(dumps[0].begin, 6)),
+        version=_version(contents, spans[number]),
+        tickers=tickers[-1] if tickers else {},
+        stall_lines=_stall_lines(contents, begin, end),
+        options=_options(contents, spans[number][0]),
+    )
+
+
+def _stall_lines(contents: Contents, begin: float, end: float) -> tuple[StallLine, ...]:
+    """Those of the lines from ``begin`` to before ``end``."""
+    lines = [line for line, _ in contents.stalls]
+    found = contents.stalls[bisect_left(lines, begin) : bisect_left(lines, end)]
+    return tuple(line for _, line in found)
+
+
+def _latest(part: Part, before: Part | None) -> Part:
+    """The part, with the table and the counts of the one before where it has none."""
+    if before is None or (part.levels and part.stalls):
+        return part
+    levels, stalls = part.levels or before.levels, part.stalls or before.stalls
+    return replace(part, levels=levels, stalls=stalls)
+
+
+def _reach(
+    contents: Contents, spans: Sequence[tuple[int, int]], number: int
+) -> tuple[float, float]:
+    """The lines that are of an opening: from where it begins to where the next one does.
+
+    A LOG says at which line a database was opened; openings of which it has no dump are of none.
+    Where it does not say so, its headers part the lines between the dumps of two openings; without
+    a header these lines are of the first.
+    """
+    first, last = spans[number]
+    earlier = spans[number - 1][1] if number > 0 else -1
+    later = spans[number + 1][0] if number + 1 < len(spans) else float("inf")
+    if contents.recovered:
+        begin = max((h for h in contents.recovered if earlier < h < first), default=earlier + 1)
+        return begin, min((h for h in contents.recovered if last < h < later), default=later)
+    between = [h for h in contents.headers if earlier < h < first]
+    begin = max(between, default=first) if number > 0 else 0
+    return begin, max((h for h in contents.headers if last < h < later), default=later)
+
+
+def _version(contents: Contents, span: tuple[int, int]) -> str | None:
+    earlier = [version for line, version in contents.versions if line <= span[0]]
+    within = [version for line, version in contents.versions if span[0] < line <= span[1]]
+    return earlier[-1] if earlier else within[0] if within else None
+
+
+def _options(contents: Contents, first: int) -> dict[str, Mapping[str, str]]:
+    """The options of a header that stands before the first dump, the last header for each."""
+    return {family: told for line, family, told in contents.options if line < first and told}
+
+
+def _with_compaction(dump: Dump) -> dict[str, Part]:
+    """The families of a dump, each with the totals of its compaction.
+
+    RocksDB 3.x has these in the database's part, though they are of the default family alone
+    (``DumpDBStats`` sums the levels of that one); what the others wrote is in their tables.
+    """
+    families = {name: part for name, part in dump.parts.items() if name is not None}
+    database = dump.parts.get(DATABASE)
+    if database is not None and "total_compaction_write_gib" in database.figures:
+        default = families.get(DEFAULT) or Part(
+            family=DEFAULT, line=database.line, block=database.block,
+            at=database.at, seconds=database.seconds,
+        )  # fmt: skip
+        compaction = {n: v for n, v in database.figures.items() if "_compaction_" in n}
+        default.figures = compaction | default.figures
+        families[DEFAULT] = default
+    for part in families.values():
+        if not part.own_clock and "total_compaction_write_gib" not in part.figures:
+            part.figures |= _from_table(part)
+    return families
+
+
+def _from_table(part: Part) -> dict[str, float]:
+    """Totals and rates of a family of RocksDB 3.x: tables have one decimal, flushes three."""
+    figures: dict[str, float] = {}
+    for level, span, seconds in (("Sum", "total", part.at), ("Int", "interval", part.seconds)):
+        row = next((each for each in part.levels if each["level"] == level), None)
+        if row is None:
+            continue
+        for name in ("write", "read"):
+            value = row.get(f"{name}_gib")
+            if not isinstance(value, float):
+                continue
+            if name == "write":
+                value = max(value, float(part.figures.get(f"{span}_flush_gib", 0.0)))
+            figures[f"{span}_compaction_{name}_gib"] = value
+            if seconds:
+                figures[f"{span}_compaction_{name}_mib_s"] = value * _MIB / seconds
+    return figures
+
+
+def _interval(
+    dump: Dump, told: Mapping[str, Part], known: Mapping[str, Part], *, last: bool
+) -> Interval:
+    """The interval that a dump ends.
+
+    Args:
+        dump: The dump.
+        told: Its families.
+        known: The last part of each family before it.
+        last: Whether no dump follows: it may be cut off.
+    """
+    database = dump.parts.get(DATABASE)
+    figures: Figures = database.figures if database is not None else {}
+    # db_bench is told of at least one family: a dump of it without any is cut off.
+    latest = {**known, **told}.values() if told or dump.block > 0 else ()
+
+    def number(name: str) -> float | None:
+        value = figures.get(name)
+        return float(value) if value is not None else None
+
+    def rate(name: str) -> float | None:
+        if not told:  # all were idle, unless the file ends here
+            return None if last or not known or dump.block == 0 else 0.0
+        return _sum(_interval_rate(part, known.get(key), dump, name) for key, part in told.items())
+
+    return Interval(
+        at=dump.at,
+        seconds=dump.seconds,
+        writes=_first(
+            number("interval_ingest_mib_s"), _per(number("interval_ingest_mib"), dump.seconds)
+        ),
+        cumulative_writes=_first(
+            number("total_ingest_mib_s"), _per(number("total_ingest_gib"), dump.at, _MIB)
+        ),
+        ingested_gb=number("total_ingest_gib"),
+        compaction=rate("write"),
+        cumulative_compaction=_sum(_total_rate(part, dump.at, "write") for part in latest),
+        compacted_gb=_sum(part.figures.get("total_compaction_write_gib") for part in latest),
+        compaction_read=rate("read"),
+        cumulative_compaction_read=_sum(_total_rate(part, dump.at, "read") for part in latest),
+        stall_percent=_first(
+            number("interval_stall_percent"),
+            _per(number("interval_stall_seconds"), dump.seconds, 100.0),
+        ),
+        cumulative_stall_percent=_first(
+            number("total_stall_percent"),
+            _per(number("total_stall_seconds"), dump.at, 100.0),
+            _per(_sum(p.figures.get(_STALLED_BY_REASON) for p in latest), dump.at, 100.0),
+        ),
+    )
+
+
+def _interval_rate(part: Part, before: Part | None, dump: Dump, name: str) -> float | None:
+    """MiB/s of one family in the interval of the dump.
+
+    A family that was left out for being idle has a longer interval of its own, and so has every
+    one that db_bench 8.0 and later tells without ending its interval: the difference of the
+    totals counts then, to 0.01 GiB.
+    """
+    rate = part.figures.get(f"interval_compaction_{name}_mib_s")
+    if part.seconds is not None and part.seconds > dump.seconds + SLACK and before is not None:
+        total = part.figures.get(f"total_compaction_{name}_gib")
+        earlier = before.figures.get(f"total_compaction_{name}_gib")
+        if total is not None and earlier is not None and dump.seconds > 0:
+            return max(0.0, float(total) - float(earlier)) * _MIB / dump.seconds
+    return None if rate is None else float(rate)
+
+
+def _total_rate(part: Part, at: float, name: str) -> float | None:
+    """MiB/s since the opening of a family that may have been told last some dumps ago."""
+    rate = part.figures.get(f"total_compaction_{name}_mib_s")
+    if rate is None:
+        return None
+    if part.at is None or at <= 0 or abs(at - part.at) <= SLACK:
+        return float(rate)
+    return float(rate) * part.at / at
+
+
+def _sum(values: object) -> float | None:
+    found = [float(each) for each in values if each is not None]  # type: ignore[attr-defined]
+    return round(sum(found), 9) if found else None  # 6.26 + 39.41 is 45.67
+
+
+def _first(*values: float | None) -> float | None:
+    return next((each for each in values if each is not None), None)
+
+
+def _per(amount: float | None, seconds: float, factor: float = 1.0) -> float | None:
+    return None if amount is None or seconds <= 0 else amount * factor / seconds

@@ -1,0 +1,278 @@
+"""Reads a LOG or db_bench's output into the parts of its dumps, in the order of the file.
+
+A dump has a part for the database and one for each column family that is told. RocksDB 3.x writes
+the families first and the one clock last; 5.x and 6.x write each family twice, the second time
+with an interval of 0; since 7.9 idle families are left out (pull request 10891).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sampler.stats_dumps.figure_lines import figures_in, stall_seconds
+from sampler.stats_dumps.level_table import Cell, header_columns, level_row
+from sampler.stats_dumps.stall_reasons import StallLine, stall_counts, stall_line
+
+_UPTIME = re.compile(r"Uptime\(secs\): (\d{1,12}\.\d{1,6}) total, (\d{1,12}\.\d{1,6}) interval")
+# What stands before and after the name of a column family.
+_FAMILY = ("** Compaction Stats [", "] **")
+_OPTIONS_OF = ("Options for column family [", "]:")
+_LONGEST_NAME = 1024  # of a family whose name has line breaks in it
+_VERSION = re.compile(r"\b(RocksDB|Speedb)(?: version:|:\s+version) v?(\d{1,4}(?:\.\d{1,6}){1,3})")
+_KEYS = re.compile(r"^\s*Keys:\s+\d+ bytes each")
+_STAMP = re.compile(
+    r"(\d{4})[/-](\d\d)[/-](\d\d)[-T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{3,9}))?(?=[\s\]Z+-])"
+)
+_TICKER = re.compile(r"^\s*(rocksdb\.[\w.-]{1,200}) COUNT :? ?(\d{1,20})\s*$")
+_OPTION = re.compile(r"\bOptions\.([\w.\[\]]{1,80}): (\S{1,80})")
+# Options that hold writes back, or bound what is still in memory: see `jobs.interval_report`.
+OPTIONS = (
+    "level0_slowdown_writes_trigger", "level0_stop_writes_trigger", "max_write_buffer_number",
+    "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit",
+    "write_buffer_size", "compression", "max_background_jobs", "db_write_buffer_size",
+)  # fmt: skip
+DATABASE = None
+DEFAULT = "default"
+
+
+@dataclass(kw_only=True)
+class Part:
+    """What a dump tells of the database or of one column family.
+
+    Attributes:
+        family: Name of the family; None for the database.
+        line: Where it begins, from 0.
+        block: Which ``DUMPING STATS`` of the file it is below, from 1; 0 is none (db_bench).
+        at: Seconds since the opening; None if the part has no clock of its own.
+        seconds: Length of its interval.
+        figures: See ``figure_lines``.
+        stalls: Counts since the opening by (reason, kind).
+        levels: Rows of the table by level.
+        own_clock: Whether ``at`` stood in the part itself; not in a family of RocksDB 3.x.
+    """
+
+    family: str | None
+    line: int
+    block: int
+    at: float | None = None
+    seconds: float | None = None
+    figures: dict[str, float | int | str] = field(default_factory=dict)
+    stalls: dict[tuple[str, str], int] = field(default_factory=dict)
+    levels: list[dict[str, Cell]] = field(default_factory=list)
+    own_clock: bool = True
+
+
+@dataclass(kw_only=True)
+class Contents:
+    """All that was found, each with its line.
+
+    Attributes:
+        parts: In the order of the file.
+        stamps: The clock of each ``DUMPING STATS``, in seconds of the LOG's own time zone.
+        runs: Lines that a run of db_bench writes once in each of its outputs, or an opening of a
+            database in its LOG, and which of them.
+        versions: ``7.8.3``, or ``Speedb 2.1.0``.
+        headers: Lines at which a LOG begins; a rolled LOG repeats them.
+        recovered: Lines at which a LOG says that a database was opened.
+        stalls: Lines that say that writes are held back.
+        tickers: Statistics of type ticker, by name.
+        options: Some options of a column family, as a LOG's header lists them.
+        older: Whether tables of LevelDB or of a RocksDB before 2.0 were seen.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    stamps: dict[int, float] = field(default_factory=dict)
+    runs: list[tuple[int, str]] = field(default_factory=list)
+    versions: list[tuple[int, str]] = field(default_factory=list)
+    headers: list[int] = field(default_factory=list)
+    recovered: list[int] = field(default_factory=list)
+    stalls: list[tuple[int, StallLine]] = field(default_factory=list)
+    tickers: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    options: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)
+    older: bool = False
+
+
+def read_contents(text: str) -> Contents:
+    """Everything that the text tells. Never raises; lines of no known kind are passed over."""
+    reader = _Reader()
+    for number, line in enumerate(_lines(text)):
+        reader.take(number, line)
+    return reader.contents
+
+
+def _lines(text: str) -> Iterator[str]:
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        yield text[begin:end].rstrip("\r")
+        begin = end + 1
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.contents = Contents()
+        self._part: Part | None = None
+        self._columns: tuple[str, ...] | None = None
+        self._tickers: dict[str, int] | None = None
+        self._options: dict[str, str] | None = None
+        self._block = 0
+        # The name of a family is any bytes: what it is so far, and what it is the name of.
+        self._name: str | None = None
+        self._named = _FAMILY
+
+    def take(self, number: int, line: str) -> None:
+        if _FAMILY[0] in line:
+            self._heading(number, line, _FAMILY)
+        elif _OPTIONS_OF[0] in line:
+            self._heading(number, line, _OPTIONS_OF)
+        elif self._name is not None:
+            self._rest_of_name(number, line)
+        elif "** DB Stats **" in line:
+            self._begin(number, DATABASE)
+        elif line.strip() == "Compactions":  # RocksDB 2.x has one table, of the default family
+            self._begin(number, DEFAULT)
+        elif "Uptime(secs)" in line and (found := _UPTIME.search(line)):
+            self._clock(number, float(found[1]), float(found[2]))
+        elif "DUMPING STATS" in line:
+            self._block += 1
+            self._part = self._columns = self._tickers = None
+            if (stamp := _stamp(line)) is not None:
+                self.contents.stamps[self._block] = stamp
+        elif "ing writes" in line and (stalled := stall_line(line)):
+            self.contents.stalls.append((number, stalled))
+        elif self._part is None or not self._of_part(number, line, self._part):
+            self._of_file(number, line)
+
+    def _begin(self, number: int, family: str | None) -> Part:
+        self._columns = self._tickers = None
+        self._part = Part(family=family, line=number, block=self._block)
+        self.contents.parts.append(self._part)
+        return self._part
+
+    def _heading(self, number: int, line: str, named: tuple[str, str]) -> None:
+        rest = line.partition(named[0])[2]
+        name, end, _ = rest.rpartition(named[1])
+        self._name, self._named = (None, named) if end else (rest, named)
+        if end:
+            self._begin_named(number, name)
+
+    def _rest_of_name(self, number: int, line: str) -> None:
+        name, end, _ = line.rpartition(self._named[1])
+        whole = f"{self._name}\n{name if end else line}"
+        if end or len(whole) > _LONGEST_NAME:  # the rest of a heading that is cut off is lost
+            self._name = None
+            self._begin_named(number, whole)
+        else:
+            self._name = whole
+
+    def _begin_named(self, number: int, name: str) -> None:
+        if self._named is _FAMILY:
+            self._family(number, name)
+        else:
+            self._options = {}
+            self.contents.options.append((number, name, self._options))
+
+    def _family(self, number: int, name: str) -> None:
+        part = self._part
+        # The table by priority of the same family has a heading of its own, before the clock.
+        if part is None or part.family != name or part.at is not None or part.figures:
+            self._begin(number, name)
+        self._columns = None
+
+    def _clock(self, number: int, at: float, seconds: float) -> None:
+        part = self._part
+        if part is None or part.at is not None:
+            part = self._begin(number, part.family if part is not None else DATABASE)
+        part.at, part.seconds = at, seconds
+        self._columns = None
+
+    def _of_part(self, number: int, line: str, part: Part) -> bool:
+        if "(count):" in line and "tall" in line:
+            part.stalls |= stall_counts(line)
+            return True
+        if "Stalls(secs):" in line:
+            part.figures["total_stall_reasons_seconds"] = stall_seconds(line)
+            return True
+        if found := figures_in(line):
+            figures, of_database = found
+            if of_database and part.family is not DATABASE:
+                part = self._database_beside(number, part)
+            part.figures |= figures
+            return True
+        if part.at is None and (columns := header_columns(line)) is not None:
+            self._columns = columns
+            self.contents.older |= "Time(sec)" in columns
+            return True
+        if self._columns and (row := level_row(line, self._columns)):
+            part.levels.append(row)
+            return True
+        return False
+
+    def _database_beside(self, number: int, part: Part) -> Part:
+        """RocksDB 2.x tells of the database and of its family below one clock."""
+        parts = self.contents.parts
+        if len(parts) > 1 and parts[-2].family is DATABASE and parts[-2].line >= part.line:
+            return parts[-2]
+        beside = Part(
+            family=DATABASE, line=max(part.line, number), block=self._block,
+            at=part.at, seconds=part.seconds,
+        )  # fmt: skip
+        parts.insert(len(parts) - 1, beside)
+        return beside
+
+    def _of_file(self, number: int, line: str) -> None:
+        contents = self.contents
+        if "COUNT" in line and (found := _TICKER.match(line)):
+            if self._tickers is None:
+                self._tickers = {}
+                contents.tickers.append((number, self._tickers))
+            self._tickers[found[1]] = int(found[2])
+        elif "STATISTICS:" in line:
+            self._tickers = None
+        elif "version" in line and (found := _VERSION.search(line)):
+            contents.versions.append((number, _version(found)))
+            if f"{found[1]}:" in line:
+                contents.runs.append((number, "stderr"))
+            else:
+                contents.headers.append(number)
+            self._part = self._options = None
+        elif "Recovered from manifest" in line:  # VersionSet::Recover, once in each opening
+            contents.runs.append((number, "recovered"))
+            contents.recovered.append(number)
+        elif "Keys:" in line and _KEYS.match(line):
+            contents.runs.append((number, "stdout"))
+            self._part = None
+        elif "Options" in line:
+            self._option(number, line)
+        elif (columns := header_columns(line)) is not None:
+            # 2.8 and 3.0 have no heading, and in what people post it may be cut off.
+            contents.older |= "Time(sec)" in columns
+            self._begin(number, DEFAULT)
+            self._columns = columns
+
+    def _option(self, number: int, line: str) -> None:
+        if (found := _OPTION.search(line)) and found[1] in OPTIONS:
+            if self._options is None:
+                self._options = {}
+                self.contents.options.append((number, "", self._options))
+            self._options[found[1]] = found[2]
+
+
+def _version(found: re.Match[str]) -> str:
+    return found[2] if found[1] == "RocksDB" else f"{found[1]} {found[2]}"
+
+
+def _stamp(line: str) -> float | None:
+    found = _STAMP.search(line)
+    if found is None:
+        return None
+    *clock, fraction = found.groups()
+    try:
+        moment = datetime(*(int(each) for each in clock))  # type: ignore[arg-type]
+    except ValueError:
+        return None
+    return (moment - datetime(1970, 1, 1)).total_seconds() + float(f"0.{fraction or 0}")

@@ -1,0 +1,130 @@
+"""Why RocksDB held writes back: its counts by reason, and the lines in which a LOG says so.
+
+The names of the counts changed twice (db/internal_stats.cc, db/write_stall_stats.cc):
+
+* 2.0 to 3.x: ``Stalls(count): 4 level0_slowdown, 0 level0_numfiles, 1 memtable_compaction, ...``
+* 3.x to 7.x: the same with ``_with_compaction`` and ``pending_compaction_bytes``
+* 8.1 and later: ``Write Stall (count): l0-file-count-limit-delays: 4, ...``
+
+The lines are of ``ColumnFamilyData::RecalculateWriteStallConditions`` (db/column_family.cc).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+L0_FILES = "l0_files"
+MEMTABLES = "memtables"
+PENDING_BYTES = "pending_compaction_bytes"
+WRITE_BUFFER_MANAGER = "write_buffer_manager"
+LEVEL_SCORE = "level_score"
+REASONS = (L0_FILES, MEMTABLES, PENDING_BYTES, WRITE_BUFFER_MANAGER, LEVEL_SCORE)
+DELAYS, STOPS = "delays", "stops"
+# Subsets of the two: a compaction out of level 0 ran at that moment.
+KINDS = (DELAYS, STOPS, "delays_with_compaction", "stops_with_compaction")
+
+# (reason, kind) -> how often.
+Stalls = Mapping[tuple[str, str], int]
+
+_COUNTS = {
+    "level0_slowdown": (L0_FILES, DELAYS),
+    "level0_slowdown_with_compaction": (L0_FILES, "delays_with_compaction"),
+    "level0_numfiles": (L0_FILES, STOPS),
+    "level0_numfiles_with_compaction": (L0_FILES, "stops_with_compaction"),
+    "stop for pending_compaction_bytes": (PENDING_BYTES, STOPS),
+    "slowdown for pending_compaction_bytes": (PENDING_BYTES, DELAYS),
+    "pending_compaction_bytes": (PENDING_BYTES, STOPS),
+    "memtable_compaction": (MEMTABLES, STOPS),
+    "memtable_slowdown": (MEMTABLES, DELAYS),
+    "leveln_slowdown": (LEVEL_SCORE, DELAYS),
+    "leveln_slowdown_soft": (LEVEL_SCORE, DELAYS),
+    "leveln_slowdown_hard": (LEVEL_SCORE, STOPS),
+    "l0-file-count-limit-delays": (L0_FILES, DELAYS),
+    "l0-file-count-limit-stops": (L0_FILES, STOPS),
+    "cf-l0-file-count-limit-delays-with-ongoing-compaction": (L0_FILES, "delays_with_compaction"),
+    "cf-l0-file-count-limit-stops-with-ongoing-compaction": (L0_FILES, "stops_with_compaction"),
+    "memtable-limit-delays": (MEMTABLES, DELAYS),
+    "memtable-limit-stops": (MEMTABLES, STOPS),
+    "pending-compaction-bytes-delays": (PENDING_BYTES, DELAYS),
+    "pending-compaction-bytes-stops": (PENDING_BYTES, STOPS),
+    "write-buffer-manager-limit-stops": (WRITE_BUFFER_MANAGER, STOPS),
+}
+_BEFORE = re.compile(r"(\d{1,18}) ((?:(?:stop|slowdown) for )?\w+)")
+_AFTER = re.compile(r"([\w-]+): (\d{1,18})")
+_LINE = re.compile(
+    r"(?:\[(?P<family>[^\[\]]*))?\] (?P<kind>Stopping|Stalling) writes\b(?P<because>[^\n]{0,200})"
+)
+_NUMBER = re.compile(r"\d{1,18}")
+
+
+def stall_counts(line: str) -> dict[tuple[str, str], int]:
+    """The counts of a ``Stalls(count):`` or ``Write Stall (count):`` line, by (reason, kind).
+
+    Names that no version is known to write are left out; so are the totals.
+    """
+    _, _, told = line.partition("count):")
+    pairs = [(name, number) for name, number in _AFTER.findall(told)]
+    pairs += [(name, number) for number, name in _BEFORE.findall(told)]
+    return {_COUNTS[name]: int(number) for name, number in pairs if name in _COUNTS}
+
+
+@dataclass(frozen=True)
+class StallLine:
+    """A line of a LOG that says that writes are delayed (or stopped) from now on.
+
+    Attributes:
+        family: The column family.
+        reason: One of ``REASONS``.
+        kind: ``delays`` or ``stops``.
+        amount: Files, memtables or bytes that led to it; None if the line has no number.
+    """
+
+    family: str
+    reason: str
+    kind: str
+    amount: int | None
+
+
+def stall_line(line: str) -> StallLine | None:
+    """What a ``[family] Stalling writes because ...`` line says; None for any other line."""
+    found = _LINE.search(line)
+    if found is None:
+        return None
+    because = found["because"]
+    if "pending compaction" in because:
+        reason = PENDING_BYTES
+    elif "level-0" in because or "L0 files" in because:
+        reason = L0_FILES
+    elif "memtable" in because:
+        reason = MEMTABLES
+    elif "score" in because or "rate_limit" in because:
+        reason = LEVEL_SCORE
+    else:
+        return None
+    amount = _NUMBER.search(because.replace("level-0", "").replace("L0 files", ""))
+    return StallLine(
+        found["family"] or "",  # a name may end the line before
+        reason,
+        STOPS if found["kind"] == "Stopping" else DELAYS,
+        int(amount.group()) if amount else None,
+    )
+
+
+def added(*several: Stalls) -> dict[tuple[str, str], int]:
+    """The counts of several families together."""
+    total: dict[tuple[str, str], int] = {}
+    for each in several:
+        for key, number in each.items():
+            total[key] = total.get(key, 0) + number
+    return total
+
+
+def as_document(stalls: Stalls) -> dict[str, dict[str, int]]:
+    """The counts as ``{reason: {kind: how often}}``, in the order of ``REASONS``."""
+    return {
+        reason: {kind: stalls[reason, kind] for kind in KINDS if (reason, kind) in stalls}
+        for reason in REASONS
+        if any((reason, kind) in stalls for kind in KINDS)
+    }
