@@ -46,7 +46,6 @@ _CLOSE = 0.05  # of the WAF at full size
 RAW = Path("docs/results/random_options.jsonl")
 _STATS = re.compile(r"^\*\* Compaction Stats \[default\] \*\*\nLevel .*\n-+\n((?: .*\n)+)", re.M)
 _ROW = re.compile(r"^\s*L(\d+)\s+(\d+)/\d+\s+([\d.]+) ([KMGT]?B)")
-_BLOBS = re.compile(r"^Blob file count: (\d+), total size: ([\d.]+) GB", re.M)
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
@@ -60,20 +59,19 @@ class Keeping(DbBench):
         self, configuration: Configuration, folder: Path, ended: Ended, began: float
     ) -> Outcome:
         log = folder / "db" / "LOG"
-        self.trees.append(tree_of(log.read_text(errors="replace") if log.exists() else ""))
+        levels = levels_of(log.read_text(errors="replace") if log.exists() else "")
+        blobs = [path.stat().st_size for path in (folder / "db").glob("*.blob")]
+        self.trees.append({"levels": levels, "blobs": [len(blobs), sum(blobs)]})
         return super().harvest(configuration, folder, ended, began)
 
 
-def tree_of(log: str) -> dict[str, Any]:
-    """Files and bytes of each level, and of the blob files, as a LOG last told them."""
+def levels_of(log: str) -> dict[str, list[int]]:
+    """Files and bytes of each level, as a LOG last told them."""
     tables = _STATS.findall(log)
     rows = [_ROW.match(line) for line in (tables[-1] if tables else "").splitlines()]
-    levels = {
+    return {
         f"L{row[1]}": [int(row[2]), round(float(row[3]) * _UNITS[row[4]])] for row in rows if row
     }
-    blobs = _BLOBS.findall(log)
-    count, size = blobs[-1] if blobs else ("0", "0")
-    return {"levels": levels, "blobs": [int(count), round(float(size) * 2**30)]}
 
 
 def dump_of(installed: InstalledDbBench, number: int) -> tuple[OptionsFile | None, str]:
