@@ -15,7 +15,7 @@ FUZZ := .venv/.setup-fuzz
 AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading prove-space tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-files prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading prove-space tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-options prove-files prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -116,6 +116,9 @@ prove-intervals: setup db_bench ## confirms one configuration 40 times with the 
 
 prove-draws: $(DEV) db_bench ## opens 10,000 drawn configurations with the real db_bench: resumable (ARGS)
 	PYTHONPATH=.:tests:tests/sampler .venv/bin/python tests/proofs/accepted_draws.py $(ARGS)
+
+prove-options: $(DEV) db_bench ## 200 random OPTIONS files at 1/64, ten of them at full size too: resumable, alone (ARGS)
+	PYTHONPATH=.:tests:tests/sampler .venv/bin/python tests/proofs/random_options.py $(ARGS)
 
 prove-endurance: $(DEV) ## 10,000 trials and 24 nights in one service: what grows: ten minutes, alone (ARGS)
 	PYTHONPATH=.:tests:tests/jobs .venv/bin/python tests/proofs/endurance.py $(ARGS)

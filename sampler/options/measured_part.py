@@ -13,6 +13,7 @@ from sampler.catalogue import catalogue
 from sampler.option_values import read_number, title_of
 from sampler.options.accepted import leaves, without_leaf
 from sampler.options.derived import derived_values
+from sampler.options.memtables import MEMTABLE, memtable_in_full
 from sampler.options.option_facts import OptionFact, option_facts
 from sampler.options_file import CF, DEFAULT_FAMILY, TABLE, OptionsFile
 
@@ -47,6 +48,9 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
         scale: The divisor of sizes.
     """
     part = options.of_family(DEFAULT_FAMILY).without(TABLE, _BY_FLAG)
+    memtable = part.get(CF, MEMTABLE)
+    if memtable:
+        part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
     for section, key, _ in left_out(part):
         part = without_leaf(part, section, key)
     for (section, key), text in leaves(part):
