@@ -49,8 +49,8 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
         return ["The models do not see that the winner is better: no change is called idle."]
     count = len(minimal["kept"]) + len(minimal["dropped"])
     if not minimal["dropped"]:
-        needed = "The one change is" if count == 1 else f"All {count} changes are"
-        return [f"{needed} needed, as far as the models know."]
+        kept = "The one change is kept: it is" if count == 1 else f"All {count} are kept: none is"
+        return [f"{kept} not shown to be idle."]
     loss = minimal["loss"]
     against = {"expected": -loss["expected"], "low": -loss["high"], "high": -loss["low"]}
     lines = [
@@ -66,6 +66,16 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
         shown = "not worse" if judged["shown"] else "not shown to be as good"
         lines.append(f"Fewest changes, measured: {shown}; {judged['why']}.")
     return lines
+
+
+def withheld_words(result: Mapping[str, Any]) -> str | None:
+    """Why a winner is not explained, as a sentence; None where it is, or there is none.
+
+    Args:
+        result: The document of result.json; those of earlier versions withhold nothing.
+    """
+    withheld = result.get("explanation_withheld")
+    return f"Explanation {withheld['why']}." if withheld else None
 
 
 def _some(names: list[str]) -> str:
