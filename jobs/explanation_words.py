@@ -49,8 +49,9 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
         return ["The models do not see that the winner is better: no change is called idle."]
     count = len(minimal["kept"]) + len(minimal["dropped"])
     if not minimal["dropped"]:
-        kept = "The one change is kept: it is" if count == 1 else f"All {count} are kept: none is"
-        return [f"{kept} not shown to be idle."]
+        if count == 1:
+            return ["The one change is kept: the trials do not show that it is idle."]
+        return [f"All {count} changes are kept: the trials do not show that any of them is idle."]
     loss = minimal["loss"]
     against = {"expected": -loss["expected"], "low": -loss["high"], "high": -loss["low"]}
     lines = [

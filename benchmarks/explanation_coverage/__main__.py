@@ -21,11 +21,14 @@ from benchmarks.comma_list import counts, names
 from benchmarks.explanation_coverage.job import Key, kept_job
 from benchmarks.explanation_coverage.judged import Claim, Line, judged
 from benchmarks.explanation_coverage.page import LABELS, too_rarely, write_page
+from benchmarks.explanation_coverage.real import job_row
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
 from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import Functions
+from db.engine import make_engine
+from db.job_store import Store
 from sampler.errors import InputError
 
 OUT = Path("docs/results/explanation_coverage")
@@ -33,7 +36,7 @@ FUNCTIONS = ("load/boosting", "default/boosting", "paper/boosting", "mixed/boost
              "overwrite/boosting")  # fmt: skip
 SIZES = (4, 8, 12, 20, 40, 90, 200)
 # Few small jobs prove a winner, and large ones take half a minute each.
-_JOBS: Mapping[int, int] = {4: 24, 8: 24, 12: 24, 20: 14, 40: 8, 90: 8, 200: 4}
+_JOBS: Mapping[int, int] = {4: 9, 8: 9, 12: 9, 200: 4}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     append_line(raw, asdict(judged(given.label, function, key, ended)))
         digests = {name: functions.digest(*name.split("/")) for name in given.truths}
         lines = [x for x in lines_of(raw) if digests.get(x.key.function) == x.key.digest]
-        real = read_lines(given.out.with_name(f"{given.out.name}_real.jsonl"))
+        real = _real(given)
     except InputError as error:
         sys.exit(str(error))
     print(write_page(given.out, make_command("prove-explanations", arguments), lines, real))
@@ -79,6 +82,19 @@ def lines_of(path: Path) -> list[Line]:
         except (TypeError, KeyError, ValueError) as error:
             raise InputError("--out", f"line {number} of {path} is no result: {error}") from None
     return found
+
+
+def _real(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Real jobs that were measured before, and those of a database that is given."""
+    path = given.out.with_name(f"{given.out.name}_real.jsonl")
+    if given.real:
+        store = Store(make_engine(given.real))
+        for job in given.real_jobs:
+            row = job_row(store.result(int(job)) or {"best": None})
+            if row is None:
+                raise InputError("--real-jobs", f"job {job} has no explanation that was measured")
+            append_line(path, row)
+    return read_lines(path)
 
 
 def _claim(row: Sequence[Any]) -> Claim:
@@ -108,6 +124,8 @@ def _parser() -> argparse.ArgumentParser:
                         help="folder that keeps the jobs")  # fmt: skip
     parser.add_argument("--functions", type=Path, help="what is known of the functions",
                         default=Path("docs/results/search_functions.json"))  # fmt: skip
+    parser.add_argument("--real", help="database of real jobs, to be taken into the page")
+    parser.add_argument("--real-jobs", type=counts, default=(), help="with --real: their numbers")
     parser.add_argument("--page", action="store_true", help="only write the page anew")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser

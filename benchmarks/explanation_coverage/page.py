@@ -64,7 +64,7 @@ def write_page(
             "|--:|---|--:|" + "--:|" * len(_KINDS),
             *(
                 f"| {n} | {label} | {_told(group)} | "
-                + " | ".join(_share(count(group, of_step(kind))) for kind in _KINDS)
+                + " | ".join(_share(count(group, of_step(kind)), group) for kind in _KINDS)
                 + " |"
                 for n, label, group in groups_of(lines)
             ),
@@ -145,9 +145,10 @@ def _told(group: Sequence[Line]) -> str:
     return f"{sum(line.told for line in proven)} of {len(proven)}"
 
 
-def _share(counted: Count | None) -> str:
+def _share(counted: Count | None, group: Sequence[Line] = ()) -> str:
     if counted is None:
-        return "withheld"
+        proven = [line for line in group if line.proven]
+        return "withheld" if proven and not any(line.told for line in proven) else "none"
     share, low, high = (100 * x for x in (counted.share, counted.low, counted.high))
     return f"{share:.1f}% ({low:.0f} to {high:.0f})"
 
@@ -163,9 +164,9 @@ def _first(size: int, label: str, group: Sequence[Line]) -> str:
         line.loss[3] > 0.1 * line.predicted[3] for line in fewer if line.loss and line.predicted
     )
     cells = [
-        _share(count(told, of_step("gain", 1))),
-        _share(count(told, of_step("gain", 3))),
-        _share(count(told, _predicted)),
+        _share(count(told, of_step("gain", 1)), group),
+        _share(count(told, of_step("gain", 3)), group),
+        _share(count(told, _predicted), group),
         _share(count(fewer, _loss)) if fewer else "none",
         f"{len(fewer)}",
         f"{np.mean([line.dropped for line in fewer]):.1f}" if fewer else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,28 @@ def compared(explanation: Mapping[str, Any]) -> list[dict[str, Any]]:
                             "high": change["high"]}  # fmt: skip
                 rows.append({"what": what, "claim": metric, "told": told, "measured": measured})
     return rows
+
+
+def job_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A job as the page tells it; None where nothing was proven, or it was told and not measured.
+
+    Args:
+        result: The document of result.json.
+    """
+    explanation, withheld = result.get("explanation"), result.get("explanation_withheld")
+    if result["best"] is None or (explanation and not explanation["measured"]):
+        return None
+    job, measured = result["job"], (explanation or {}).get("measured")
+    return {
+        "workload": job["workload"]["name"],
+        "seed": job["seed"],
+        "trials": result["trials"]["total"],
+        "configurations": result["plan"]["explore"],
+        "rounds": measured["rounds"] if measured else 0,
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "rows": compared(explanation) if explanation else [],
+        "why": withheld["why"] if withheld else "",
+    }
 
 
 def real_lines(jobs: Sequence[Mapping[str, Any]]) -> list[str]:
