@@ -93,8 +93,9 @@ def _real(given: argparse.Namespace) -> list[dict[str, Any]]:
             row = job_row(store.result(int(job)) or {"best": None})
             if row is None:
                 raise InputError("--real-jobs", f"job {job} has no explanation that was measured")
-            append_line(path, row)
-    return read_lines(path)
+            append_line(path, {**row, "note": given.note})
+    rows = read_lines(path)
+    return [*{(row["date"], row["workload"], row["seed"]): row for row in rows}.values()]
 
 
 def _claim(row: Sequence[Any]) -> Claim:
@@ -126,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
                         default=Path("docs/results/search_functions.json"))  # fmt: skip
     parser.add_argument("--real", help="database of real jobs, to be taken into the page")
     parser.add_argument("--real-jobs", type=counts, default=(), help="with --real: their numbers")
+    parser.add_argument("--note", default="", help="with --real: what else the machine did")
     parser.add_argument("--page", action="store_true", help="only write the page anew")
     parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
     return parser

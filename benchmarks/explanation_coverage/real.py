@@ -66,7 +66,7 @@ def job_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
         "trials": result["trials"]["total"],
         "configurations": result["plan"]["explore"],
         "rounds": measured["rounds"] if measured else 0,
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "date": (measured or {}).get("ended_at", f"{datetime.now(UTC):%Y-%m-%d}")[:10],
         "rows": compared(explanation) if explanation else [],
         "why": withheld["why"] if withheld else "",
     }
@@ -97,8 +97,9 @@ def real_lines(jobs: Sequence[Mapping[str, Any]]) -> list[str]:
     rows += [_row(job) for job in jobs]
     gains = [row for job in jobs for row in job["rows"] if row["claim"] == "gain"]
     others = [row for job in jobs for row in job["rows"] if row["claim"] != "gain"]
-    return [*rows, "", f"Together {_agreeing(gains)} gains and {_agreeing(others)} changes of "
-            "metrics agree."]  # fmt: skip
+    notes = dict.fromkeys(job["note"] for job in jobs if job.get("note"))
+    together = f"{_agreeing(gains)} gains and {_agreeing(others)} changes of metrics agree."
+    return [*rows, "", *(f"{note}." for note in notes), f"Together {together}"]
 
 
 def _row(job: Mapping[str, Any]) -> str:
