@@ -50,7 +50,8 @@ def write_page(
             "recorded run of the default, all metrics together. Only jobs whose proof passed have "
             "a winner to explain. Rows are by the number of new configurations that a job "
             "measures. `before` is the code of d6b98e6, `after` is this version's; both explain "
-            "the same jobs. `explanation_coverage.jsonl` has a line for each job and version.",
+            f"the same jobs: {_jobs(lines)}. `explanation_coverage.jsonl` has a line for each job "
+            "and version.",
             "",
             "In brackets: the 95% interval of the share. Intervals of one job hold or fail "
             "together, so it is the binomial interval of the effective number of independent ones "
@@ -138,6 +139,11 @@ def _verdict(lines: Sequence[Line]) -> list[str]:
         return [f"In every row of this version at least {100 * LEAST:.0f}% of the intervals hold."]
     return [f"Where fewer than {100 * LEAST:.0f}% of this version's intervals hold:", "",
             *(f"- {each}" for each in rare)]  # fmt: skip
+
+
+def _jobs(lines: Sequence[Line]) -> str:
+    every = {line.key for line in lines}
+    return f"{len(every)}, of which {len({x.key for x in lines if x.proven})} proved a winner"
 
 
 def _told(group: Sequence[Line]) -> str:
