@@ -129,6 +129,7 @@ def _judged_claims() -> dict[str, Claims]:
     every = {f"{said} of every step": of_step(kind) for kind, said in _KINDS.items()}
     return every | {
         "gain of the first step": of_step("gain", 1),
+        "gains of the first three": of_step("gain", 3),
         "fitness of the winner": _predicted,
     }
 
