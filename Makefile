@@ -15,7 +15,7 @@ FUZZ := .venv/.setup-fuzz
 AUDIT := .venv/.setup-audit
 TUNER := .venv/.setup-tuner
 
-.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading prove-space tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-options prove-files prove-endurance
+.PHONY: help setup compare tune test coverage prove-crash prove-interface prove-coverage prove-load prove-faults prove-scale prove-speedup prove-watch prove-search prove-effects prove-proposals reproduction reproduction-page report-pictures dashboard-pictures prove-pages lint types audit audit-stored lock check-lock clean db_bench postgresql curl chromium pngquant iproute2 gone prove-memory prove-strategies prove-warm prove-ranking-scale prove-null prove-guide prove-greedy java-driver prove-rocksjava prove-methods prove-beside prove-passed-over prove-reading prove-space tuner prove-autotune prove-nothing prove-intervals prove-fuzz prove-draws prove-options prove-files prove-explanations prove-endurance
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1@\2/p' Makefile | while IFS=@ read -r goal what; do \
@@ -92,6 +92,9 @@ prove-passed-over: setup db_bench ## what the long bake-off's forest passes over
 
 prove-effects: $(DEV) ## compares what jobs learn about the parameters with the truth (ARGS=--seeds 3)
 	.venv/bin/python -m benchmarks.search.effects $(ARGS)
+
+prove-explanations: $(DEV) ## counts how often the intervals of explanations hold, on learned functions: an hour, resumable (ARGS)
+	.venv/bin/python -m benchmarks.explanation_coverage $(ARGS)
 
 prove-warm: $(DEV) ## what a warm start and starting points save, on learned functions (ARGS=--seeds 5)
 	.venv/bin/python -m benchmarks.search.warm $(ARGS)

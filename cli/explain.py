@@ -52,8 +52,11 @@ def explain(
     the baseline, the first steps, the fewest changes and the winner are
     measured in turn on this machine, and that is kept with the job.
 
-    Exit status: 0 explained, 3 nothing was proven better, so there is nothing
-    to explain, 2 bad input, 130 interrupted (the same command goes on).
+    An explanation that too few configurations support is withheld: a line says
+    how many it needs.
+
+    Exit status: 0 explained, 3 nothing was proven better, or the explanation is
+    withheld, 2 bad input, 130 interrupted (the same command goes on).
     """
     from cli.explanation_screen import show_explanation
     from cli.screen import cleaned, screen
@@ -63,9 +66,9 @@ def explain(
         if status is not None:
             return status
     with opened(url, db) as remote:
-        document = _explanation(remote, job_id)
+        document, why = _explanation(remote, job_id)
     if document is None:
-        complain(f"job {job_id} found nothing better than its baseline, or too little is known")
+        complain(why)
         return Exit.ANSWER_IS_NO
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
@@ -77,17 +80,17 @@ def explain(
     return Exit.DONE
 
 
-def _explanation(remote: Any, job_id: int) -> Any:
-    """The document; None where there is nothing to explain."""
+def _explanation(remote: Any, job_id: int) -> tuple[Any, str]:
+    """The document; None where there is nothing to explain, and why."""
     from cli.following import job_of
 
     try:
-        return remote.get(f"jobs/{job_id}/explanation")
-    except NotFoundError:
+        return remote.get(f"jobs/{job_id}/explanation"), ""
+    except NotFoundError as none:
         # There is nothing to explain, or not even a job: then this is not found either.
         if job_of(remote, job_id)[0].state.value != "done":
             raise
-        return None
+        return None, none.problem
 
 
 def _measure(

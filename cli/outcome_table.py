@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.contribution_table import print_contributions
-from jobs.explanation_words import estimate_words, minimal_lines, step_words
+from jobs.explanation_words import estimate_words, minimal_lines, step_words, withheld_words
 from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
 from jobs.warm_start_lines import warm_start_lines
@@ -78,7 +78,8 @@ def _explanation(result: Mapping[str, Any]) -> list[str]:
     """Which steps gain most, and which changes are enough."""
     found = result.get("explanation")  # a job of an earlier version has none
     if not found:
-        return []
+        withheld = withheld_words(result)
+        return [withheld] if withheld else []
     first = "; ".join(
         f"{step_words(step)} {estimate_words(step['gain'])}" for step in found["steps"][:_STEPS]
     )

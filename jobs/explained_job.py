@@ -16,10 +16,10 @@ from db.job_store import Store
 from jobs.frame import frame
 from jobs.remembered import Remembered
 from jobs.specification import specification_from_document
-from optimizer.explanation.document import explanation_document
+from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.history import History
 
-_made_anew = Remembered[dict[str, Any] | None]()
+_made_anew = Remembered[dict[str, Any]]()
 
 
 def explanation_of_job(
@@ -32,15 +32,26 @@ def explanation_of_job(
         job: A job that is done.
         result: The document of its result.json.
     """
+    kept: dict[str, Any] | None = explained_job(engine, job, result)["explanation"]
+    return kept
+
+
+def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``explanation`` and ``explanation_withheld`` of a job; made anew for an earlier version's.
+
+    Args:
+        engine: The database.
+        job: A job that is done.
+        result: The document of its result.json.
+    """
     if result["best"] is None:
-        return None
-    if "explanation" in result:
-        kept: dict[str, Any] | None = result["explanation"]
-        return kept
+        return NOTHING_EXPLAINED
+    if "explanation" in result:  # one that an earlier version made is shown as it is
+        return {name: result.get(name) for name in NOTHING_EXPLAINED}
     return _made_anew.of(engine, job.id, job.updated_at, lambda: _anew(engine, job, result))
 
 
-def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any] | None:
+def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     problem = frame(specification_from_document(job.specification), None).problem
     # The library's defaults are those of the RocksDB that measured, not the catalogue's.
     space = problem.space.at_baseline(result["baseline"].get("configuration") or {})

@@ -49,8 +49,9 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
         return ["The models do not see that the winner is better: no change is called idle."]
     count = len(minimal["kept"]) + len(minimal["dropped"])
     if not minimal["dropped"]:
-        needed = "The one change is" if count == 1 else f"All {count} changes are"
-        return [f"{needed} needed, as far as the models know."]
+        if count == 1:
+            return ["The one change is kept: the trials do not show that it is idle."]
+        return [f"All {count} changes are kept: the trials do not show that any of them is idle."]
     loss = minimal["loss"]
     against = {"expected": -loss["expected"], "low": -loss["high"], "high": -loss["low"]}
     lines = [
@@ -66,6 +67,16 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
         shown = "not worse" if judged["shown"] else "not shown to be as good"
         lines.append(f"Fewest changes, measured: {shown}; {judged['why']}.")
     return lines
+
+
+def withheld_words(result: Mapping[str, Any]) -> str | None:
+    """Why a winner is not explained, as a sentence; None where it is, or there is none.
+
+    Args:
+        result: The document of result.json; those of earlier versions withhold nothing.
+    """
+    withheld = result.get("explanation_withheld")
+    return f"Explanation {withheld['why']}." if withheld else None
 
 
 def _some(names: list[str]) -> str:

@@ -28,6 +28,7 @@ from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from jobs.contribution_rows import contribution_lines, contribution_rows
 from jobs.explanation_rows import explanation_rows
+from jobs.explanation_words import withheld_words
 from jobs.finished import Finished
 from jobs.learned import by_models, forests_r2, ranked_r2
 from jobs.limit_rows import limit_rows, limits_asked
@@ -105,6 +106,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": option_changes(result),
         "explained": explanation_rows(result, names),
+        "withheld": withheld_words(result),
         "charts": {chart.name: chart for chart in charts if chart},
         "effects": _each(
             model_effects(m, parameters, f) for m, f in result.get("models", {}).items()

@@ -14,8 +14,9 @@ from jobs.charts.chart import Chart
 from jobs.charts.contributions import contributions
 from jobs.charts.fitness_terms import fitness_terms
 from jobs.contribution_rows import contribution_lines, contribution_rows
-from jobs.explained_job import explanation_of_job
+from jobs.explained_job import explained_job
 from jobs.explanation_rows import explanation_rows
+from jobs.explanation_words import withheld_words
 from jobs.finished import kept_of
 from jobs.limit_rows import limit_rows
 from jobs.option_changes import carried_apart
@@ -41,7 +42,7 @@ def won(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any
     kept, objective = kept_of(engine, job.id), objective_from_document(result["job"]["objective"])
     names = [term.metric for term in objective.terms]
     rows = proof_rows(result, names)
-    explained = {**result, "explanation": explanation_of_job(engine, job, result)}
+    explained = {**result, **explained_job(engine, job, result)}
     diff = options_diff(job.specification, result, kept.options) if kept.options else []
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     return {
@@ -54,6 +55,7 @@ def won(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any
         "limits": limit_rows(result),
         "confirmation": confirmation_words(result.get("confirmation")),
         "explained": explanation_rows(explained, names),
+        "withheld": withheld_words(explained),
         "contributed": _contributed(result),
         "charts": _charts(result, rows, objective.terms, explained["explanation"]),
         "front": _front(engine, job.id, result, objective, kept.fitness),

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from models.additive_kernel import Floats, Shares, Singles, covariance, covariances
-from models.additive_process import fit_process, standardised
+from models.additive_process import AdditiveProcess, fit_process, standardised
 from models.additive_shares import DAMPED, relearned, settled_shares
 
 _STEPS_WITHOUT = 10
 _FOLDS = 5
-_LEAST_JUDGED = 10  # fewer trials are not worth parting
+LEAST_JUDGED = 10  # fewer trials are not worth parting
 
 
 def log_likelihood(alike: Singles, values: Floats, shares: Shares) -> float:
@@ -64,6 +64,21 @@ def matter_p(alike: Singles, values: Floats, shares: Shares) -> Floats:
     return found
 
 
+def left_out(process: AdditiveProcess) -> Floats:
+    """How far each value lies from what all others make expected, in standard deviations.
+
+    In closed form (Rasmussen and Williams, "Gaussian processes for machine learning", 2006, Eq.
+    5.12).
+
+    Returns:
+        Shape ``(n,)``.
+    """
+    from scipy.linalg import cho_solve
+
+    inverse = cho_solve((process.factor, True), np.eye(len(process.solved)), check_finite=False)
+    return np.asarray(process.solved / np.sqrt(np.diag(inverse)))
+
+
 def unseen_r2(alike: Singles, values: Floats, *, seed: int) -> float | None:
     """The share of the variance of unseen trials that the process explains; five folds.
 
@@ -77,7 +92,7 @@ def unseen_r2(alike: Singles, values: Floats, *, seed: int) -> float | None:
         are the same.
     """
     n = len(values)
-    if n < _LEAST_JUDGED or np.ptp(values) == 0:
+    if n < LEAST_JUDGED or np.ptp(values) == 0:
         return None
     fold = np.random.default_rng(seed).permutation(n) % _FOLDS
     predicted = np.empty(n)

@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 
 _LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/search.md
 _PER_LENGTH = np.float32(5.0**0.5 / _LENGTH)
+_ROUGH_LENGTH = 0.3  # of the range
+_PER_ROUGH_LENGTH = np.float32(_LENGTH / (5.0**0.5 * _ROUGH_LENGTH))  # of steps in _PER_LENGTH
+
+_ORDERS = 3.0  # about how many parameters act together, at the mean
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -41,8 +45,14 @@ class Settings:
         return Settings(self.level[:, columns], self.position[:, columns])
 
 
-def likeness(one: Settings, other: Settings) -> Singles:
+def likeness(one: Settings, other: Settings, *, rough: float = 0.0) -> Singles:
     """The kernel of each parameter between all pairs: Matern 5/2 within a level, else 0.
+
+    Args:
+        one: Some settings.
+        other: Others.
+        rough: The part of each parameter's variance that may change in steps: its kernel is
+            exponential (Matern 1/2), over a shorter length.
 
     Returns:
         Shape ``(n_parameters, n_one, n_other)``, each 1 on equal settings. In single precision:
@@ -57,6 +67,9 @@ def likeness(one: Settings, other: Settings) -> Singles:
             steps = np.abs(a[place, :, None] - b[place])
             np.exp(-steps, out=kernel)
             kernel *= 1.0 + steps * (1.0 + steps / 3.0)
+            if rough:
+                kernel *= 1.0 - rough
+                kernel += np.float32(rough) * np.exp(-steps * _PER_ROUGH_LENGTH)
         else:
             kernel.fill(1.0)
         if level_a[place].any() or level_b[place].any():
@@ -74,12 +87,14 @@ class Shares:
             parameters[j]``.
         level: Of the common level, which is not known beforehand.
         noise: Of what the settings do not explain.
+        together: Of what only many parameters together do, beyond pairs.
     """
 
     parameters: Floats
     pairs: float
     level: float
     noise: float
+    together: float = 0.0
 
     def of(self, columns: NDArray[np.intp]) -> Shares:
         """The shares of some of the parameters."""
@@ -114,10 +129,27 @@ def covariances(alike: Singles, shares: Sequence[Shares]) -> Floats:
     pairs = np.array([[0.5 * each.pairs] for each in shares])
     # Newton and Girard: the sum over pairs out of the sum and the sum of squares.
     total = level + ones + pairs * (ones * ones - squares)
+    for place, each in enumerate(shares):
+        if each.together:
+            total[place] += each.together * of_all_orders(ones[place], each.parameters.sum())
     return np.asarray(total.reshape(len(shares), n, m), dtype=np.float64)
+
+
+def of_all_orders(ones: Floats, total: float) -> Floats:
+    """The kernel of what many parameters do together: 1 on equal settings.
+
+    The exponential of a kernel is the sum of its powers (Shawe-Taylor and Cristianini, "Kernel
+    methods for pattern analysis", 2004, proposition 3.24), so parameters have in it the weight
+    that they have alone.
+
+    Args:
+        ones: The sum of the parameters' own covariances.
+        total: The sum of their shares, the largest that ``ones`` can be.
+    """
+    return np.asarray(np.exp(_ORDERS * (ones / max(total, 1e-12) - 1.0)))
 
 
 def own_variance(shares: Shares) -> float:
     """The variance of a value without noise, before anything is known: a diagonal element."""
     total, squares = float(shares.parameters.sum()), float((shares.parameters**2).sum())
-    return shares.level + total + shares.pairs * 0.5 * (total**2 - squares)
+    return shares.level + total + shares.pairs * 0.5 * (total**2 - squares) + shares.together

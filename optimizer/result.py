@@ -15,7 +15,7 @@ from optimizer.confirm_load import (
     confirmation_document,
 )
 from optimizer.contributions import contributions_document
-from optimizer.explanation.document import explanation_document
+from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.front_growth import front_of
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
@@ -76,7 +76,7 @@ def result_document(
         },
         "best": _best(problem, conclusion),
         "verdict": _verdict(conclusion),
-        "explanation": _explanation(problem, conclusion),
+        **_explanation(problem, conclusion),
         "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
         "confirmation": confirmation_document(problem),
         "power": _power(problem, conclusion),
@@ -167,11 +167,11 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
     }
 
 
-def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any]:
     """Why the winner is better, by models of all trials; null where nothing was proven."""
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
-        return None
+        return dict(NOTHING_EXPLAINED)
     configuration = conclusion.history[winner].configuration
     return explanation_document(
         problem, conclusion.history, configuration, low=verdict.low, high=verdict.high

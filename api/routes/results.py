@@ -25,7 +25,8 @@ from api.result_schemas import (
 from api.security import requires
 from db.tokens import Role
 from jobs.artifacts import MINIMAL, OPTIONS
-from jobs.explained_job import explanation_of_job
+from jobs.explained_job import explained_job
+from jobs.explanation_words import withheld_words
 from jobs.finished import options_of
 from jobs.report_engine import policy
 from jobs.report_of_job import report_of_job
@@ -112,11 +113,11 @@ def show_contributions(service: ServiceDep, job: CachedJobDep, response: Respons
 @router.get("/explanation", operation_id="explain_result", response_model=Explained)
 def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
-    found = explanation_of_job(service.engine, job, result_of(service, job))
-    if found is None:
-        why = "found nothing better than its baseline, or has too few trials to learn from"
-        raise ProblemError(404, f"job {job.id} has nothing to explain: it {why}")
-    return rendered(Explained.model_construct(**found), response)
+    made = explained_job(service.engine, job, result_of(service, job))
+    if made["explanation"] is None:
+        why = withheld_words(made) or "it found nothing better than its baseline"
+        raise ProblemError(404, f"job {job.id} has nothing to explain: {why}")
+    return rendered(Explained.model_construct(**made["explanation"]), response)
 
 
 @router.get("/report", operation_id="show_report", response_class=HTMLResponse)

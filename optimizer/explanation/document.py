@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from optimizer.explanation.changes import Changes
 from optimizer.explanation.explanation import Explanation, explain
+from optimizer.explanation.withheld import withheld_of
 from optimizer.history import History
 from optimizer.problem import Problem
 from sampler.space import Configuration
 
+NOTHING_EXPLAINED: Mapping[str, None] = {"explanation": None, "explanation_withheld": None}
 _INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs
 
 
 def explanation_document(
     problem: Problem, history: History, winner: Configuration, *, low: float, high: float
-) -> dict[str, Any] | None:
-    """Why a winner is better, by the models alone.
+) -> dict[str, Any]:
+    """Why a winner is better, by the models alone: a part of result.json.
 
     Args:
         problem: What was tuned.
@@ -27,11 +30,18 @@ def explanation_document(
         high: ... to here.
 
     Returns:
-        ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which is null until
-        points of the path are measured. None where nothing can be explained.
+        ``explanation``: ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which
+        is null until points of the path are measured; null where nothing can be explained.
+        ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for want
+        of configurations; else null.
     """
+    withheld = withheld_of(problem, history, Changes(problem, winner))
+    if withheld is not None:
+        return {**NOTHING_EXPLAINED, "explanation_withheld": withheld.document()}
     found = explain(problem, history, winner, error=(high - low) / _INTERVAL_ERRORS)
-    return None if found is None else _document(problem, winner, found)
+    if found is None:
+        return dict(NOTHING_EXPLAINED)
+    return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}
 
 
 def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -11,7 +11,9 @@ import numpy as np
 from optimizer.confirm_load import apart
 from optimizer.coordinates import Floats
 from optimizer.explanation.changes import Changes
+from optimizer.explanation.ensemble import Ensemble, ensemble_of
 from optimizer.explanation.widened import widened
+from optimizer.explanation.withheld import distinct
 from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.metric_lessons import TEACHING
@@ -21,7 +23,6 @@ from optimizer.surrogate import Surrogate, surrogate_once
 from sampler.latent import encode
 from sampler.space import Configuration
 
-DRAWS = 256
 _MOST_CHANGE = 1e4  # as a term of the objective counts no greater one
 
 
@@ -34,15 +35,19 @@ class Expectations:
     none of its configurations; then it is taken as it was measured.
 
     Attributes:
-        surrogate: The models.
+        surrogate: The models with the likeliest shares.
+        ensemble: The models with all shares that are likely.
         baseline: The baseline's medians.
         modelled: Whether the models know the baseline.
+        configurations: How many different ones ended well, beside the baseline.
     """
 
     problem: Problem
     surrogate: Surrogate
+    ensemble: Ensemble
     baseline: Mapping[str, float]
     modelled: bool
+    configurations: int
 
     @property
     def known(self) -> int:
@@ -51,10 +56,8 @@ class Expectations:
 
     def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
-        expected = self.surrogate.predict(self._points(configurations))
-        return {
-            name: self._change(name, values[None])[0] for name, (values, _) in expected.items()
-        }
+        expected = self.ensemble.expected(self._points(configurations))
+        return {name: self._change(name, values[None])[0] for name, values in expected.items()}
 
     def drawn_changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric and equally likely ones, shape ``(1 + DRAWS, m)``.
@@ -62,11 +65,8 @@ class Expectations:
         Those of a row belong together: how two configurations differ is known far better than
         how good either is.
         """
-        together = self.surrogate.predict_together(self._points(configurations))
-        return {
-            name: self._change(name, np.vstack([expected, _drawn(expected, covariance, place)]))
-            for place, (name, (expected, covariance)) in enumerate(together.items())
-        }
+        drawn = self.ensemble.drawn(self._points(configurations))
+        return {name: self._change(name, values) for name, values in drawn.items()}
 
     def fitness(self, configurations: Sequence[Configuration]) -> Floats:
         """The expected fitness, shape ``(m,)``."""
@@ -123,7 +123,9 @@ def expectations_of(problem: Problem, history: History, changes: Changes) -> Exp
     surrogate = surrogate_once(problem, history, names, numbers, with_baseline=modelled)
     if surrogate is None:
         return None
-    return Expectations(problem, surrogate, baseline_of(history, problem).metrics, modelled)
+    ensemble = ensemble_of(surrogate, seed=problem.seed)
+    baseline = baseline_of(history, problem).metrics
+    return Expectations(problem, surrogate, ensemble, baseline, modelled, distinct(taught))
 
 
 def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[str]:
@@ -134,13 +136,3 @@ def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[s
         for name in problem.space.names
         if any(each.get(name, start[name]) != start[name] for each in configurations)
     ]
-
-
-def _drawn(expected: Floats, covariance: Floats, place: int) -> Floats:
-    """Draws of a normal distribution whose covariance may be singular, ``(DRAWS, m)``."""
-    from scipy.stats import qmc
-
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    sobol = qmc.MultivariateNormalQMC(mean=np.zeros(len(expected)), rng=place)
-    return np.asarray(expected + sobol.random(DRAWS) @ root.T)

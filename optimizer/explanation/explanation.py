@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from optimizer.explanation.expectations import (
     expectations_of,
     fitness_of_changes,
 )
-from optimizer.explanation.path import fewest_changes, path_of
+from optimizer.explanation.path import fewest_changes, moves_from, path_of
+from optimizer.explanation.withheld import withheld_of
 from optimizer.history import History
 from optimizer.problem import Problem
 from sampler.parameter import Value
@@ -106,11 +108,13 @@ def explain(
             ``LEAST_NOISE`` and ``MOST_NOISE`` of what it is expected to gain.
 
     Returns:
-        None where it is the baseline, where there are too few trials to learn from, or where
-        nothing can be computed from them.
+        None where it is the baseline, where too few configurations were measured (``withheld_of``
+        says how many it takes), or where nothing can be computed from them.
     """
     changes = Changes(problem, winner)
     if not changes.names and not changes.fixed:
+        return None
+    if withheld_of(problem, history, changes) is not None:
         return None
     with one_thread(), suppress(np.linalg.LinAlgError):  # a job does not fail for it
         known = expectations_of(problem, history, changes)
@@ -170,16 +174,23 @@ def _explanation(
     first = 0 if changes.fixed else 1  # the baseline itself, of which nothing is expected
     points = [changes.configuration(kept) for kept in made[first:]]
     points.append(changes.configuration(minimal or frozenset()))
-    figures = _Figures(known, points)
+    figures = _Figures(known, points, changes)
     told = [changes.fixed] if changes.fixed else []
     told += [_named(changes, step) for step in steps]
+    tried = [1] if changes.fixed else []  # of which each step was the best
+    tried += [len(moves_from(changes, kept)) for kept in made[:-1]]
     last = len(told) - 1
     return Explanation(
         trials=known.known,
         fixed=changes.fixed,
         fitness=figures.fitness(last),
         steps=tuple(
-            Step(names, figures.gain(place), figures.fitness(place), figures.moved(place))
+            Step(
+                names,
+                figures.gain(place, tried[place]),
+                figures.fitness(place),
+                figures.moved(place, tried[place]),
+            )
             for place, names in enumerate(told)
         ),
         minimal=None
@@ -202,8 +213,12 @@ def _named(changes: Changes, step: Names) -> tuple[str, ...]:
 class _Figures:
     """Estimates of neighbouring configurations out of one set of draws."""
 
-    def __init__(self, known: Expectations, points: Sequence[Configuration]) -> None:
+    def __init__(
+        self, known: Expectations, points: Sequence[Configuration], changes: Changes
+    ) -> None:
         objective = known.problem.objective
+        self._configurations, self._count = known.configurations, len(changes.names)
+        self._better = {term.metric: term.direction for term in objective.terms}
         # The expectation stands in front of the draws; the baseline before all points.
         self._changes = {
             name: np.pad(values, ((0, 0), (1, 0)))
@@ -212,20 +227,48 @@ class _Figures:
         self._fitness = fitness_of_changes(objective, self._changes)
 
     def fitness(self, place: int) -> Estimate:
-        return _estimate(self._fitness[:, place + 1])
+        # The path leads to the best of all configurations that were measured.
+        return _chosen(_estimate(self._fitness[:, place + 1]), "max", self._configurations)
 
-    def gain(self, place: int) -> Estimate:
-        return _estimate(self._fitness[:, place + 1] - self._fitness[:, place])
+    def gain(self, place: int, tried: int) -> Estimate:
+        gained = _estimate(self._fitness[:, place + 1] - self._fitness[:, place])
+        return _chosen(gained, "max", tried)
 
     def lost(self, place: int, other: int) -> Estimate:
-        return _estimate(self._fitness[:, place + 1] - self._fitness[:, other + 1])
+        lost = _estimate(self._fitness[:, place + 1] - self._fitness[:, other + 1])
+        return _chosen(lost, "min", self._count)
 
-    def moved(self, place: int) -> dict[str, Estimate]:
+    def moved(self, place: int, tried: int) -> dict[str, Estimate]:
         """The change of each metric from the point before, in percent."""
         return {
-            name: _estimate(100 * _ratio(values[:, place + 1], values[:, place]))
+            name: _chosen(
+                _estimate(100 * _ratio(values[:, place + 1], values[:, place])),
+                self._better.get(name),
+                tried,
+            )
             for name, values in self._changes.items()
         }
+
+
+def _chosen(estimate: Estimate, better: str | None, tried: int) -> Estimate:
+    """The estimate of the best of several: it looks better than it is, so it may be worse.
+
+    The largest of many uncertain gains is an overestimate (the winner's curse). Where it may be
+    worse the interval is as long as that of all candidates at once has to be: by Bonferroni's
+    inequality at the level 2.5% / ``tried``.
+
+    Args:
+        estimate: As if it had not been chosen.
+        better: ``max`` or ``min``; None of a metric that did not decide.
+        tried: Of how many it is the best.
+    """
+    if tried < 2 or better is None:
+        return estimate
+    wider = NormalDist().inv_cdf(_TAIL / tried) / NormalDist().inv_cdf(_TAIL)
+    if better == "max":
+        low = estimate.expected - wider * (estimate.expected - estimate.low)
+        return replace(estimate, low=low)
+    return replace(estimate, high=estimate.expected + wider * (estimate.high - estimate.expected))
 
 
 def _ratio(after: Floats, before: Floats) -> Floats:

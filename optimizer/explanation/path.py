@@ -29,8 +29,7 @@ def path_of(changes: Changes, fitness: Fitness) -> list[Names]:
     made: Names = frozenset()
     steps: list[Names] = []
     while len(made) < len(changes.names):
-        rest = [name for name in changes.names if name not in made]
-        moves = _in_order({changes.partners(made, name) for name in rest})
+        moves = moves_from(changes, made)
         worth = _fitness(changes, fitness, [made, *(made | move for move in moves)])
         gains = dict(zip(moves, (worth[1:] - worth[0]).tolist(), strict=True))
         best = max(moves, key=lambda move: gains[move])
@@ -40,6 +39,17 @@ def path_of(changes: Changes, fitness: Fitness) -> list[Names]:
         steps.append(step)
         made |= step
     return steps
+
+
+def moves_from(changes: Changes, made: Names) -> list[Names]:
+    """The steps that can be made next, each with what must be made with it.
+
+    Args:
+        changes: All of them.
+        made: Those that are made already.
+    """
+    rest = [name for name in changes.names if name not in made]
+    return _in_order({changes.partners(made, name) for name in rest})
 
 
 def fewest_changes(changes: Changes, steps: Sequence[Names], losses: Losses) -> Names:

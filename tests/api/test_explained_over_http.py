@@ -68,3 +68,33 @@ def test_a_job_without_a_winner_has_nothing_to_explain(
     assert client.get(f"/v1/jobs/{job}/result").json()["explanation"] is None
     options = client.get(f"/v1/jobs/{job}/options", params={"minimal": True})
     assert "nothing better" in require_problem(options)["detail"]
+
+
+def test_a_job_with_four_configurations_is_not_explained(
+    served: Serve, database: Engine, settings: Settings, tmp_path: Path
+) -> None:
+    """It has proven its winner, and no file with fewer changes, nor a word on any change."""
+    client = serve(served, tmp_path)
+    job = finished(client, database, settings, trials=12)
+    path = f"/v1/jobs/{job}"
+    result = client.get(f"{path}/result").json()
+    assert result["best"] is not None and result["explanation"] is None
+    withheld = result["explanation_withheld"]
+    assert withheld["configurations"] <= 4 and withheld["needed"] == 10
+    detail = require_problem(client.get(f"{path}/explanation"))["detail"]
+    assert withheld["why"] in detail and "needs 10" in detail
+    minimal = client.get(f"{path}/options", params={"minimal": True})
+    assert minimal.status_code == 404 and client.get(f"{path}/options").status_code == 200
+    for page in (f"{path}/report", f"/jobs/{job}/won"):
+        shown = client.get(page).text
+        assert withheld["why"] in shown and "95% intervals; each step" not in shown
+    # Of an earlier version's job the same is found when it is asked for.
+    names = ("explanation", "explanation_withheld")
+    old = {name: value for name, value in result.items() if name not in names}
+    Store(database).save_result(job, old)
+    assert withheld["why"] in require_problem(client.get(f"{path}/explanation"))["detail"]
+    # What such a version told of as few is shown as it told it.
+    told = {"trials": 12, "predicted": {"expected": 9.0, "low": 1.0, "high": 20.0}, "steps": [],
+            "minimal": None, "measured": None}  # fmt: skip
+    Store(database).save_result(job, {**old, "explanation": told})
+    assert client.get(f"{path}/explanation").json() == told

@@ -88,3 +88,22 @@ def test_what_matters_is_explained_and_measured(
     for wrong, field in ((("--runs", 2), "--runs"), (("--runs", 3, "--margin", "x"), "--margin")):
         assert client("explain", 1, *wrong, *db) == 2
         assert f"rocktune: {field}: " in capsys.readouterr().err
+
+
+def test_few_configurations_are_not_explained(desk: Desk, client: Client, capsys: Capture):
+    (desk.folder / "tiny.toml").write_text(WORKLOAD)
+    (desk.folder / "codecs.toml").write_text(SPACE)
+    ended = client(
+        "tune", "--workload", "tiny.toml", "--space", "codecs.toml", "--objective", "sa",
+        "--strategy", "lhs", "--trials", 12, "--db", desk.database,
+    )  # fmt: skip
+    assert ended == 0
+    said = capsys.readouterr().out
+    assert "Explanation withheld: 4 different configurations ended well" in said, said
+    assert "changes are enough" not in said and "Why, by models" not in said
+    assert not (desk.folder / "rocktune-out" / "OPTIONS.minimal.ini").exists()
+    assert client("explain", 1, "--db", desk.database) == 3
+    told = capsys.readouterr().err
+    assert "withheld: 4 different configurations" in told and "needs 10" in told
+    assert client("explain", 1, "--runs", 3, "--db", desk.database) == 3
+    assert client("options", 1, "--minimal", "--db", desk.database) == 3

@@ -1,0 +1,151 @@
+"""The models of a job's metrics under every strength of effects that the trials leave possible.
+
+A single process takes the shares of the variance as known, the metrics as unrelated and effects
+as smooth. Its intervals held the truth in as few as three of four cases, see
+docs/results/explanation_coverage.md. Here the shares are drawn from their posterior, the metrics
+err together, and a part of each effect may come in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.additive_evidence import left_out
+from models.additive_kernel import Settings, covariance, covariances, likeness
+from models.additive_process import AdditiveProcess, fit_process, standardised
+from models.share_posterior import drawn_shares
+from optimizer.coordinates import Floats, Layout
+from optimizer.surrogate import Surrogate
+
+MEMBERS = 24
+DRAWS_EACH = 40
+DRAWS = MEMBERS * DRAWS_EACH
+_ROUGH = 0.5  # of each parameter's variance: effects of options often come in steps
+_MOST_ROWS = 120  # of the walk over shares, which takes a Cholesky factor at each of its steps
+_MOST_RESIDUAL = 3.0  # standard deviations; one run that went wrong tells no correlation
+_LEAN = 5.0  # as many rows speak for unrelated metrics
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Several processes for each metric, each with other shares of the variance.
+
+    Attributes:
+        layout: What the coordinates stand for.
+        settings: By metric, the known settings.
+        processes: By metric, ``MEMBERS`` processes over them.
+        correlation: Shape ``(n_metrics, n_metrics)``: of what the processes do not know.
+    """
+
+    layout: Layout
+    settings: Mapping[str, Settings]
+    processes: Mapping[str, tuple[AdditiveProcess, ...]]
+    correlation: Floats
+
+    def expected(self, points: Floats) -> dict[str, Floats]:
+        """The mean over all members, in the unit of the lessons.
+
+        Args:
+            points: Shape ``(m, n_names)``.
+
+        Returns:
+            Metric to shape ``(m,)``.
+        """
+        asked = self.layout.settings(points)
+        found = {}
+        for name, members in self.processes.items():
+            cross = self._cross(name, asked)
+            found[name] = _means(members, cross).mean(axis=0)
+        return found
+
+    def drawn(self, points: Floats) -> dict[str, Floats]:
+        """The expectation and equally likely values, in the unit of the lessons.
+
+        Values of one row belong together, those of different metrics too: where a run is slower
+        than expected its rate is lower, so the doubts about a fitness do not cancel.
+
+        Args:
+            points: Shape ``(m, n_names)``.
+
+        Returns:
+            Metric to shape ``(1 + DRAWS, m)``.
+        """
+        asked = self.layout.settings(points)
+        alike, normal = likeness(asked, asked, rough=_ROUGH), self._normal(len(points))
+        found = {}
+        for place, (name, members) in enumerate(self.processes.items()):
+            cross = self._cross(name, asked)
+            among = covariances(alike, [each.shares for each in members])
+            rows = [_means(members, cross).mean(axis=0)[None]]
+            for number, each in enumerate(members):
+                expected, doubt = each.predict_together(cross[number], among[number])
+                # The symmetric root: each configuration keeps its normals, whatever the metric.
+                rows.append(expected + normal[number, place] @ _root(doubt))
+            found[name] = np.vstack(rows)
+        return found
+
+    def _cross(self, name: str, asked: Settings) -> Floats:
+        alike = likeness(asked, self.settings[name], rough=_ROUGH)
+        return covariances(alike, [each.shares for each in self.processes[name]])
+
+    def _normal(self, points: int) -> Floats:
+        """Shape ``(MEMBERS, n_metrics, DRAWS_EACH, points)``; the same for as many points."""
+        shape = (MEMBERS, len(self.processes), DRAWS_EACH, points)
+        normal = np.random.default_rng(points).standard_normal(shape)
+        return np.asarray(np.einsum("ab,mbdc->madc", _root(self.correlation), normal))
+
+
+def ensemble_of(surrogate: Surrogate, *, seed: int) -> Ensemble:
+    """Draws the shares of every metric's process, and fits a process to each draw.
+
+    Args:
+        surrogate: The models with the likeliest shares.
+        seed: Of the draws.
+    """
+    settings, processes, residuals = {}, {}, {}
+    for place, (name, target) in enumerate(surrogate.lessons.targets.items()):
+        rows = np.flatnonzero(np.isfinite(target))
+        values, known = target[rows], surrogate.layout.settings(surrogate.lessons.points[rows])
+        alike = likeness(known, known, rough=_ROUGH)
+        few = np.unique(np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int))
+        scaled, _, _ = standardised(values)
+        shares = drawn_shares(
+            alike[:, few[:, None], few],
+            scaled[few],
+            surrogate.learned[name].shares,
+            draws=MEMBERS,
+            seed=(seed, place),
+        )
+        members = tuple(fit_process(covariance(alike, each), values, each) for each in shares)
+        settings[name], processes[name] = known, members
+        residuals[name] = np.full(len(target), np.nan)
+        residuals[name][rows] = np.mean([left_out(each) for each in members], axis=0)
+    correlation = _correlation(np.array(list(residuals.values())))
+    return Ensemble(surrogate.layout, settings, processes, correlation)
+
+
+def _means(members: tuple[AdditiveProcess, ...], cross: Floats) -> Floats:
+    """What each member expects, shape ``(MEMBERS, m)``."""
+    return np.array(
+        [p.mean + p.spread * (own @ p.solved) for p, own in zip(members, cross, strict=True)]
+    )
+
+
+def _correlation(residuals: Floats) -> Floats:
+    """Of the residuals, shape ``(n_metrics, n_rows)``; leans to none where rows are few."""
+    whole = residuals[:, np.isfinite(residuals).all(axis=0)]
+    whole = np.clip(whole, -_MOST_RESIDUAL, _MOST_RESIDUAL)
+    size = np.sqrt((whole**2).mean(axis=1)) if whole.shape[1] else np.zeros(len(whole))
+    scaled = whole / np.where(size > 0, size, 1.0)[:, None]
+    found = (scaled @ scaled.T + _LEAN * np.eye(len(whole))) / (whole.shape[1] + _LEAN)
+    np.fill_diagonal(found, 1.0)
+    return np.asarray(found)
+
+
+def _root(covariance: Floats) -> Floats:
+    """The symmetric root of a covariance that may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

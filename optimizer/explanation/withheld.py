@@ -1,0 +1,84 @@
+"""When a winner is not explained: too few configurations to tell its changes from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from models.additive_evidence import LEAST_JUDGED
+from optimizer.budget import LEAST_TRIALS, divide
+from optimizer.confirm_load import apart
+from optimizer.explanation.changes import Changes
+from optimizer.history import History
+from optimizer.problem import Problem
+from optimizer.trial import Trial
+from sampler.outcome import TrialState
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why a winner is not explained.
+
+    Runs of the same configuration again say how noisy they are, and nothing of what an option
+    does. So configurations are counted, and not trials.
+
+    Attributes:
+        configurations: How many different ones, beside the baseline, ended well.
+        needed: How many it takes.
+        changes: How many options differ between the winner and the baseline.
+        trials: The smallest ``--trials`` that measures as many as are needed.
+    """
+
+    configurations: int
+    needed: int
+    changes: int
+    trials: int
+
+    @property
+    def why(self) -> str:
+        """One line."""
+        least = "as many as a ranking of the options"
+        if self.needed > LEAST_JUDGED:
+            least = f"one for each of the {self.changes} options that the winner changes"
+        return (
+            f"withheld: {self.configurations} different configurations ended well, and an "
+            f"explanation needs {self.needed} ({least}); --trials {self.trials} measures as many"
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**asdict(self), "why": self.why}
+
+
+def withheld_of(problem: Problem, history: History, changes: Changes) -> Withheld | None:
+    """Why a winner is not explained; None where there is enough to learn from.
+
+    It takes as many configurations as a ranking of the options does. With fewer of them than
+    there are changes, what they measured can be shared out between the changes in any way.
+
+    Args:
+        problem: What was tuned.
+        history: The trials.
+        changes: From the baseline to the winner.
+    """
+    known = distinct(trial for trial in history if not apart(problem, trial))
+    count = len(changes.names)
+    if not count and not changes.fixed:
+        return None  # it is the baseline: there is nothing to explain
+    needed = max(LEAST_JUDGED, count)
+    if known >= needed:
+        return None
+    return Withheld(known, needed, count, _trials_for(needed))
+
+
+def distinct(trials: Iterable[Trial]) -> int:
+    """How many different configurations ended well, the baseline left out."""
+    return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})
+
+
+def _trials_for(configurations: int) -> int:
+    trials = LEAST_TRIALS
+    while divide(trials).explore < configurations:
+        trials += 1
+    return trials
