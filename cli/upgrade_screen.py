@@ -42,6 +42,8 @@ def show_differences(console: Console, found: Differences) -> None:
     ):
         if names:
             console.print(f"{title} ({len(names)}): {_some(names)}", soft_wrap=True)
+    for note in found.notes:
+        console.print(f"Your OPTIONS file: {plain(note)}", soft_wrap=True)
 
 
 def show_checked(console: Console, checked: Checked) -> None:

@@ -173,9 +173,14 @@ def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any]:
     if verdict is None or winner is None or not verdict.confirmed:
         return dict(NOTHING_EXPLAINED)
     configuration = conclusion.history[winner].configuration
-    return explanation_document(
-        problem, conclusion.history, configuration, low=verdict.low, high=verdict.high
-    )
+    try:
+        return explanation_document(
+            problem, conclusion.history, configuration, low=verdict.low, high=verdict.high
+        )
+    except Exception as error:
+        # What is proven does not rest on it: no failure after the last run may cost the results.
+        why = f"not computed ({type(error).__name__}: {error})"
+        return {**NOTHING_EXPLAINED, "explanation_withheld": {"why": why}}
 
 
 def _power(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
 from sampler.machine import fingerprint, host_name
 from sampler.options.normal_form import read_user_options
+from sampler.options.user_options import user_options
 from sampler.settings import Settings
 from sampler.space import Configuration
 from sampler.workload_file import workload_from_document
@@ -52,10 +53,12 @@ class Differences:
 
     Attributes:
         file: What the new build makes of the user's file; None without one.
+        notes: A line for each thing of that file that is not measured as it says.
     """
 
     drift: OptionDrift
     file: OwnFile | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +111,13 @@ def differences(builds: Builds, specification: Specification) -> Differences:
     """
     old, new = builds.installed_old, builds.installed_new
     text = specification.baseline_options
-    file = None
+    file: OwnFile | None = None
+    notes: tuple[str, ...] = ()
     if text is not None:
         options = read_user_options(text, name="--options")
         file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
-    return Differences(drift=option_drift(old, new), file=file)
+        notes = user_options(text, old, name="--options", drop_unknown=True).notes
+    return Differences(drift=option_drift(old, new), file=file, notes=notes)
 
 
 def check_upgrade(

@@ -202,7 +202,7 @@ def _in_effect(
         if parameter is not None:
             lines += _changed_parameter(parameter, file, effect, found)
         elif now is not None and not _alike(text, now):
-            lines.append(_changed_option(section, key, text, now))
+            lines += _changed_option(section, key, text, now)
     return found, lines
 
 
@@ -222,11 +222,14 @@ def _changed_parameter(
     return [f"{parameter.key} = {text}: RocksDB makes it {now}"]
 
 
-def _changed_option(section: str, key: str, text: str, now: str) -> str:
+def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
+    """What is in effect instead; RocksDB writes the objects that it knows in a way of its own."""
     fact = fact_of(section, key)
-    if fact is not None and fact.type == "object":
-        return f"{key} = {text}: not known to db_bench, measured with {now}"
-    return f"{key} = {text}: RocksDB makes it {now}"
+    if fact is None or fact.type != "object":
+        return [f"{key} = {text}: RocksDB makes it {now}"]
+    if now != fact.default:
+        return []
+    return [f"{key} = {text}: not known to db_bench, measured with {now}"]
 
 
 def _alike(text: str, now: str) -> bool:

@@ -112,6 +112,12 @@ def test_families_version_and_table_are_told():
     assert 'CFOptions "odd\\:name"' not in mine.sections and mine.get(CF, "a") == "1"
 
 
+def test_lines_of_windows_are_read_alike():
+    text = '[DBOptions]\r\n  a=1 # one\r\n[CFOptions "default"]\r\n  b=2\r\n'
+    assert parse_options(text) == parse_options(text.replace("\r\n", "\n"))
+    assert parse_options(text).get(CF, "b") == "2"
+
+
 def test_comments_stand_at_the_top():
     options = OptionsFile({DB: {"a": "1"}})
     text = format_options(options, rocksdb_version="7.8.3", comments=["made by hand"])

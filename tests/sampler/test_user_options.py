@@ -169,6 +169,12 @@ class TestWhatIsMeasured:
         for name in ("comparator", "merge_operator", "prefix_extractor", "compaction_filter_fac"):
             assert re.search(rf"^{name}\w* = ardb\.", told, re.MULTILINE), name
 
+    @pytest.mark.parametrize("name", ["fixed:8", "rocksdb.FixedPrefix.8", "capped:8"])
+    def test_what_rocksdb_knows_is_measured_however_it_is_spelled(
+        self, name: str, installed: InstalledDbBench
+    ):
+        assert user_options(text_of(family=f"prefix_extractor={name}"), installed).notes == ()
+
     @pytest.mark.parametrize(
         ("family", "name", "value"),
         [("write_buffer_size=1e6", "write_buffer_size", 64 * 2**10),

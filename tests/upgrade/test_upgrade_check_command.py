@@ -98,12 +98,14 @@ def test_the_users_file_that_is_refused_is_worse_and_measured_without(
     new = without_option(desk.folder, "new", "bytes_per_sync")
     (desk.folder / "OWN").write_text(
         '[DBOptions]\n  bytes_per_sync=1048576\n[CFOptions "default"]\n  num_levels=6\n'
+        "  comparator=mine\n"
     )
     asked = ("default", new, "--options", "OWN", "--workload", "tiny.toml")
     assert check(*asked, "--pairs", 0) == 3
     printed = capsys.readouterr().out
     assert "Options only of the old build (1): bytes_per_sync" in printed
     assert "The new build refuses your OPTIONS file for bytes_per_sync" in printed
+    assert "Your OPTIONS file: comparator = mine: left out while measuring" in printed
     assert "Nothing was measured." in printed
 
 
