@@ -55,9 +55,7 @@ def export_options(
     """
     options = plan.export(configuration)
     version = installed.version if installed else _UNTRIED_VERSION
-    # A newer file says itself which RocksDB reads it.
-    own = plan.baseline_file.version
-    written = ".".join(map(str, own)) if own and plan.dropped else version
+    written = _newer(version, plan.baseline_file.version)
     said = [*comments, *(f"Not measured as your file says: {note}" for note in plan.notes)]
     text = format_options(options, rocksdb_version=written, comments=said)
     if installed is None:
@@ -77,6 +75,12 @@ def export_options(
         reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
         raise ExportRefusedError(reason, text)
     return text
+
+
+def _newer(version: str, own: tuple[int, ...] | None) -> str:
+    """The version of the user's file where it is newer: an older RocksDB cannot read it."""
+    mine = tuple(int(part) for part in version.split(".") if part.isdecimal())
+    return version if own is None or own <= mine else ".".join(map(str, own))
 
 
 def _scales(problem: Problem) -> str:

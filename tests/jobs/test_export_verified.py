@@ -84,7 +84,7 @@ def test_what_rocksdb_does_not_know_is_named_at_once_or_kept_apart(
 ):
     file = tmp_path / "OPTIONS"
     file.write_text(
-        "[DBOptions]\n  no_such_option=1\n"
+        "[Version]\n  rocksdb_version=9.1.1\n[DBOptions]\n  no_such_option=1\n"
         '[CFOptions "default"]\n  compression_opts={level=3;checksum=true;}\n'
     )
     with pytest.raises(InputError, match=r"no_such_option, compression_opts.checksum \(since"):
@@ -95,6 +95,7 @@ def test_what_rocksdb_does_not_know_is_named_at_once_or_kept_apart(
     assert measured.get(CF, "compression_opts.checksum") is None
     text = export_options(assembly.plan, assembly.installed, {"block_size": 8192}, [])
     exported = parse_options(text)
+    assert exported.version == (9, 1, 1)
     assert exported.get(DB, "no_such_option") == "1"
     assert exported.get(CF, "compression_opts") == "{level=3;checksum=true;}"
     assert exported.get(TABLE, "block_size") == "8192"
