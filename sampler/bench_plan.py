@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from sampler.catalogue import catalogue
 from sampler.option_values import read_values, scaled, title_of, write_values
-from sampler.options.accepted import without_leaf
 from sampler.options.caches import caches_of, names_block_cache, with_block_cache
 from sampler.options.measured_part import hangs_on, measured_part, overriding
-from sampler.options_file import CF, DB, ELSEWHERE, OptionsFile
+from sampler.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
 from sampler.parameter import Parameter, Value
 from sampler.space import LEAST_WRITE_BUFFER, Configuration, Space, flushed_at
 from sampler.workload import Workload

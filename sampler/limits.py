@@ -8,7 +8,8 @@ import math
 from collections.abc import Collection, Mapping
 
 from sampler.parameter import Parameter, Value
-from sampler.space import COLUMN_FAMILIES, Space, cache_bytes
+from sampler.space import Space, cache_bytes
+from sampler.workload import COLUMN_FAMILIES
 
 _MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
 

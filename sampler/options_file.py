@@ -8,7 +8,7 @@ twice the first line counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sampler.errors import InputError
@@ -123,6 +123,45 @@ def parse_struct(text: str) -> dict[str, str]:
 def format_struct(fields: Mapping[str, str]) -> str:
     """The inverse of ``parse_struct``."""
     return "{" + "".join(f"{name}={value};" for name, value in fields.items()) + "}"
+
+
+def leaves(options: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
+    """Every option that is a plain value, as ((section, key), text).
+
+    Of a structure its fields, ``struct.field``, and their fields.
+    """
+    for section, keys in options.sections.items():
+        if section != VERSION:
+            for key, text in keys.items():
+                for name, value in _fields(key, text):
+                    yield (section, name), value
+
+
+def _fields(key: str, text: str) -> Iterator[tuple[str, str]]:
+    fields: Mapping[str, str] = parse_struct(text) if text.startswith("{") else {}
+    if not fields:
+        yield key, text
+    for name, value in fields.items():
+        yield from _fields(f"{key}.{name}", value)
+
+
+def without_leaf(options: OptionsFile, section: str, key: str) -> OptionsFile:
+    """A copy without an option, or without one field of a structure."""
+    name, _, member = key.partition(".")
+    if not member:
+        return options.without(section, [name])
+    rest = _without_field(options.sections.get(section, {}).get(name, "{}"), member)
+    return options.with_values(section, {name: rest})
+
+
+def _without_field(text: str, key: str) -> str:
+    name, _, member = key.partition(".")
+    fields = parse_struct(text)
+    if member:
+        fields[name] = _without_field(fields[name], member)
+    else:
+        fields.pop(name, None)
+    return format_struct(fields)
 
 
 def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:

@@ -13,12 +13,11 @@ from graphlib import CycleError, TopologicalSorter
 from sampler.catalogue import catalogue
 from sampler.errors import InputError
 from sampler.parameter import Parameter, Value
+from sampler.workload import COLUMN_FAMILIES
 
 Configuration = Mapping[str, Value]
 # column_family.cc, SanitizeOptions: smaller write buffers are raised to this.
 LEAST_WRITE_BUFFER = 64 * 2**10
-# A fact of the load beside the parameters' values, where it has more than one.
-COLUMN_FAMILIES = "num_column_families"
 
 
 @dataclass(frozen=True)

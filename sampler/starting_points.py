@@ -11,9 +11,9 @@ from importlib.resources import files
 from sampler.catalogue import catalogue
 from sampler.errors import InputError
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
+from sampler.options.file_values import file_values
 from sampler.options.measured_part import without_derived
 from sampler.options.normal_form import read_user_options
-from sampler.options.user_options import file_values
 from sampler.parameter import Value, parse_value
 from sampler.space import default_values
 

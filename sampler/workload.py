@@ -18,11 +18,12 @@ from sampler.filled_keys import (
 )
 from sampler.parameter import Value
 from sampler.prepare import SHARED, Prepare
-from sampler.space import COLUMN_FAMILIES
 from sampler.stretched_flags import stretched
 
 Settle = Literal["wait", "flush", "none"]
 
+# A fact of the load beside the parameters' values, where it has more than one.
+COLUMN_FAMILIES = "num_column_families"
 MOST_SECONDS = 1e7  # of a time limit
 # How many operations db_bench counts for these depends on what it finds in the database, or on
 # flags that are looked at nowhere else.

@@ -13,7 +13,7 @@ from enum import StrEnum
 from sampler.catalogue import catalogue
 from sampler.installed import InstalledDbBench
 from sampler.option_values import title_of
-from sampler.options.accepted import leaves
+from sampler.options_file import leaves
 
 
 class Concern(StrEnum):

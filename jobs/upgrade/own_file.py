@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from jobs.upgrade.option_drift import ChangedValue, concern_of
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
-from sampler.options.accepted import Accepted, accepted_part, leaves
-from sampler.options_file import DEFAULT_FAMILY, OptionsFile
+from sampler.options.accepted import Accepted, accepted_part
+from sampler.options_file import DEFAULT_FAMILY, OptionsFile, leaves
 
 
 @dataclass(frozen=True, kw_only=True)

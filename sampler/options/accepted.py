@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sampler.installed import InstalledDbBench, try_options
-from sampler.options_file import VERSION, OptionsFile, format_struct, parse_struct
+from sampler.options_file import OptionsFile, leaves, without_leaf
 
 _WORD = re.compile(r"\w+(?:\.\w+)*")
 _UNKNOWN = re.compile(r"(Could not find|Unrecognized) option")
@@ -72,45 +71,6 @@ def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
         refused.append(RefusedOption(section=section, key=key, value=value, said=said))
         options = without_leaf(options, section, key)
     return Accepted(part=None, effect=None, refused=tuple(refused), said=said)
-
-
-def leaves(options: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
-    """Every option that is a plain value, as ((section, key), text).
-
-    Of a structure its fields, ``struct.field``, and their fields.
-    """
-    for section, keys in options.sections.items():
-        if section != VERSION:
-            for key, text in keys.items():
-                for name, value in _fields(key, text):
-                    yield (section, name), value
-
-
-def _fields(key: str, text: str) -> Iterator[tuple[str, str]]:
-    fields: Mapping[str, str] = parse_struct(text) if text.startswith("{") else {}
-    if not fields:
-        yield key, text
-    for name, value in fields.items():
-        yield from _fields(f"{key}.{name}", value)
-
-
-def without_leaf(options: OptionsFile, section: str, key: str) -> OptionsFile:
-    """A copy without an option, or without one field of a structure."""
-    name, _, member = key.partition(".")
-    if not member:
-        return options.without(section, [name])
-    rest = _without_field(options.sections.get(section, {}).get(name, "{}"), member)
-    return options.with_values(section, {name: rest})
-
-
-def _without_field(text: str, key: str) -> str:
-    name, _, member = key.partition(".")
-    fields = parse_struct(text)
-    if member:
-        fields[name] = _without_field(fields[name], member)
-    else:
-        fields.pop(name, None)
-    return format_struct(fields)
 
 
 def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | None:

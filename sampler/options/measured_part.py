@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 from sampler.catalogue import catalogue
 from sampler.option_values import read_number, title_of
-from sampler.options.accepted import leaves, without_leaf
 from sampler.options.derived import derived_values
 from sampler.options.memtables import MEMTABLE, memtable_in_full
 from sampler.options.option_facts import OptionFact, option_facts
-from sampler.options_file import CF, DEFAULT_FAMILY, TABLE, OptionsFile
+from sampler.options_file import CF, DEFAULT_FAMILY, TABLE, OptionsFile, leaves, without_leaf
 
 _UNLIMITED = 2**60  # and more: not a size, but none at all
 _ARENA = "arena_block_size"

@@ -10,11 +10,12 @@ from sampler.catalogue import catalogue
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
 from sampler.option_values import OLD_JOBS, jobs_by_old_names, read_number, read_values, title_of
-from sampler.options.accepted import Accepted, RefusedOption, accepted_part, leaves
+from sampler.options.accepted import Accepted, RefusedOption, accepted_part
 from sampler.options.caches import caches_of
+from sampler.options.file_values import MEMTABLE_LIMIT, file_limit, file_values
 from sampler.options.measured_part import fact_of, left_out, measured_part, without_derived
 from sampler.options.normal_form import read_user_options
-from sampler.options_file import CF, DB, DEFAULT_FAMILY, ELSEWHERE, TABLE, OptionsFile
+from sampler.options_file import DB, DEFAULT_FAMILY, ELSEWHERE, TABLE, OptionsFile, leaves
 from sampler.parameter import Parameter, Value
 
 _JOBS = "max_background_jobs"
@@ -26,8 +27,6 @@ _SILENT = frozenset({
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
 _LISTED = 12  # names in one line
-# Facts of the file that are no parameters; see ``sampler.space.memory_bytes``.
-MEMTABLE_LIMIT, OTHER_CACHES = "db_write_buffer_size", "other_caches"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,20 +97,6 @@ def user_options(
     return UserOptions(file=file, values=effective, dropped=dropped, notes=(*notes, *changed))
 
 
-def file_values(file: OptionsFile) -> dict[str, Value]:
-    """The values of the parameters that a file in its normal form names, full scale."""
-    values = read_values(file, catalogue().values(), scale=1)
-    caches = caches_of(file)
-    if caches.block is not None:
-        values["cache_size"] = caches.block
-    if caches.others:
-        values[OTHER_CACHES] = caches.others
-    limit = read_number(file.get(DB, MEMTABLE_LIMIT) or "", whole=True)
-    if limit is not None and int(limit) > 0:
-        values[MEMTABLE_LIMIT] = int(limit)
-    return values
-
-
 def _notes(file: OptionsFile) -> Iterator[str]:
     """What is not measured, as far as the file alone tells."""
     others = [name for name in file.families if name != DEFAULT_FAMILY]
@@ -138,13 +123,6 @@ def _notes(file: OptionsFile) -> Iterator[str]:
             f"{MEMTABLE_LIMIT} = {format_bytes(limit)}: all memtables together are flushed at "
             "this size, whatever write_buffer_size allows"
         )
-
-
-def file_limit(file: OptionsFile) -> int:
-    """Bytes that all memtables together may hold where that is less than the buffers; else 0."""
-    limit = int(read_number(file.get(DB, MEMTABLE_LIMIT) or "", whole=True) or 0)
-    buffer = int(read_number(file.get(CF, "write_buffer_size") or "", whole=True) or 64 * 2**20)
-    return limit if 0 < limit < buffer else 0
 
 
 def _names(names: list[str]) -> str:

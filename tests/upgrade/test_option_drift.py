@@ -5,8 +5,7 @@ from second_builds import build, with_default, without_option
 
 from jobs.upgrade.option_drift import Concern, option_drift
 from sampler.installed import InstalledDbBench, probe
-from sampler.options.accepted import leaves
-from sampler.options_file import CF, DB, OptionsFile
+from sampler.options_file import CF, DB, OptionsFile, leaves
 
 pytestmark = pytest.mark.db_bench
 
