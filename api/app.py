@@ -58,7 +58,7 @@ from db.job_store import Store
 from jobs.external import ExternalJobs
 from jobs.registry import registered_workloads
 from jobs.service_settings import ServiceSettings
-from sampler.installed import InstalledDbBench
+from sampler.bench.installed import InstalledDbBench
 
 _THREADS = 12
 # A short page shall not wait for long behind the arithmetic of a long one.

@@ -13,7 +13,7 @@ from api.schedule_schemas import BatchAsked
 from api.submission import specification_from
 from jobs.batch_items import batch_items
 from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _SETTINGS = frozenset(JobChange.model_fields)
 

@@ -16,7 +16,7 @@ from db.job_row import JobRow
 from db.job_store import Store
 from jobs.external import ExternalJobs
 from jobs.service_settings import ServiceSettings
-from sampler.installed import InstalledDbBench
+from sampler.bench.installed import InstalledDbBench
 
 
 @dataclass(frozen=True)

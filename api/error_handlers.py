@@ -18,7 +18,7 @@ from db.lease import LeaseHeld
 from jobs.lifecycle import WrongState
 from jobs.open_jobs import NotAsked
 from optimizer.ports import LeaseLost
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column
 _log = structlog.get_logger("api")

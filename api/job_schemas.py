@@ -12,7 +12,7 @@ from api.whole import Whole
 from db.job_list import ListedJob
 from db.job_row import JobRow, JobState
 from optimizer.default_strategy import DEFAULT_STRATEGY
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
 BytesText = Annotated[str, Field(max_length=30)]

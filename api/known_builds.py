@@ -9,10 +9,10 @@ from sqlalchemy import Engine
 
 from api.problems import shown
 from db.hosts import list_hosts
-from sampler.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.settings import Settings
+from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 _FIELD = "db_bench"
 

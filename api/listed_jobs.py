@@ -8,7 +8,7 @@ from api.job_schemas import JobPage, JobProgress
 from db.job_list import JobOrder, list_jobs
 from db.job_row import JobState
 from db.types import safe_text
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def page_of_jobs(

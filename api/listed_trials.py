@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 from api.trial_schemas import TrialPage, TrialPublic
 from db.trial_list import TrialOrder, list_trials
 from optimizer.trial import Phase
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 
 def page_of_trials(

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, event
 
 from db.job_list import standings
 from db.job_row import JobState
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 _FRESH_SECONDS = 1.0  # however many ask

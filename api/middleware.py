@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.measures import REQUEST_SECONDS, REQUESTS
 from api.pages.errors import shown
 from api.problems import ProblemError
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _log = structlog.get_logger("api")
 _UNLIMITED = {"/healthz", "/readyz"}

@@ -14,7 +14,7 @@ from api.problems import FieldProblem, field_problems
 from api.sent_documents import Registry
 from api.submission import specification_from
 from jobs.specification import Specification
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def more_findings(request: Request, error: RequestValidationError) -> list[FieldProblem]:

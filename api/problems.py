@@ -9,7 +9,7 @@ from typing import Any
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from sampler.errors import InputError, InputErrors
+from sampler.common.errors import InputError, InputErrors
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN = 200

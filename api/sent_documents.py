@@ -17,10 +17,10 @@ from optimizer.objective_file import (
     objective_document,
     objective_from_document,
 )
-from sampler.documents import read_document
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import space_text
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
 
 _MOST_DEPTH = 8
 _MOST_ROWS = 500

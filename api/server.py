@@ -19,9 +19,9 @@ from api.known_builds import builds_here
 from db.tokens import any_valid_token
 from jobs.service_settings import ServiceSettings
 from jobs.worker import Worker
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, find_db_bench, probe
-from sampler.settings import Settings
+from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 _log = structlog.get_logger("server")
 _GRACE_SECONDS = 5

@@ -23,13 +23,13 @@ from jobs.warm_start_text import parse_warm_start
 from optimizer.detect_text import parse_detect
 from optimizer.objective_file import load_objective, objective_document
 from optimizer.problem import SearchSettings
-from sampler.builds import DEFAULT_BUILD
-from sampler.byte_size import parse_bytes
-from sampler.documents import read_document
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.installed import InstalledDbBench
-from sampler.space_file import space_text
-from sampler.workload_file import workload_from_document
+from sampler.bench.builds import DEFAULT_BUILD
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.byte_size import parse_bytes
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.space.space_file import space_text
+from sampler.workload.workload_file import workload_from_document
 
 _VALUES = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
 _TAKEN_BACK = ("db_bench", "host_kind", "confirm_scale")

@@ -15,7 +15,7 @@ from db.job_row import JobRow, JobState
 from jobs import lifecycle
 from jobs.specification import Specification, specification_from_document
 from jobs.warm_start import require_job
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def take_job(

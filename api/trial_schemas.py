@@ -11,7 +11,7 @@ from api.whole import Whole
 from jobs.telling import Told
 from optimizer.asking import Asked
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 # Beyond it a change in percent could be more than a number can hold.
 _MOST = 1e100

@@ -37,11 +37,11 @@ from db.trial_log import StoredTrialLog
 from db.trial_rows import proposal
 from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.db_bench_output import parse_output
-from sampler.latent import decode
-from sampler.outcome import TrialState
-from sampler.space import Space, digest
-from sampler.space_file import load_space
+from sampler.bench.db_bench_output import parse_output
+from sampler.runner.outcome import TrialState
+from sampler.space.latent import decode
+from sampler.space.space import Space, digest
+from sampler.space.space_file import load_space
 
 TRIALS = (1_000, 100_000)
 FORMATS: dict[str, Callable[[Engine, int], Iterator[bytes]]] = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

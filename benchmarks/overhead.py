@@ -30,7 +30,7 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 TRIALS = (100, 1_000, 10_000)
 _BARE = 200

@@ -23,8 +23,8 @@ from jobs.comparison.words import sentences
 from jobs.in_turn.runs_file import RUNS, Run
 from jobs.in_turn.turns import whole_sets
 from jobs.upgrade.verdict import change_in_words
-from sampler.byte_size import format_bytes
-from sampler.errors import InputError
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
 
 DOCS = Path("docs")
 WORK = Path("rocktune-rocksjava")

@@ -38,7 +38,7 @@ from db.migrate import upgrade
 from db.process import this_process
 from db.trial_log import StoredTrialLog
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 PAGES = (
     "/v1/jobs",

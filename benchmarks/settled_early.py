@@ -15,13 +15,13 @@ from pathlib import Path
 
 from jobs.assembly import assemble
 from jobs.specify import specify
-from sampler.db_bench import DbBench
-from sampler.db_bench_output import parse_output
-from sampler.process import BenchProcess, Ending, Limits
-from sampler.rocksdb_log import parse_log
-from sampler.run_ending import at_rest
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.db_bench import DbBench
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.rocksdb_log import parse_log
+from sampler.bench.run_ending import at_rest
+from sampler.runner.process import BenchProcess, Ending, Limits
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
 
 _COUNTERS = ("bytes.written", "flush.write.bytes", "compact.write.bytes", "wal.bytes")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from optimizer.ports import Ended
 from optimizer.trial import Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 MEAN_SECONDS = 60.0
 _NOISE = 0.02

@@ -21,22 +21,22 @@ from typing import Any
 
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.wrapped_benchmark import WrappedBenchmark
-from sampler.bench_plan import BenchPlan
-from sampler.benchmark import Count
-from sampler.build_flags import build_version
-from sampler.builds import installed_build
-from sampler.db_bench import DbBench
-from sampler.db_bench_benchmarks import BENCHMARKS
-from sampler.installed import InstalledDbBench
-from sampler.live_keys import why_counted, why_untold
-from sampler.machine import fingerprint
-from sampler.outcome import Outcome
-from sampler.runner import LocalRunner
-from sampler.settings import Settings, load_settings
-from sampler.space import Configuration
-from sampler.space_file import load_space
-from sampler.workload import Workload
-from sampler.workload_file import workload_from_document
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.build_flags import build_version
+from sampler.bench.builds import installed_build
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.machine.machine import fingerprint
+from sampler.runner.benchmark import Count
+from sampler.runner.outcome import Outcome
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings, load_settings
+from sampler.space.space import Configuration
+from sampler.space.space_file import load_space
+from sampler.workload.db_bench_benchmarks import BENCHMARKS
+from sampler.workload.live_keys import why_counted, why_untold
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_from_document
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "docs" / "results" / "space_amplification.jsonl"

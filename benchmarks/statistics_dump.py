@@ -10,11 +10,11 @@ import random
 from jobs.assembly import assemble
 from jobs.specify import specify
 from optimizer.confirmation import change
-from sampler import bench_plan
-from sampler.db_bench import DbBench
-from sampler.outcome import Outcome
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench import bench_plan
+from sampler.bench.db_bench import DbBench
+from sampler.runner.outcome import Outcome
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 PAIRS = 12
 NUM = 500_000

@@ -15,7 +15,7 @@ from jobs.run_job import run_job
 from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 # As many metrics as db_bench's runs have, scattered by some percent.
 _METRICS = ("write_p50", "write_p95", "write_p99", "write_p999", "read_p50", "read_p99",

@@ -24,7 +24,7 @@ from scipy import stats
 from benchmarks.make_command import make_command
 from benchmarks.watch_rivals import RIVALS, rival_row, rivals_head
 from benchmarks.watch_simulation import LAWS, Changed, Quiet, changed, quiet
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 OUT = Path("docs/results/watch.md")
 RECORDED = Path("docs/reproduction/paper.jsonl.gz")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from sampler.benchmark import Benchmark, Count, Preparation
-from sampler.outcome import Outcome
-from sampler.process import Ended
-from sampler.space import Configuration
+from sampler.runner.benchmark import Benchmark, Count, Preparation
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import Ended
+from sampler.space.space import Configuration
 
 
 class WrappedBenchmark:
-    """Meets ``sampler.benchmark.Benchmark``, as another one does."""
+    """Meets ``sampler.runner.benchmark.Benchmark``, as another one does."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Around the other one."""

@@ -15,7 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from cli.screen import cleaned
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from httpx2 import Response

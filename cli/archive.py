@@ -11,7 +11,7 @@ import typer
 
 from cli.database_option import Db, require_there
 from cli.exits import Exit
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

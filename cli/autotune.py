@@ -72,9 +72,9 @@ def autotune(
     from jobs.autotune.outcome import document, metrics
     from jobs.autotune.policy import Marks
     from jobs.autotune.shape import FULL_SECONDS, Shape
-    from sampler.byte_size import parse_bytes
-    from sampler.errors import InputError
-    from sampler.settings import load_settings
+    from sampler.common.byte_size import parse_bytes
+    from sampler.common.errors import InputError
+    from sampler.runner.settings import load_settings
 
     wave = Shape(
         name=shape,

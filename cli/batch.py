@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobs.batch_plan import BatchPlan
     from jobs.batch_turn import BatchTurn
     from jobs.place import Place
-    from sampler.settings import Settings
+    from sampler.runner.settings import Settings
 
 EXAMPLES = """
 Examples:
@@ -67,7 +67,7 @@ def batch(
     from jobs.artifacts import require_folder
     from jobs.batch_file import read_batch
     from jobs.batch_turn import BatchHeld, BatchTurn
-    from sampler.settings import load_settings
+    from sampler.runner.settings import load_settings
 
     plan = read_batch(file)
     settings = load_settings()
@@ -149,7 +149,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
 def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     """Checks every job against where it is measured, before the first begins."""
     from jobs.batch_file import findings_of
-    from sampler.errors import InputError, refuse_noted
+    from sampler.common.errors import InputError, refuse_noted
 
     found: list[InputError] = []
     for item in plan.items:

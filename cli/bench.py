@@ -49,12 +49,12 @@ def bench(
     from rich.console import Console
 
     from jobs.single_bench import single_bench
-    from sampler.catalogue import catalogue
-    from sampler.errors import InputError
-    from sampler.outcome import TrialState
-    from sampler.parameter import Value, parse_value
-    from sampler.runner import LocalRunner
-    from sampler.settings import load_settings
+    from sampler.common.errors import InputError
+    from sampler.parameters.catalogue import catalogue
+    from sampler.parameters.parameter import Value, parse_value
+    from sampler.runner.outcome import TrialState
+    from sampler.runner.runner import LocalRunner
+    from sampler.runner.settings import load_settings
 
     configuration: dict[str, Value] = {}
     for assignment in assignments or []:

@@ -29,9 +29,9 @@ _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would defi
 
 def space(name: _Name = None, toml: _Toml = False) -> int:
     """Shows parameter spaces."""
-    from sampler.documents import read_document
-    from sampler.parameter import Parameter
-    from sampler.space_file import SHIPPED, load_space, space_text
+    from sampler.common.documents import read_document
+    from sampler.parameters.parameter import Parameter
+    from sampler.space.space_file import SHIPPED, load_space, space_text
 
     if name is None:
         texts = {name: read_document(space_text(name), field=name) for name in SHIPPED}
@@ -64,9 +64,9 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
 
 def starts(name: _Name = None) -> int:
     """Shows the starting points that --start-from knows, each with its source."""
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
     from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
-    from sampler.starting_points import known_points, point_names
+    from sampler.space.starting_points import known_points, point_names
 
     if name is None:
         helps = {
@@ -89,7 +89,12 @@ def starts(name: _Name = None) -> int:
 
 def workloads(name: _Name = None, toml: _Toml = False) -> int:
     """Shows workloads."""
-    from sampler.workload_file import SHIPPED, load_workload, workload_document, workload_text
+    from sampler.workload.workload_file import (
+        SHIPPED,
+        load_workload,
+        workload_document,
+        workload_text,
+    )
 
     if name is None:
         _list({name: load_workload(name).help for name in SHIPPED})

@@ -156,7 +156,7 @@ def certificates(
     from jobs.cluster.authority import DAYS, make_set
     from jobs.cluster.authority import renew as make_anew
     from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
     if renew:
         make_anew(folder, name, days=days or DAYS)

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster
     from jobs.place import Place
-    from sampler.settings import Settings
+    from sampler.runner.settings import Settings
 
 Certificates = Annotated[
     Path | None,

@@ -18,7 +18,7 @@ from cli.start_options import DropUnknown
 if TYPE_CHECKING:
     from jobs.comparison.compared import Asked
     from jobs.comparison.side import Side
-    from sampler.settings import Settings
+    from sampler.runner.settings import Settings
 
 EXAMPLES = """
 Examples:
@@ -98,8 +98,8 @@ def compare(
     from cli.screen import screen
     from jobs.comparison.artifacts import write_comparison
     from jobs.comparison.compared import compare_subjects
-    from sampler.errors import InputError
-    from sampler.settings import load_settings
+    from sampler.common.errors import InputError
+    from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if a is None and around is None:
@@ -173,7 +173,7 @@ def _asked(
     from jobs.comparison.compared import Asked, require_rounds, require_workloads
     from jobs.comparison.subject import subject_of
     from jobs.comparison.table import require_metrics
-    from sampler.workload_file import load_workload
+    from sampler.workload.workload_file import load_workload
 
     require_rounds(rounds, seed)
     loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)

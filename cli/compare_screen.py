@@ -11,7 +11,7 @@ from jobs.comparison.words import load_words, percent
 from jobs.report import amount
 from jobs.upgrade.p_words import p_figure
 from jobs.upgrade.verdict import change_in_words
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 
 def show_subjects(console: Console, asked: Asked) -> None:

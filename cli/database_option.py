@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 Db = Annotated[
     str | None,

@@ -56,7 +56,7 @@ def doctor(
     from jobs.doctor.examination import examine
     from jobs.doctor.noise import USUAL_TRIALS
     from jobs.specify import specify
-    from sampler.settings import load_settings
+    from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     specification = specify(workload=workload, space=space, baseline=baseline, trials=trials)

@@ -104,8 +104,8 @@ def _measure(
     from db.lease import LeaseHeld
     from jobs.explain_runs import measure_explanation
     from optimizer.detect_text import parse_detect
-    from sampler.errors import InputError
-    from sampler.settings import load_settings
+    from sampler.common.errors import InputError
+    from sampler.runner.settings import load_settings
 
     if url is not None or (db is None and os.environ.get("ROCKTUNE_URL")):
         raise InputError("--runs", "measures on this machine; name the database with --db")

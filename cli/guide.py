@@ -100,7 +100,7 @@ def _print(found: Guide) -> None:
 def _settings(found: Guide) -> Table:
     from rich.table import Table
 
-    from sampler.byte_size import format_decimal
+    from sampler.common.byte_size import format_decimal
     from sampler.kioxia_guide.document import settings
 
     planned = found.planned
@@ -139,7 +139,7 @@ _SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 def _levels(found: Guide) -> Table:
     from rich.table import Table
 
-    from sampler.byte_size import format_decimal
+    from sampler.common.byte_size import format_decimal
     from sampler.kioxia_guide.levels import whole
 
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -39,10 +39,10 @@ def host(
     from jobs.cluster.listening import facing, listening_host, scheduler_address
     from jobs.logs import configure_logs
     from jobs.service_settings import load_service_settings
-    from sampler.builds import is_build_name
-    from sampler.errors import InputError
-    from sampler.machine import host_name
-    from sampler.settings import load_settings
+    from sampler.bench.builds import is_build_name
+    from sampler.common.errors import InputError
+    from sampler.machine.machine import host_name
+    from sampler.runner.settings import load_settings
 
     settings = load_settings()
     configure_logs(load_service_settings().log_level)

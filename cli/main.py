@@ -41,7 +41,7 @@ from cli import (
 )
 from cli.answers import ServiceError
 from cli.exits import Exit, complain
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 app = typer.Typer(
     name="rocktune",

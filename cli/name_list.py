@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def names_of(text: str | None, *, field: str) -> list[str]:

@@ -15,8 +15,8 @@ from jobs.limit_rows import limit_lines
 from jobs.warm_start_lines import warm_start_lines
 from optimizer.confirm_load import confirmation_words
 from optimizer.detect_text import percent, told
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
 
 _MORE = ("memory", "write_p99", "read_p99")
 _BYTES = ("memory",)

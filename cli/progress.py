@@ -9,7 +9,7 @@ from rich.text import Text
 from cli.job_words import not_whole
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 class TuningProgress:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from cli.answers import NotFoundError, ServiceError, UnavailableError, document_of, no_rocktune
 from cli.screen import plain
-from sampler.errors import InputError, refuse_noted
+from sampler.common.errors import InputError, refuse_noted
 
 if TYPE_CHECKING:
     from httpx2 import Response

@@ -9,10 +9,10 @@ from typing import Any
 
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import objective_text
-from sampler.documents import read_document
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import space_text
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
 
 
 def request_body(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobs.finished import Finished
     from jobs.place import Place
     from jobs.specification import Specification
-    from sampler.settings import Settings
+    from sampler.runner.settings import Settings
 
 
 def run_here(

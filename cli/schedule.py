@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from api.batch_schemas import BatchBrief
     from api.schedule_schemas import SchedulePublic
     from cli.remote import Remote
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
 ADD_EXAMPLES = """
 Examples:
@@ -85,7 +85,7 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
     from cli.service import open_database
     from jobs.batch_file import read_batch
     from jobs.schedule_add import ScheduleTaken, keep_schedule, require_sound
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
     plan = read_batch(file)
     require_sound(plan)
@@ -113,7 +113,7 @@ def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]
 
 def _as_typed(error: InputError) -> InputError:
     """The fields of a schedule as options."""
-    from sampler.errors import InputError, InputErrors
+    from sampler.common.errors import InputError, InputErrors
 
     errors = error.errors if isinstance(error, InputErrors) else (error,)
     typed = [InputError(f"--{each.field.replace('_', '-')}", each.problem) for each in errors]
@@ -123,7 +123,7 @@ def _as_typed(error: InputError) -> InputError:
 @contextmanager
 def _by_name() -> Iterator[None]:
     """Schedules have names where jobs have numbers."""
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
     try:
         yield
@@ -212,7 +212,7 @@ def _part(name: str, *, field: str = "NAME") -> str:
 
 def _require_json(batch: dict[str, Any]) -> dict[str, Any]:
     """TOML knows dates and infinities; JSON knows neither."""
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
     try:
         json.dumps(batch, allow_nan=False)

@@ -58,7 +58,7 @@ def serve(
     from api.server import serve as serve_http
     from jobs.logs import configure_logs
     from jobs.service_settings import load_service_settings
-    from sampler.settings import load_settings
+    from sampler.runner.settings import load_settings
 
     settings, service = load_settings(), load_service_settings()
     configure_logs(service.log_level)
@@ -81,7 +81,7 @@ def worker(
     from jobs.logs import configure_logs
     from jobs.service_settings import load_service_settings
     from jobs.worker import Worker
-    from sampler.settings import load_settings
+    from sampler.runner.settings import load_settings
 
     settings, service = load_settings(), load_service_settings()
     configure_logs(service.log_level)
@@ -124,7 +124,7 @@ def make(
 ) -> int:
     """Makes a token and shows it, once. From then on every request needs one."""
     from db.tokens import Role, make_token
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
     if role not in list(Role):
         raise InputError("--role", f"{role!r} is not one of {', '.join(Role)}")

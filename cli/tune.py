@@ -148,8 +148,8 @@ def tune(
     from optimizer.detect_text import parse_detect
     from optimizer.limit_text import parse_limit
     from optimizer.problem import SearchSettings
-    from sampler.byte_size import parse_bytes
-    from sampler.settings import load_settings
+    from sampler.common.byte_size import parse_bytes
+    from sampler.runner.settings import load_settings
 
     change, metric = (None, None) if detect is None else parse_detect(detect)
     specification = specify(
@@ -208,8 +208,8 @@ def _run(
     from jobs.finished import finished_job
     from jobs.lease_keeper import JobCancelled
     from jobs.warm_start import require_job
-    from sampler.errors import InputError
-    from sampler.settings import load_settings
+    from sampler.common.errors import InputError
+    from sampler.runner.settings import load_settings
 
     console = Console(stderr=True)
     store = Store(engine)
@@ -258,7 +258,7 @@ def _left(store: Store, job_id: int) -> str:
     from db.lease import LeaseHeld
     from jobs.lifecycle import give_up
     from jobs.patience import is_away
-    from sampler.outcome import TrialState
+    from sampler.runner.outcome import TrialState
 
     try:
         with suppress(LeaseHeld, KeyError):  # another's by now, or deleted
@@ -296,7 +296,7 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
 
     from cli.outcome_table import print_outcome
     from jobs.artifacts import REFUSED, write_artifacts
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
 
     try:
         written = write_artifacts(finished, out)

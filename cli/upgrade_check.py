@@ -67,7 +67,7 @@ def upgrade_check(
     from cli.upgrade_screen import show_builds, show_checked, show_differences
     from jobs.specify import specify
     from jobs.upgrade.check import check_upgrade, differences, find_builds
-    from sampler.settings import load_settings
+    from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options is not None:
@@ -102,7 +102,7 @@ def upgrade_check(
 
 
 def _require_options(path: Path) -> None:
-    from sampler.errors import InputError
+    from sampler.common.errors import InputError
     from sampler.options.normal_form import read_user_options
 
     try:

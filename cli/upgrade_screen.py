@@ -12,7 +12,7 @@ from jobs.upgrade.check import Builds, Checked, Differences
 from jobs.upgrade.option_drift import Concern, LoneOption
 from jobs.upgrade.p_words import p_figure
 from jobs.upgrade.verdict import change_in_words
-from sampler.builds import Build
+from sampler.bench.builds import Build
 
 _MOST_NAMES = 12
 

@@ -11,7 +11,7 @@ import typer
 
 from cli.database_option import require_there
 from cli.remote import Remote
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 Url = Annotated[
     str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")

@@ -9,7 +9,7 @@ from platformdirs import user_data_path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 FIELD = "--db"
 _FORMS = "give a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"

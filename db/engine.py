@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from db.address import FIELD, address, place, without_secrets
 from db.transactions import BUSY_SECONDS, arrange_sqlite, writing
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _CONNECT_SECONDS = 5
 # A network that drops everything in silence is noticed within half a minute: keepalives ask while

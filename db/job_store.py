@@ -21,7 +21,7 @@ from db.trial_rows import (
 )
 from db.types import plain
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 class Store:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from db.address import FIELD, place
 from db.tables import metadata
 from db.transactions import reading
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from alembic.config import Config

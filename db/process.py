@@ -10,7 +10,7 @@ import os
 import socket
 from pathlib import Path
 
-from sampler import process_identity
+from sampler.machine import process_identity
 
 _UNKNOWN = "-"
 

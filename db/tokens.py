@@ -19,7 +19,7 @@ from sqlalchemy import Engine, insert, select, update
 
 from db.tables import token
 from db.transactions import reading, writing
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _FORM = re.compile(r"rt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 

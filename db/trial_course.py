@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, null, select
 from db.tables import MAIN_METRICS, trial
 from db.trial_rows import metrics_of, read_rows
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 _MOST_REASONS = 500
 _WRONG = [state for state in TrialState if state not in (TrialState.DONE, TrialState.RUNNING)]

@@ -16,7 +16,7 @@ from db.trial_rows import outcome, proposal, read_trials, withdrawn
 from db.types import plain
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 WITHDRAWN = "withdrawn"
 """The document of measurements that were taken back, with why."""

@@ -12,7 +12,7 @@ from db.tables import MAIN_METRICS, trial
 from db.types import finite, plain
 from optimizer.packed_point import PackedPoint
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 _columns = (
     trial.c.number,

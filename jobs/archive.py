@@ -38,8 +38,8 @@ from optimizer.prior import Prior
 from optimizer.standing import Scoreboard
 from optimizer.trial import Phase, Purpose, Trial
 from optimizer.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 SCHEMA = 1
 # A job's own trials, as many as may be asked for, and as many again that were given to it: those

@@ -15,7 +15,7 @@ from pathlib import Path
 from jobs.finished import Finished
 from jobs.report import report_html
 from jobs.report_engine import whole_page
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
 REFUSED = "OPTIONS.refused.ini"  # what RocksDB did not take, for whoever looks for the reason

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from jobs.frame import frame
 from jobs.specification import Specification
 from optimizer.problem import Problem
-from sampler.bench_plan import BenchPlan
-from sampler.builds import installed_build
-from sampler.command_bench import CommandBench, require_program
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.settings import Settings
-from sampler.workload_file import workload_from_document
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.builds import installed_build
+from sampler.bench.command_bench import CommandBench, require_program
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from sampler.workload.workload_file import workload_from_document
 
 
 @dataclass(frozen=True)

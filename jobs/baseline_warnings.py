@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sampler.bench_plan import BenchPlan
-from sampler.options_file import CF
+from sampler.bench.bench_plan import BenchPlan
+from sampler.options.options_file import CF
 
 _UNDONE = "disable_auto_compactions"
 

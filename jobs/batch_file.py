@@ -19,12 +19,12 @@ from optimizer.detect_text import parse_detect
 from optimizer.limit_text import parse_limit
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.problem import SearchSettings
-from sampler.byte_size import parse_bytes
-from sampler.documents import finite_number, names_a_file, read_document
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.space_file import SHIPPED as SPACES
-from sampler.starting_points import point_names
-from sampler.workload_file import SHIPPED as WORKLOADS
+from sampler.common.byte_size import parse_bytes
+from sampler.common.documents import finite_number, names_a_file, read_document
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.starting_points import point_names
+from sampler.workload.workload_file import SHIPPED as WORKLOADS
 
 _SEARCH = {each.name for each in fields(SearchSettings)} - {"detect_metric"}
 # What `specify` takes, so that a setting which it learns can be written here at once.

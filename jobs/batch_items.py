@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from jobs.artifacts import OPTIONS, REPORT, RESULT, TRIALS
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.common.errors import InputError, noting, refuse_noted
 
 BATCH_RESULT = "batch.json"
 MOST_ITEMS = 500

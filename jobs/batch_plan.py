@@ -10,7 +10,7 @@ from typing import Any
 
 from db.batches import NewJob
 from jobs.specification import Specification, specification_from_document
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _MOST_BYTES = 8 * 2**20  # of all specifications together; the shipped spaces take 3 KB each
 

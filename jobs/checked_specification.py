@@ -25,12 +25,12 @@ from optimizer.objective import Limit, Objective
 from optimizer.objective_file import limit_document, objective_from_document
 from optimizer.problem import SearchSettings
 from optimizer.strategies import find_strategy
-from sampler.builds import DEFAULT_BUILD
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.bench.builds import DEFAULT_BUILD
+from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.normal_form import read_user_options
-from sampler.space_file import space_from_document
-from sampler.workload import Workload
-from sampler.workload_file import workload_from_document
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_from_document
 
 
 class Asked(TypedDict, total=False):

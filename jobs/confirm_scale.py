@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sampler.errors import InputError
-from sampler.workload import Workload
+from sampler.common.errors import InputError
+from sampler.workload.workload import Workload
 
 
 def confirm_load(

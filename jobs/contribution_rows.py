@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
 
 TOP = 6
 CAUTION = (

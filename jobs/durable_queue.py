@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from db.address import FIELD, place
 from jobs.queue_connections import QueueConnections, QueueGivenUp
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _QUEUE = "bench"
 _POLL_SECONDS = 1.0

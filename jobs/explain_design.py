@@ -10,8 +10,8 @@ from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER
 from optimizer.explanation.document import fewer_changes
 from optimizer.problem import Problem
-from sampler.errors import InputError
-from sampler.space import Configuration, digest
+from sampler.common.errors import InputError
+from sampler.space.space import Configuration, digest
 
 LEAST_RUNS, MOST_RUNS = 3, 1000
 MARGIN = 0.10  # of the winner's fitness: a loss that the fewest changes may have

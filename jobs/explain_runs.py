@@ -27,11 +27,11 @@ from jobs.run_environment import environment_of
 from jobs.specification import specification_from_document
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from optimizer.rounds import order_of
-from sampler.errors import InputError
-from sampler.machine import host_name
-from sampler.outcome import TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import host_name
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 _RUNS = "explanation_runs"
 _RENEW_SECONDS = 10.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
 
 _MOST_NAMED = 8
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from optimizer.kept_limits import kept_words
 from optimizer.problem import Problem
-from sampler.bench_plan import BenchPlan, differences, effective_values
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
-from sampler.installed import InstalledDbBench, try_options
+from sampler.bench.bench_plan import BenchPlan, differences, effective_values
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.common.byte_size import format_bytes
 from sampler.options.measured_part import measured_part
-from sampler.options_file import format_options
-from sampler.space import Configuration, memory_bytes
+from sampler.options.options_file import format_options
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space import Configuration, memory_bytes
 
 _UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand
 

@@ -34,7 +34,7 @@ from optimizer.strategies import find_strategy
 from optimizer.strategy import LearnsEffects
 from optimizer.trial import Phase, Purpose, Trial
 from optimizer.tuning import DECLARED_TEST
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.common.errors import InputError, noting, refuse_noted
 
 __all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
 

@@ -21,7 +21,7 @@ from optimizer.ports import TrialLog
 from optimizer.problem import Problem
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.trial import Trial
-from sampler.space import Configuration
+from sampler.space.space import Configuration
 
 _OUTPUT, _REPORT = "output", "report"
 

@@ -14,17 +14,17 @@ from jobs.specification import Specification
 from jobs.start_from import starting_points
 from optimizer.objective_file import objective_from_document
 from optimizer.problem import Problem, SearchSettings
-from sampler.bench_plan import BenchPlan
-from sampler.build_flags import require_supported
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.installed import InstalledDbBench
-from sampler.options.user_options import UserOptions
-from sampler.space import LEAST_WRITE_BUFFER, Space, default_values, memory_bytes, widened
-from sampler.space_file import space_from_document
-from sampler.workload import Workload
-from sampler.workload_file import workload_from_document
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.build_flags import require_supported
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.user_options import UserOptions
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space import LEAST_WRITE_BUFFER, Space, default_values, memory_bytes, widened
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_from_document
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from optimizer.knowledge import baseline_of
 from optimizer.objective import Direction, Term, pareto_front
 from optimizer.trial import Trial
 from optimizer.weights_text import parse_weights
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 @dataclass(frozen=True)

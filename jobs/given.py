@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.parameter import Value, parse_value
-from sampler.space import Space
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.parameters.parameter import Value, parse_value
+from sampler.space.space import Space
 
 
 def given_configuration(space: Space, given: Mapping[str, object]) -> dict[str, Value]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sampler.byte_size import format_bytes
-from sampler.errors import InputError
-from sampler.limits import limits
-from sampler.space import Configuration, Space, cache_bytes, memtable_bytes
-from sampler.workload import COLUMN_FAMILIES, Workload, least_user_bytes
-from sampler.workload_file import SHIPPED, load_workload
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.space.limits import limits
+from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
+from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
+from sampler.workload.workload_file import SHIPPED, load_workload
 
 _TRIGGER = "level0_file_num_compaction_trigger"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sampler.builds import is_build_name
-from sampler.errors import InputError
+from sampler.bench.builds import is_build_name
+from sampler.common.errors import InputError
 
 
 def require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from optimizer.ports import TrialLog
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 def lose_in_flight(log: TrialLog, failure: str) -> None:

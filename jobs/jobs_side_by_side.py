@@ -8,7 +8,7 @@ from typing import Any
 
 from db.job_row import JobRow
 from jobs.option_changes import value_words
-from sampler.catalogue import catalogue
+from sampler.parameters.catalogue import catalogue
 
 _RANKS = 12
 _ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")

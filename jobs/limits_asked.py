@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from optimizer.contradicting_limits import require_possible
 from optimizer.objective import Limit, Objective
-from sampler.errors import InputError, noting, refuse_noted
-from sampler.metric_units import db_bench_metrics
-from sampler.workload import Workload
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.workload.metric_units import db_bench_metrics
+from sampler.workload.workload import Workload
 
 FIELD = "--limit"
 

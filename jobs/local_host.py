@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.benchmark import Benchmark
-from sampler.machine import host_name
-from sampler.outcome import Outcome
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.machine.machine import host_name
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import Outcome
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 
 class LocalHost:

@@ -12,7 +12,7 @@ from jobs.charts.model_effects import model_effects
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from jobs.learned import by_models, forests_r2, ranked_r2
-from sampler.catalogue import catalogue
+from sampler.parameters.catalogue import catalogue
 
 _UNKNOWN = -math.inf
 

@@ -15,8 +15,8 @@ from jobs.charts.dependence import dependence, pair_effect
 from jobs.charts.groups import Question, groups, questions
 from jobs.dependence_of_job import dependence_of_job
 from optimizer.dependence import Dependences, Together
-from sampler.metric_units import BYTES, unit_of
-from sampler.space_file import space_from_document
+from sampler.space.space_file import space_from_document
+from sampler.workload.metric_units import BYTES, unit_of
 
 _MOST_TRIALS = 5000  # box plots of more show nothing else
 _PARAMETERS = 6

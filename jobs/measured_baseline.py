@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sampler.bench_plan import BenchPlan
-from sampler.byte_size import format_bytes
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.options.user_options import UserOptions, user_options
-from sampler.parameter import Value
-from sampler.space import LEAST_WRITE_BUFFER, Space, flushed_at
-from sampler.starting_points import baseline_values
-from sampler.workload import Workload
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.user_options import UserOptions, user_options
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
+from sampler.space.space import LEAST_WRITE_BUFFER, Space, flushed_at
+from sampler.space.starting_points import baseline_values
+from sampler.workload.workload import Workload
 
 _USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
 

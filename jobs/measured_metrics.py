@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from optimizer.objective import Objective
 from optimizer.objective_file import load_objective
-from sampler.errors import InputError
-from sampler.live_keys import why_untold
-from sampler.metric_units import OF_WRITES, db_bench_metrics
-from sampler.workload import Workload
+from sampler.common.errors import InputError
+from sampler.workload.live_keys import why_untold
+from sampler.workload.metric_units import OF_WRITES, db_bench_metrics
+from sampler.workload.workload import Workload
 
 _OF_PREPARED = ("reading", "paper", "waf", "rate")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optimizer.budget import LEAST_TRIALS
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 DEFAULT_TRIALS = 96
 MOST_TRIALS = 1_000_000

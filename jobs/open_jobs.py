@@ -26,7 +26,7 @@ from optimizer.history import History
 from optimizer.libraries import load_libraries
 from optimizer.planning import Budget, plan_of
 from optimizer.standing import Scoreboard
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _LEASE_SECONDS = 30.0
 _BUSY_SECONDS = 10.0

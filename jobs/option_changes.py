@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
-from sampler.parameter import Parameter
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
 
 
 def option_changes(result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from jobs.frame import frame
 from jobs.specification import specification_from_document
-from sampler.catalogue import catalogue
-from sampler.option_values import title_of, write_values
 from sampler.options.normal_form import read_user_options
-from sampler.options_file import VERSION, OptionsFile, parse_struct
-from sampler.parameter import Parameter
+from sampler.options.option_values import title_of, write_values
+from sampler.options.options_file import VERSION, OptionsFile, parse_struct
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
 
 
 @dataclass(frozen=True)

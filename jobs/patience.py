@@ -14,7 +14,7 @@ from db.address import without_secrets
 from optimizer.ports import TrialLog
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 T = TypeVar("T")
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 5.0

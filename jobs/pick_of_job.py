@@ -19,9 +19,9 @@ from optimizer.picking import Picked, pick, require_measured
 from optimizer.second_opinion import Opinion, opinions
 from optimizer.trial import Trial
 from optimizer.weights_text import parse_weights, weights_words
-from sampler.byte_size import format_bytes
-from sampler.errors import InputError
-from sampler.space import memory_bytes
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.space.space import memory_bytes
 
 EXPLORED = "explored, not proven"
 _THROUGHPUT = "rate"

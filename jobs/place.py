@@ -13,10 +13,10 @@ from jobs.specification import Specification
 from optimizer.one_host import OneHost
 from optimizer.ports import Hosts
 from optimizer.trial import Trial
-from sampler.errors import InputError
-from sampler.settings import Settings
-from sampler.space import Configuration
-from sampler.trial_folder import require_space
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from sampler.runner.trial_folder import require_space
+from sampler.space.space import Configuration
 
 
 class Place(Protocol):

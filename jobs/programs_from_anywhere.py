@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from sampler.workload import Workload
+from sampler.workload.workload import Workload
 
 
 def findable_program(db_bench: str | None) -> str | None:

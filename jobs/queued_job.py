@@ -21,9 +21,9 @@ from jobs.place import Place, ThisMachine
 from jobs.run_job import run_job
 from jobs.specification import Specification, specification_from_document
 from optimizer.ports import LeaseLost
-from sampler.builds import advertised
-from sampler.machine import host_name
-from sampler.settings import Settings
+from sampler.bench.builds import advertised
+from sampler.machine.machine import host_name
+from sampler.runner.settings import Settings
 
 LIVE = (JobState.QUEUED, JobState.RUNNING)
 _HELD_SECONDS = 1.0

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.programs_from_anywhere import findable
-from sampler.errors import InputError
-from sampler.workload_file import SHIPPED, load_workload, workload_document
+from sampler.common.errors import InputError
+from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
 
 
 def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:

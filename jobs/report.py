@@ -16,7 +16,7 @@ from jobs.finished import Finished
 from jobs.page_environment import page_environment
 from jobs.report_content import content
 from jobs.report_engine import PLACE
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

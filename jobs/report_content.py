@@ -43,9 +43,9 @@ from optimizer.front_growth import Front, front_of, measured, within_limits
 from optimizer.measured_again import again, each_once
 from optimizer.objective import Objective, Term
 from optimizer.trial import Phase, Trial
-from sampler.catalogue import catalogue
-from sampler.parameter import Parameter
-from sampler.space_file import space_from_document
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
+from sampler.space.space_file import space_from_document
 
 _SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
 _FRONT_ROWS = 12

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.assembly import Assembly
-from sampler.build_facts import build_facts
-from sampler.installed import InstalledDbBench
-from sampler.machine import fingerprint
-from sampler.settings import Settings
+from sampler.bench.build_facts import build_facts
+from sampler.bench.installed import InstalledDbBench
+from sampler.machine.machine import fingerprint
+from sampler.runner.settings import Settings
 
 
 def environment_of(assembly: Assembly, settings: Settings) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from optimizer.planning import Budget
 from optimizer.ports import ControllerStops, LeaseLost, Progress
 from optimizer.strategies import find_strategy
 from optimizer.tuning import Tuning
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)
 _PROGRAM = ("rocksdb", "db_bench", "build")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.job_row import JobRow
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _TELLING = ("version", "digest", "source", "compiled")
 

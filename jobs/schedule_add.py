@@ -10,7 +10,7 @@ from jobs.batch_file import findings_of
 from jobs.batch_plan import BatchPlan
 from jobs.frame import frame
 from jobs.schedule_times import read_times
-from sampler.errors import InputError, refuse_noted
+from sampler.common.errors import InputError, refuse_noted
 
 MISSED = ("late", "skip")
 

@@ -16,7 +16,7 @@ from jobs.batch_plan import BatchPlan, plan_from_document
 from jobs.batch_result import end_batches
 from jobs.lifecycle import WAITS
 from jobs.schedule_due import UNREADABLE_AGAIN, Due, due
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _log = structlog.get_logger("schedule")
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from croniter import CroniterBadCronError, CroniterBadDateError, croniter
 
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.common.errors import InputError, noting, refuse_noted
 
 _FIELDS = 5
 _MOST_CHARACTERS = 200

@@ -9,7 +9,7 @@ from optimizer.detection import LEAST_TRIALS_TO_DETECT
 from optimizer.objective import Objective
 from optimizer.problem import SearchSettings
 from optimizer.strategy import Strategy
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def require_cutoff(search: SearchSettings) -> None:

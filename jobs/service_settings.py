@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from sampler.settings import from_environment
+from sampler.runner.settings import from_environment
 
 
 class ServiceSettings(BaseSettings):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sampler.byte_size import format_bytes
-from sampler.space import Configuration, Space
-from sampler.workload import Workload
+from sampler.common.byte_size import format_bytes
+from sampler.space.space import Configuration, Space
+from sampler.workload.workload import Workload
 
 
 def deepest_level(workload: Workload, values: Configuration) -> int | None:

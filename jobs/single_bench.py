@@ -11,15 +11,15 @@ from jobs.hidden_debt import too_small_warnings
 from jobs.measured_baseline import measured_baseline, scale_warnings
 from jobs.numbers_asked import wrong_scale_or_seed
 from jobs.specify import read_baseline, specify
-from sampler.build_flags import require_supported
-from sampler.builds import installed_build
-from sampler.command_bench import CommandBench
-from sampler.db_bench import DbBench
-from sampler.errors import refuse_noted
-from sampler.parameter import Value
-from sampler.settings import Settings
-from sampler.space_file import load_space
-from sampler.workload_file import load_workload
+from sampler.bench.build_flags import require_supported
+from sampler.bench.builds import installed_build
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import refuse_noted
+from sampler.parameters.parameter import Value
+from sampler.runner.settings import Settings
+from sampler.space.space_file import load_space
+from sampler.workload.workload_file import load_workload
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Any
 from jobs.warm_start_text import WarmStart
 from optimizer.objective_file import objective_from_document
 from optimizer.problem import SearchSettings
-from sampler.errors import InputError
-from sampler.space_file import space_from_document
-from sampler.workload_file import workload_from_document
+from sampler.common.errors import InputError
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload_file import workload_from_document
 
 
 @dataclass(frozen=True, kw_only=True)

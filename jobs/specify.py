@@ -11,11 +11,11 @@ from jobs.measured_metrics import usual_objective
 from jobs.programs_from_anywhere import findable, findable_program
 from jobs.specification import Specification
 from optimizer.objective_file import load_objective, objective_document
-from sampler.documents import read_document
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.normal_form import read_user_options
-from sampler.space_file import SHIPPED, space_text
-from sampler.workload_file import load_workload, workload_document
+from sampler.space.space_file import SHIPPED, space_text
+from sampler.workload.workload_file import load_workload, workload_document
 
 
 def specify(

@@ -10,12 +10,12 @@ from optimizer.problem import Problem, StartingPoint
 from optimizer.starts import starting_point
 from optimizer.strategies import STRATEGIES
 from optimizer.strategy import Prefers
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import guide_values, names_guide, threads_of, with_threads
-from sampler.machine import cpu_threads
-from sampler.parameter import Value
-from sampler.starting_points import known_points, point_names, usual_points, values_of
-from sampler.workload import Workload
+from sampler.machine.machine import cpu_threads
+from sampler.parameters.parameter import Value
+from sampler.space.starting_points import known_points, point_names, usual_points, values_of
+from sampler.workload.workload import Workload
 
 NONE = "none"
 MOST = 20

@@ -12,9 +12,9 @@ from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.steps import BASELINE_TRIAL
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.space import digest
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.space.space import digest
 
 TELLABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)
 

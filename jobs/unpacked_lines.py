@@ -7,7 +7,7 @@ import io
 from collections.abc import Generator
 from pathlib import Path
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 # The longest line that a job can come to: what a request of 4 MiB sent, each character of two
 # bytes written out in six.

@@ -21,8 +21,8 @@ from optimizer.prior import Prior, PriorJob
 from optimizer.prior_taking import MOST, prior_job
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
-from sampler.errors import InputError
-from sampler.workload import Workload
+from sampler.common.errors import InputError
+from sampler.workload.workload import Workload
 
 DOCUMENT = "prior"
 """The document of what a job took along."""

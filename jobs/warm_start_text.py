@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 AUTO, NONE = "auto", "none"
 WarmStart = str | int | None

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def write_whole(out: Path, content: bytes, *, field: str = "--out") -> None:

@@ -24,10 +24,10 @@ from jobs.queue_connections import QueueGivenUp
 from jobs.queued_job import LIVE, is_to_run, run_queued
 from jobs.schedule_fire import keep_schedules
 from optimizer.ports import ControllerStops
-from sampler.builds import advertised
-from sampler.errors import InputError
-from sampler.machine import fingerprint, host_name
-from sampler.settings import Settings
+from sampler.bench.builds import advertised
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint, host_name
+from sampler.runner.settings import Settings
 
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster

@@ -11,7 +11,7 @@ from optimizer.problem import Problem
 from optimizer.steps import next_trial
 from optimizer.strategy import Strategy
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from optimizer.problem import Problem
 from optimizer.rounds import rounds_of
 from optimizer.steps import BASELINE_TRIAL
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 # Not one that was lost: that is nobody's fault, and it is run again.
 _FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}

@@ -14,7 +14,7 @@ from optimizer.full_seconds import full_seconds
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.workload import Workload
+from sampler.workload.workload import Workload
 
 
 def apart(problem: Problem, trial: Trial) -> bool:

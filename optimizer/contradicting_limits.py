@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from optimizer.objective import Limit
-from sampler.errors import InputError
-from sampler.metric_units import amount
+from sampler.common.errors import InputError
+from sampler.workload.metric_units import amount
 
 
 def require_possible(limits: Sequence[Limit], *, field: str) -> None:

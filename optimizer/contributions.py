@@ -18,7 +18,7 @@ from optimizer.problem import Problem
 from optimizer.strategies.sweeping import Course, tried_by
 from optimizer.strategy import Strategy, Sweeps
 from optimizer.trial import Purpose
-from sampler.space import Configuration, digest
+from sampler.space.space import Configuration, digest
 
 Metrics = Mapping[str, float]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from models.additive_effects import Grid
 from models.additive_kernel import Settings
-from sampler.latent import SPECIAL_SHARE
-from sampler.parameter import Parameter
-from sampler.space import Space
+from sampler.parameters.parameter import Parameter
+from sampler.space.latent import SPECIAL_SHARE
+from sampler.space.space import Space
 
 Floats = NDArray[np.float64]
 _STEPS = 16  # of a range: what the kernel makes of one is smooth

@@ -19,8 +19,8 @@ from optimizer.history import History
 from optimizer.metric_lessons import teaching
 from optimizer.problem import Problem
 from optimizer.surrogate import Surrogate, surrogate_once
-from sampler.latent import SPECIAL_SHARE, decode
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
+from sampler.space.latent import SPECIAL_SHARE, decode
 
 _SIGMAS = 1.96
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _MEND = "write a change such as 5%, or of one metric, such as rate=5%"
 MOST_DETECTED = 10.0  # a tenfold rise needs no planning

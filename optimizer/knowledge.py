@@ -18,8 +18,8 @@ from optimizer.history import History
 from optimizer.objective import Objective
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.encoding import encode_columns
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
+from sampler.space.encoding import encode_columns
 
 COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
 _WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)

@@ -6,8 +6,8 @@ import math
 import re
 
 from optimizer.objective import MOST_RATIO, Limit
-from sampler.errors import InputError
-from sampler.metric_units import amount, in_unit_of
+from sampler.common.errors import InputError
+from sampler.workload.metric_units import amount, in_unit_of
 
 _MEND = "write for example 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")

@@ -14,8 +14,8 @@ from optimizer.history import History
 from optimizer.knowledge import worth_of
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
-from sampler.latent import encode
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
+from sampler.space.latent import encode
 
 TEACHING = (TrialState.DONE, TrialState.CENSORED, TrialState.FAILED, TrialState.TIMED_OUT)
 

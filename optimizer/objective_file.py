@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.objective import MOST_RATIO, Limit, Objective, Term
-from sampler.documents import find_document, finite_number, read_document, refuse_unknown
-from sampler.errors import InputError
+from sampler.common.documents import find_document, finite_number, read_document, refuse_unknown
+from sampler.common.errors import InputError
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
 MOST_WEIGHT = 1e6

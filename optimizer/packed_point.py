@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 
 class PackedPoint(Mapping[str, float]):

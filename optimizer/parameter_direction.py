@@ -15,7 +15,7 @@ from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.parameter_effects import JobModel, ParameterEffects
 from optimizer.problem import Problem
-from sampler.parameter import Parameter, Value
+from sampler.parameters.parameter import Parameter, Value
 
 _OTHERS = 32  # settings of all other parameters that a setting's fitness is the mean over
 

@@ -20,7 +20,7 @@ from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.objective import Objective
 from optimizer.problem import Problem
 from optimizer.trial import Trial
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 Metrics = Mapping[str, float]
 

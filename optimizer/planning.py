@@ -13,7 +13,7 @@ from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategy import LearnsEffects, Strategy, Sweeps
 from optimizer.trial import Phase, Purpose
-from sampler.workload import Workload
+from sampler.workload.workload import Workload
 
 _GUIDED = {
     Phase.SAMPLE: "draw a few configurations from the whole space, for the models to begin with",

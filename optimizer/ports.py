@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.outcome import Outcome
+from sampler.runner.outcome import Outcome
 
 
 class TrialLog(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from optimizer.knowledge import baseline_of, comparable
 from optimizer.prior import PriorJob, PriorTrial
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
-from sampler.latent import encode
-from sampler.space import Configuration
+from sampler.space.latent import encode
+from sampler.space.space import Configuration
 
 MOST = 120  # trials of all earlier jobs together
 

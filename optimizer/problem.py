@@ -9,10 +9,10 @@ from typing import Any
 
 from optimizer.objective import Objective
 from optimizer.prior import NO_PRIOR, Prior
-from sampler.latent import Point, decode
-from sampler.parameter import Value
-from sampler.space import Configuration, Space, memory_bytes
-from sampler.workload import Workload
+from sampler.parameters.parameter import Value
+from sampler.space.latent import Point, decode
+from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.workload.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

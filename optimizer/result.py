@@ -28,7 +28,7 @@ from optimizer.sensitivity import sensitivity_of
 from optimizer.strategies import find_strategy
 from optimizer.strategy import Strategy
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 SCHEMA = 1
 _COUNTED = (

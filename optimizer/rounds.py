@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from optimizer.history import History
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)

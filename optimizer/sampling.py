@@ -21,7 +21,7 @@ from optimizer.history import History
 from optimizer.knowledge import DrawsKey, ended_well, learned_table
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 FIRST_CHECKPOINT = 48  # halves of 24: below, forests of so few trials agree by accident or not
 GROWTH = 2**0.5  # so a job of 10,000 draws has 16 checkpoints

@@ -15,7 +15,7 @@ from optimizer.history import History
 from optimizer.measured_again import by_configuration, mean_metrics
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)

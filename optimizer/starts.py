@@ -8,10 +8,10 @@ from optimizer.history import History
 from optimizer.problem import Problem, StartingPoint
 from optimizer.strategy import Proposal
 from optimizer.trial import Phase, Purpose
-from sampler.byte_size import format_bytes
-from sampler.latent import encode
-from sampler.parameter import Parameter, Value
-from sampler.space import digest
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Parameter, Value
+from sampler.space.latent import encode
+from sampler.space.space import digest
 
 _SHARE = 2  # at most a half of what is explored: the rest is for the search
 _MOST_SAID = 6

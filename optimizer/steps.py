@@ -17,9 +17,9 @@ from optimizer.spent import explore_left
 from optimizer.starts import next_start
 from optimizer.strategy import Strategy
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.errors import InputError
-from sampler.parameter import Value
-from sampler.space import digest
+from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
+from sampler.space.space import digest
 
 BASELINE_TRIAL = 1
 EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)

@@ -11,9 +11,9 @@ from optimizer.parameter_effects import ParameterEffects
 from optimizer.problem import Problem
 from optimizer.prospect import Prospect
 from optimizer.trial import Phase
-from sampler.latent import Point
-from sampler.parameter import Value
-from sampler.space import digest
+from sampler.parameters.parameter import Value
+from sampler.space.latent import Point
+from sampler.space.space import digest
 
 if TYPE_CHECKING:
     from optimizer.strategies.sweeping import Course

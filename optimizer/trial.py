@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from sampler.outcome import Outcome, TrialState
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome, TrialState
 
 
 class Phase(StrEnum):
@@ -39,7 +39,7 @@ class Trial:
         seed: Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
         configuration: The values asked for, full scale, active parameters only. The baseline's
             is the baseline itself.
-        digest: ``sampler.space.digest`` of the configuration.
+        digest: ``sampler.space.space.digest`` of the configuration.
         point: The latent coordinates that it was decoded from; None for the baseline and for
             configurations that were given.
         subject: For the baseline and in confirmation, the number of the trial that first measured

@@ -26,7 +26,7 @@ from optimizer.standing import Scoreboard
 from optimizer.steps import confirming, must_be_told_first, next_trial
 from optimizer.strategy import LearnsEffects, Strategy
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 _TICK_SECONDS = 0.25
 # What is lost so often under one controller is lost by the trial, or by hosts that are broken.

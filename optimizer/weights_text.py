@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from optimizer.objective import Direction, Term
 from optimizer.objective_file import MOST_WEIGHT
-from sampler.errors import InputError
-from sampler.metric_units import unit_of
+from sampler.common.errors import InputError
+from sampler.workload.metric_units import unit_of
 
 _MEND = "write for example waf=2,sa=1,rate=1"
 _LOWERED_RATIOS = ("waf", "waf_with_wal", "sa")

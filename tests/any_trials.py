@@ -11,7 +11,7 @@ from db.tables import MAIN_METRICS, trial
 from db.transactions import writing
 from db.trial_rows import proposal
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 _awkward = st.sampled_from(
     ["", " ", ",", '"', "\n", "\r\n", "\r", "\t", "=1+1", "+x", "-1", "@a", "'", "'=", "''-1",

@@ -16,7 +16,7 @@ from db.job_store import Store
 from jobs.lifecycle import WAITS, cancel
 from jobs.specify import specify
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 ENDS_WITHIN = 2.0
 _BEGINS_WITHIN = 180.0

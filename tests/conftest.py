@@ -11,8 +11,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from optimizer.libraries import load_libraries
-from sampler.installed import InstalledDbBench, find_db_bench, probe
-from sampler.settings import Settings
+from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
+from sampler.runner.settings import Settings
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests.
 hypothesis_settings.register_profile(

@@ -15,7 +15,7 @@ from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 _OPEN = (TrialState.RUNNING, TrialState.LOST)
 _STEPS_AT_MOST = 120.0

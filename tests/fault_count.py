@@ -8,7 +8,7 @@ from bench_processes import BenchChild
 from fault_bench import Line
 
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 Trials = Mapping[int, Trial]
 

@@ -15,7 +15,7 @@ from api.security import Caller, page_requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
 from jobs.jobs_side_by_side import side_by_side
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
 _MOST, _OFFERED = 6, 20

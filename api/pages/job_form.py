@@ -16,9 +16,9 @@ from api.job_schemas import JobChange
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import load_objective
 from optimizer.strategies import STRATEGIES
-from sampler.documents import read_document
-from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import space_text
+from sampler.common.documents import read_document
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
 
 _SHORT = 90
 _WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)

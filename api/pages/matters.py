@@ -17,7 +17,7 @@ from db.tokens import Role
 from jobs.lifecycle import WrongState, is_external
 from jobs.matters import matters
 from jobs.matters_charts import details as details_of
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
 

@@ -25,7 +25,7 @@ from db.tokens import Role
 from jobs.limit_rows import limits_asked
 from jobs.specification import specification_from_document
 from optimizer.limit_text import limit_words
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
 May = Annotated[Caller, page_requires(Role.SUBMIT)]

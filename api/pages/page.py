@@ -17,7 +17,7 @@ from api.security import Caller
 from db.tokens import Role
 from jobs.page_environment import page_environment
 from jobs.report import data, figure, p_value, readable, signed
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 # Everything of our own and nothing else: no inline script or style, no frame, no plug-in.
 POLICY = (

@@ -10,7 +10,7 @@ from fastapi import Request
 
 from jobs.pick_of_job import Preference
 from optimizer.objective_file import MOST_WEIGHT
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 PREFIX = "weight-"
 _ALSO = ("rate", "write_p99", "read_p99", "waf", "sa", "time", "memory", "cpu_percent")

@@ -22,8 +22,8 @@ from jobs.watch import Watch
 from jobs.watch_plot import series_plot
 from jobs.watch_words import name_of, told
 from jobs.watched_nights import watched
-from sampler.catalogue import catalogue
-from sampler.parameter import Parameter, Value
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Caller, page_requires(Role.READ)]

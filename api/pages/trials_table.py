@@ -24,7 +24,7 @@ from optimizer.baseline import Baseline
 from optimizer.objective import Objective
 from optimizer.objective_file import objective_from_document
 from optimizer.trial import Phase
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 router = APIRouter(include_in_schema=False)
 _ROWS = 50

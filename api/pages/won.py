@@ -25,7 +25,7 @@ from jobs.pick_of_job import Preference
 from jobs.won import won
 from jobs.won_charts import won_charts
 from optimizer.objective_file import objective_from_document
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Caller, page_requires(Role.READ)]

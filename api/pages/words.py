@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from jobs.report import figure
-from sampler.byte_size import format_bytes
-from sampler.metric_units import BYTES, unit_of
+from sampler.common.byte_size import format_bytes
+from sampler.workload.metric_units import BYTES, unit_of
 
 UNKNOWN = "-"
 

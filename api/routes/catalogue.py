@@ -17,12 +17,12 @@ from db.hosts import list_hosts as stored_hosts
 from db.tokens import Role
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import objective_text
-from sampler.documents import read_document
+from sampler.common.documents import read_document
 from sampler.kioxia_guide.for_workload import HELP, SOURCE
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
-from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import space_text
-from sampler.starting_points import known_points
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
+from sampler.space.starting_points import known_points
 
 router = APIRouter(
     prefix="/v1",

@@ -18,7 +18,7 @@ from db.job_row import JobRow
 from db.tokens import Role
 from jobs.front_of_job import front_of_two
 from jobs.specification import specification_from_document
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

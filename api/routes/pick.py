@@ -19,7 +19,7 @@ from db.tokens import Role
 from jobs.pick_of_job import Preference
 from optimizer.objective import Objective
 from optimizer.objective_file import SHIPPED, load_objective, objective_from_document
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

@@ -19,7 +19,7 @@ from db.tokens import Role
 from jobs.schedule_add import ScheduleTaken, keep_schedule
 from jobs.schedule_fire import BatchGoesOn, run_now
 from jobs.schedule_times import read_times
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], responses=EVERYWHERE)
 _LAST = 10  # batches that are shown with a schedule

@@ -27,8 +27,8 @@ from api.trial_schemas import (
 from db.tokens import Role
 from db.trial_list import TrialOrder
 from optimizer.trial import Phase
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["trials"], responses=EVERYWHERE)
 

@@ -21,9 +21,9 @@ from benchmarks.make_command import make_command
 from jobs.autotune.compare import run_alone
 from jobs.autotune.outcome import document, figures
 from jobs.autotune.shape import FULL_SECONDS
-from sampler.errors import InputError
-from sampler.machine import fingerprint
-from sampler.settings import Settings, load_settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
+from sampler.runner.settings import Settings, load_settings
 
 RAW = Path("docs/results/autotune.jsonl")
 _PROBE = "probe"

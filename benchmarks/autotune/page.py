@@ -11,7 +11,7 @@ from jobs.autotune.plots import run_plot
 from jobs.autotune.policy import POLICIES
 from jobs.autotune.shape import FULL_SECONDS
 from jobs.charts.curves_svg import curves_svg
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 _Row = Mapping[str, Any]
 _PROSE = Path(__file__).with_name("autotune.md")

@@ -29,7 +29,7 @@ from benchmarks.search.best import Effort
 from benchmarks.search.functions import Functions
 from db.engine import make_engine
 from db.job_store import Store
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 OUT = Path("docs/results/explanation_coverage")
 FUNCTIONS = ("load/boosting", "default/boosting", "paper/boosting", "mixed/boosting",

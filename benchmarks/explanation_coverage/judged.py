@@ -15,7 +15,7 @@ from optimizer.explanation.changes import Changes
 from optimizer.explanation.explanation import Estimate, Explanation, explain
 from optimizer.history import History
 from optimizer.problem import Problem
-from sampler.space import Configuration
+from sampler.space.space import Configuration
 
 _INTERVAL_ERRORS = 3.92  # as the product makes an error of the proof's interval
 _SURE = 1e-9  # of rounding

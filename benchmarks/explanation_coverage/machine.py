@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.search.function import TestFunction
 from optimizer.trial import Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.explanation_coverage.counts import Claims, Count, count, of_step
 from benchmarks.explanation_coverage.judged import Claim, Line
 from benchmarks.explanation_coverage.real import real_lines
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 LABELS = ("before", "after")
 LEAST = 0.93  # of the intervals of a row; the exact claim is 95%

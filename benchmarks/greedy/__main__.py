@@ -21,8 +21,8 @@ from benchmarks.json_lines import read_lines
 from benchmarks.make_command import make_command
 from benchmarks.memory_front.run import archive_of, finish
 from benchmarks.reproduction.study import read_study
-from sampler.errors import InputError
-from sampler.settings import load_settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import load_settings
 
 OUT = Path("docs/results/greedy")
 _DATABASES = Path("rocktune-greedy")

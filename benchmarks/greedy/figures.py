@@ -13,8 +13,8 @@ from benchmarks.reproduction.study import Study
 from jobs.frame import frame
 from jobs.front_of_job import FrontOfTwo, front_of_two
 from optimizer.explanation.compared import BASELINE, Compared, compare
-from sampler.errors import InputError
-from sampler.space import Configuration, digest
+from sampler.common.errors import InputError
+from sampler.space.space import Configuration, digest
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from benchmarks.greedy.side_by_side import DOCUMENT, FOUND
 from jobs.contribution_rows import TOP, contribution_rows
 from jobs.front_of_job import FrontOfTwo
 from optimizer.explanation.compared import BASELINE, Compared
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 _HOW = (
     "Each case is one job of `rocktune tune --strategy greedy --objective rate` over the space of "

@@ -15,12 +15,12 @@ from benchmarks.greedy.cases import Asked
 from benchmarks.json_lines import append_line, read_lines
 from jobs.assembly import assemble
 from optimizer.explanation.compared import BASELINE
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration, Space, digest
-from sampler.starting_points import known_points
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration, Space, digest
+from sampler.space.starting_points import known_points
 
 DOCUMENT, FOUND = "document", "found"
 Row = Mapping[str, Any]

@@ -21,11 +21,11 @@ from benchmarks.guide_check.variants import Variant, variants
 from benchmarks.json_lines import append_line, read_lines
 from jobs.assembly import assemble
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.machine import cpu_threads, fingerprint
-from sampler.runner import LocalRunner
-from sampler.settings import Settings, load_settings
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.machine.machine import cpu_threads, fingerprint
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings, load_settings
+from sampler.workload.workload_file import load_workload
 
 RAW = Path("docs/results/guide.jsonl")
 WORKLOADS = ("kioxia-t2", "kioxia-t5")

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.guide_check.variants import AS_THERE, CALCULATED, DEFAULT
 from optimizer.confirmation import change, medians
-from sampler.byte_size import format_bytes, format_decimal
+from sampler.common.byte_size import format_bytes, format_decimal
 
 Rows = Sequence[Mapping[str, Any]]
 METRICS = {"kioxia-t2": ("time", "rate", "waf", "sa", "write_p99"),

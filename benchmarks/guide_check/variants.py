@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sampler.kioxia_guide.for_workload import guide_values
-from sampler.parameter import Value
-from sampler.workload import Workload
+from sampler.parameters.parameter import Value
+from sampler.workload.workload import Workload
 
 DEFAULT, CALCULATED, AS_THERE = "default", "calculated", "calculated for 48 threads"
 THREADS_THERE = 48

@@ -18,7 +18,7 @@ from benchmarks.memory_front.asked import LOAD, asked_jobs
 from benchmarks.memory_front.page import names_in, write_page
 from benchmarks.memory_front.run import archive_of, finish
 from benchmarks.reproduction.study import read_study
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 DOCS = Path("docs")
 

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.recorded_trials import RECORDED
 from benchmarks.reproduction.study import Study
 from optimizer.objective_file import load_objective
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 def fitness_of_draws(study: Study) -> list[float]:

@@ -12,8 +12,8 @@ from benchmarks.memory_front.front import explored
 from benchmarks.reproduction.page import machine_words
 from benchmarks.reproduction.study import Study
 from benchmarks.reproduction.tables import options
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
 
 _MULTIPLES = (1, 2, 4, 8)
 

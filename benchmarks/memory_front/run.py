@@ -11,7 +11,7 @@ from typing import Protocol
 
 from benchmarks.reproduction.study import read_study
 from jobs.specification import Specification
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _DATABASES = Path("rocktune-memory")
 INTERRUPTED = 130

@@ -14,7 +14,7 @@ from benchmarks.memory_front.front import (
 from benchmarks.memory_front.plot import Point, Series, memory_plot
 from benchmarks.reproduction.study import Study
 from benchmarks.reproduction.tables import chance, figure, table
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 METRICS = ("waf", "sa", "time", "rate", "write_p99", "memory", "peak_rss")
 _DRAWN = ("waf", "sa", "time", "rate")

@@ -23,8 +23,8 @@ from benchmarks.real_search.beside import whole_host
 from benchmarks.real_search.course import run_seed
 from benchmarks.real_search.place import Place
 from benchmarks.real_search.side_by_side import run_again
-from sampler.errors import InputError
-from sampler.settings import Settings, load_settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
 
 OUT = Path("docs/results/methods")
 

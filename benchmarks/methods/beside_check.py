@@ -30,8 +30,8 @@ from benchmarks.real_search.study import Study, study_of
 from benchmarks.real_search.summary import Interval, change_of
 from benchmarks.search.asking import baseline_trial
 from optimizer.history import History
-from sampler.errors import InputError
-from sampler.settings import Settings, load_settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
 
 OUT = Path("docs/results/methods_beside")
 ALONE, BESIDE = "alone", "beside"

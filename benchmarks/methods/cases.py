@@ -19,7 +19,7 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.budget import LEAST_TRIALS
 from optimizer.history import History
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 _HERE = Path("benchmarks/methods")
 WORKLOADS = tuple(str(_HERE / f"{name}.toml") for name in ("load", "mixed", "overwrite"))

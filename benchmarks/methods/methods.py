@@ -13,7 +13,7 @@ from optimizer.starts import next_start
 from optimizer.strategies import find_strategy
 from optimizer.strategy import Prefers, Proposal, Strategy
 from optimizer.trial import Phase, Purpose
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 PAPER, GREEDY, FOREST = "paper", "greedy", "forest"
 SEARCH = {PAPER: "genetic", GREEDY: "greedy", FOREST: "forest"}

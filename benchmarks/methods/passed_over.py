@@ -23,9 +23,9 @@ from benchmarks.real_search.side_by_side import run_rounds, winners
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.real_search.summary import Winner, judged_again
 from benchmarks.search.run import best_measured
-from sampler.errors import InputError
-from sampler.settings import Settings, load_settings
-from sampler.space import Configuration
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
+from sampler.space.space import Configuration
 
 SEARCHES = Path("docs/results/methods_1200")
 OUT = Path("docs/results/methods_passed_over")

@@ -10,7 +10,7 @@ from benchmarks.real_search.how_made import how_made
 from benchmarks.real_search.study import Study
 from benchmarks.real_search.summary import Winner, ahead, apart, by_strategy, compared
 from benchmarks.real_search.tables import ahead_table, lead_cells, table, winners_table
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 PREFERRED, BEST = "recommended", "best measured"
 Found = tuple[str, Study, Book, list[Winner]]

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.search.noise import Noise, noise_of
 from benchmarks.search.recorded import Recorded
 from optimizer.trial import Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 

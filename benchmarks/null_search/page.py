@@ -12,7 +12,7 @@ from scipy import stats
 
 from benchmarks.null_search.job import Line
 from benchmarks.null_search.machine import Level
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 MOST = 0.05
 _HEAD = (

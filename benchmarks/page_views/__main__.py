@@ -21,7 +21,7 @@ from benchmarks.page_views.views import View, view
 from benchmarks.serve_load import served
 from db.engine import make_engine
 from db.migrate import upgrade
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 _PROGRAM = "/usr/bin/chromium"
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

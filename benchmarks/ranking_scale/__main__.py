@@ -22,10 +22,10 @@ from benchmarks.ranking_scale.page import write_page
 from benchmarks.ranking_scale.rows import Row, append_row, read_rows
 from benchmarks.ranking_scale.scales import SCALES, specification_at
 from jobs.frame import frame
-from sampler.errors import InputError
-from sampler.machine import fingerprint
-from sampler.parameter import Value
-from sampler.settings import Settings, load_settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
+from sampler.parameters.parameter import Value
+from sampler.runner.settings import Settings, load_settings
 
 RAW = Path("docs/results/ranking_scale.jsonl")
 _MACHINE = ("cpu", "cores", "memory_bytes", "file_system", "system")

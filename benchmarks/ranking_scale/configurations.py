@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optimizer.problem import Problem
-from sampler.draws import draw
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
+from sampler.space.draws import draw
 
 MIB = 2**20
 # One option each; what is left out is thought to act in the same way at every scale.

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from benchmarks.ranking_scale.configurations import STEPS
 from benchmarks.ranking_scale.correlation import LEAST
 from benchmarks.ranking_scale.measured import Measured
-from sampler.parameter import Parameter, Value
+from sampler.parameters.parameter import Parameter, Value
 
 ALPHA = 0.05
 

@@ -8,12 +8,12 @@ from benchmarks.ranking_scale.levels import parse_levels
 from benchmarks.ranking_scale.scales import Scale, specification_at
 from benchmarks.wrapped_benchmark import WrappedBenchmark
 from jobs.assembly import Assembly, assemble
-from sampler.db_bench import DbBench
-from sampler.outcome import Outcome
-from sampler.process import Ended
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.db_bench import DbBench
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import Ended
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
 
 
 class WithLevels(WrappedBenchmark):

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.ranking_scale.rows import Row
 from benchmarks.ranking_scale.scales import Scale
 from optimizer.objective import Objective
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 FITNESS = "fitness"
 # Whole measurements, and bounds of time and rate that no whole one of the scale exceeds.

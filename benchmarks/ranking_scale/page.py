@@ -23,8 +23,8 @@ from benchmarks.ranking_scale.tables import (
 )
 from jobs.frame import frame
 from optimizer.objective_file import load_objective
-from sampler.byte_size import format_bytes
-from sampler.parameter import Parameter
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Parameter
 
 _WHAT = (
     "Rocktune measures at a small scale: byte-sized options and the load are divided alike, so "

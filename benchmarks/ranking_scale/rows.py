@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.ranking_scale.order import Run
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.parameter import Value
+from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any
 from jobs.checked_specification import specification_of
 from jobs.specification import Specification
 from optimizer.objective_file import load_objective, objective_document
-from sampler.documents import read_document
-from sampler.space_file import space_text
-from sampler.workload_file import load_workload, workload_document
+from sampler.common.documents import read_document
+from sampler.space.space_file import space_text
+from sampler.workload.workload_file import load_workload, workload_document
 
 # zlib takes half as long again as zstd and lz4hc as long for less (medians of the space's random
 # draws in docs/reproduction.md); bzip2 and xpress are not in the space.

@@ -11,7 +11,7 @@ from benchmarks.ranking_scale.correlation import TOP, Agreement, agreement, top_
 from benchmarks.ranking_scale.effects import ALPHA, DrawnEffect, StepEffect
 from benchmarks.ranking_scale.measured import FITNESS, Measured
 from optimizer.objective import Objective
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 # (smaller, larger) with the rounds that are compared; a scale with itself is what noise allows.
 Pairing = tuple[Measured, int, Measured, int]

@@ -22,11 +22,11 @@ from benchmarks.reading_copies.page import page
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, Row
 from jobs.assembly import assemble
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.machine import fingerprint
-from sampler.outcome import Outcome
-from sampler.runner import LocalRunner
-from sampler.settings import load_settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
+from sampler.runner.outcome import Outcome
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import load_settings
 
 WORKLOADS = ("read-quick", "readwhilewriting-quick")
 _MACHINE = ("cpu", "cores", "memory_bytes", "file_system", "system")

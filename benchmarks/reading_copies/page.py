@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, METRICS, Row, done
 from optimizer.confirmation import change
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 _LEAST_PAIRS = 2
 _HEAD = """# Prepared databases and copies of them

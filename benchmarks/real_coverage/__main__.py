@@ -19,12 +19,12 @@ from benchmarks.real_coverage.page import coverage, pairs_of, too_few, write_pag
 from jobs.assembly import assemble
 from jobs.specify import specify
 from optimizer.objective_file import load_objective
-from sampler.errors import InputError
-from sampler.machine import fingerprint
-from sampler.outcome import TrialState
-from sampler.parameter import Value
-from sampler.runner import LocalRunner
-from sampler.settings import Settings, load_settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings, load_settings
 
 RAW = Path("docs/results/real_coverage.jsonl")
 WORKLOAD = "load-quick"

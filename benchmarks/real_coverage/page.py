@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 from optimizer.confirmation import differences_of, fitness_by_pair, interval_of_mean
 from optimizer.objective import Objective
 from optimizer.objective_file import load_objective
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
 
 FITNESS = "fitness"
 _RARE = 0.01

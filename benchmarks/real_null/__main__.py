@@ -18,7 +18,7 @@ from benchmarks.real_null.page import write_page
 from benchmarks.reproduction.study import read_study
 from jobs.specification import Specification
 from jobs.specify import specify
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 FOLDER = Path("docs/results/real_null")
 SPACE = "benchmarks/real_null/nothing.toml"

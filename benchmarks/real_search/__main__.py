@@ -22,8 +22,8 @@ from benchmarks.real_search.page import write_page
 from benchmarks.real_search.side_by_side import run_again
 from benchmarks.real_search.study import Study, open_study
 from optimizer.strategies import find_strategy
-from sampler.errors import InputError
-from sampler.settings import load_settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import load_settings
 
 OUT = Path("docs/results/real_search")
 STRATEGIES = ("forest", "tpe", "optuna-gp", "smac", "genetic", "random")

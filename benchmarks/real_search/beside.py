@@ -14,12 +14,12 @@ from benchmarks.real_search.idle_end import IdleEnd
 from benchmarks.real_search.place import Place
 from jobs.local_host import LocalHost
 from optimizer.trial import Phase, Trial
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.host_lock import host_lock
-from sampler.machine import host_name
-from sampler.outcome import Outcome
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.machine.machine import host_name
+from sampler.runner.host_lock import host_lock
+from sampler.runner.outcome import Outcome
+from sampler.runner.settings import Settings
 
 _FOLDER = "beside-"
 

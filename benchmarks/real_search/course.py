@@ -22,7 +22,7 @@ from optimizer.knowledge import baseline_of, best_first
 from optimizer.problem import Problem
 from optimizer.strategy import Strategy
 from optimizer.trial import Purpose, Trial
-from sampler.space import digest
+from sampler.space.space import digest
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from benchmarks.real_search.place import Place
 from benchmarks.wrapped_benchmark import WrappedBenchmark
-from sampler.benchmark import Benchmark
-from sampler.db_bench_output import parse_output
-from sampler.log_reading import read_log
-from sampler.outcome import Outcome
-from sampler.process import Ended, Ending
-from sampler.run_ending import read_text
-from sampler.space import Configuration
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.log_reading import read_log
+from sampler.bench.run_ending import read_text
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import Ended, Ending
+from sampler.space.space import Configuration
 
 # The counters that RocksDB dumps each second take a few milliseconds. A compaction takes a whole
 # CPU, or has a thread that wants one or waits for the disk.

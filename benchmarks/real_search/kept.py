@@ -13,8 +13,8 @@ from typing import Any
 
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import Outcome, TrialState
-from sampler.space import digest
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.space.space import digest
 
 _ALSO = ("wall_seconds", "memory", "write_p99", "read_p99")
 

@@ -8,7 +8,7 @@ from benchmarks.real_search.kept import ended
 from optimizer.ports import Bench
 from optimizer.problem import Problem
 from optimizer.trial import Trial
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _TICK_SECONDS = 5.0
 

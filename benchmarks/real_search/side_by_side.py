@@ -16,7 +16,7 @@ from benchmarks.real_search.measure import measured
 from benchmarks.real_search.study import Study
 from optimizer.problem import Problem
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.space import Configuration, digest
+from sampler.space.space import Configuration, digest
 
 BASELINE = "baseline"
 

@@ -19,10 +19,10 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.ports import Bench
 from optimizer.problem import Problem
-from sampler.benchmark import Benchmark
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from benchmarks.real_search.side_by_side import BASELINE, set_of, winners
 from optimizer.objective import Objective
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
-from sampler.outcome import TrialState
-from sampler.space import Configuration
+from sampler.runner.outcome import TrialState
+from sampler.space.space import Configuration
 
 
 @dataclass(frozen=True)

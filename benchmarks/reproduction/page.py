@@ -7,7 +7,7 @@ from collections import Counter
 from benchmarks.reproduction import tables
 from benchmarks.reproduction.published import FITNESS, GENERATION
 from benchmarks.reproduction.study import Study
-from sampler.byte_size import format_bytes
+from sampler.common.byte_size import format_bytes
 
 _COMMAND = "`make reproduction`"
 

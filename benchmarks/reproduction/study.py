@@ -17,7 +17,7 @@ from optimizer.planning import Budget, plan_of
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.strategies.genetic import generation_of
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)

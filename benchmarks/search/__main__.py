@@ -23,7 +23,7 @@ from benchmarks.search.results import Key, append_result, read_results
 from benchmarks.search.run import run
 from optimizer.strategies import STRATEGIES, find_strategy
 from optimizer.strategies.extras import missing_extra
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 CHECKPOINTS = (25, 50, 100, 200, 400)
 SLOW = ("smac", "optuna-gp")

@@ -7,7 +7,7 @@ from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategy import Proposal
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.space import digest
+from sampler.space.space import digest
 
 
 def plan_for(evaluations: int) -> Plan:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.search.function import TestFunction
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
 
 Floats = NDArray[np.float64]
 _BELOW_ONE = np.nextafter(1.0, 0.0)

@@ -38,9 +38,9 @@ from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
 from optimizer.strategy import LearnsEffects, Proposal, Strategy
 from optimizer.trial import Phase, Purpose
-from sampler.encoding import encode_columns
-from sampler.machine import fingerprint
-from sampler.space import digest
+from sampler.machine.machine import fingerprint
+from sampler.space.encoding import encode_columns
+from sampler.space.space import digest
 
 Floats = NDArray[np.float64]
 PROBLEMS = ("load", "paper", "default")

@@ -12,9 +12,9 @@ from benchmarks.search.noise import Noise
 from benchmarks.search.truth import Truth
 from optimizer.problem import Problem
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
-from sampler.parameter import Value
-from sampler.space import Configuration
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
+from sampler.space.space import Configuration
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from benchmarks.search.noise import noise_of
 from benchmarks.search.recorded import ARCHIVES, Recorded, read_recorded
 from benchmarks.search.truth import FAMILIES, SETTINGS, Tuned, learn, tune
 from jobs.whole_file import write_whole
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 PROBLEMS = ("load", *(name for name, path in ARCHIVES.items() if path.exists()), "null")
 _VERSION = 1  # of the way from runs to a function; raise it with every change

@@ -12,7 +12,7 @@ from benchmarks.search.functions import Known
 from benchmarks.search.results import Result
 from benchmarks.search.summary import Group, groups_of
 from benchmarks.search.tables import cost_table, functions_table, share_plot, share_table
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 _WHAT = (
     "No RocksDB is involved: strategies are run on functions learned from recorded runs, where "

@@ -20,10 +20,10 @@ from models.additive_kernel import Settings, covariance, likeness
 from models.additive_process import fit_process, standardised
 from models.additive_shares import learn_shares
 from optimizer.coordinates import layout_of
-from sampler.encoding import encode_columns
-from sampler.latent import encode
-from sampler.machine import fingerprint
-from sampler.space import digest
+from sampler.machine.machine import fingerprint
+from sampler.space.encoding import encode_columns
+from sampler.space.latent import encode
+from sampler.space.space import digest
 
 Floats = NDArray[np.float64]
 Predict = Callable[[NDArray[np.intp], NDArray[np.intp], Floats], Floats]

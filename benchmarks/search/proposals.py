@@ -27,7 +27,7 @@ from benchmarks.search.run import measure, measure_baseline
 from optimizer.history import History
 from optimizer.strategies import find_strategy
 from optimizer.strategy import Strategy
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 OUT = Path("docs/results/proposals.md")
 _KNOWN = Path("docs/results/search_functions.json")

@@ -24,13 +24,13 @@ from optimizer.knowledge import COMPARABLE
 from optimizer.objective_file import load_objective
 from optimizer.problem import Problem, SearchSettings
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.catalogue import catalogue
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.parameter import Value
-from sampler.space import Configuration, Space, digest
-from sampler.space_file import load_space
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
+from sampler.space.space import Configuration, Space, digest
+from sampler.space.space_file import load_space
+from sampler.workload.workload_file import load_workload
 
 _DOCS = Path(__file__).parents[2] / "docs"
 ARCHIVES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.search.run import Judged
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from optimizer.problem import Problem
 from optimizer.starts import next_start
 from optimizer.strategy import Prefers, Proposal, Strategy
 from optimizer.trial import Purpose, Trial
-from sampler.space import Configuration, digest
+from sampler.space.space import Configuration, digest
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from benchmarks.search.recorded import Recorded
-from sampler.encoding import encode_columns
-from sampler.parameter import Value
-from sampler.space import Configuration, Space, digest
+from sampler.parameters.parameter import Value
+from sampler.space.encoding import encode_columns
+from sampler.space.space import Configuration, Space, digest
 
 Floats = NDArray[np.float64]
 Settings = Mapping[str, Any]

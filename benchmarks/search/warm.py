@@ -29,7 +29,7 @@ from optimizer.prior_document import prior_document
 from optimizer.prior_taking import prior_job
 from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 OUT = Path("docs/results/warm_start")
 FUNCTIONS = Path("docs/results/search_functions.json")

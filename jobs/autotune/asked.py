@@ -10,8 +10,8 @@ from typing import Any
 
 from jobs.autotune.policy import FULL_STEP_SECONDS, POLICIES, Marks
 from jobs.autotune.shape import Shape
-from sampler.documents import finite_number
-from sampler.errors import InputError
+from sampler.common.documents import finite_number
+from sampler.common.errors import InputError
 
 # As many keys for each planned write as the thesis has: 1,000,000 to 437,500.
 _KEYS_PER_WRITE = 16 / 7

@@ -12,9 +12,9 @@ from typing import Any
 
 from jobs.autotune.asked import Asked
 from jobs.autotune.outcome import Run, measure
-from sampler.host_lock import MARK, host_lock
-from sampler.settings import Settings
-from sampler.trial_folder import (
+from sampler.runner.host_lock import MARK, host_lock
+from sampler.runner.settings import Settings
+from sampler.runner.trial_folder import (
     make_trial_folder,
     remove_leftovers,
     remove_trial_folder,

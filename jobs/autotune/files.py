@@ -12,7 +12,7 @@ from jobs.charts.curves_svg import curves_svg
 from jobs.charts.page import charts_page
 from jobs.interval_report.pgfplots import pgfplots_file
 from jobs.whole_file import write_whole
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def write_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:

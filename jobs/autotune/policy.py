@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 # on, off, tuned: section 4.2.1. lifted: on, without holding writes back (section 4.5).
 # duty: compaction takes what flushes leave of the capacity (section 5.2, "Rate-limiting

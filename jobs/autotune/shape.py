@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 # Seconds in all, of which the wave takes 350: sections 4.3.1 to 4.3.3.
 FULL_SECONDS = {"350": 350.0, "700": 700.0, "1000": 1000.0}

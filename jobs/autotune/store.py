@@ -11,8 +11,8 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from jobs.autotune.policy import Reading
-from sampler.db_bench_output import parse_tickers
-from sampler.errors import InputError
+from sampler.bench.db_bench_output import parse_tickers
+from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from rocksdict import Rdict

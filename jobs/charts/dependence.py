@@ -9,8 +9,8 @@ import numpy as np
 
 from jobs.charts.chart import SERIES, Chart, axis, short, words
 from optimizer.dependence import Curve, Together
-from sampler.byte_size import format_bytes
-from sampler.parameter import Value
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Value
 
 _TICKS = 6
 _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on the axis

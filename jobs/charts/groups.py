@@ -18,8 +18,8 @@ from models.groups import group_labels
 from optimizer.baseline import CLOCKS
 from optimizer.knowledge import COMPARABLE
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.byte_size import format_bytes
-from sampler.parameter import Value
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Value
 
 _EACH = 2
 _CLOCK = (

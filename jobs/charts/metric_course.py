@@ -11,7 +11,7 @@ from jobs.charts.chart import Chart, axis, line_at, short, thinned, thinned_word
 from optimizer.baseline import MetricNoise
 from optimizer.objective import Term
 from optimizer.trial import Purpose, Trial
-from sampler.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, unit_of
 
 _MIB = 2.0**20
 _FAR = 6.0  # times the middle half of all values: what is farther out squeezes the rest

@@ -12,8 +12,8 @@ from typing import Any
 
 from jobs.charts.chart import Chart, Trace, words
 from optimizer.trial import Purpose, Trial
-from sampler.byte_size import format_bytes
-from sampler.parameter import Value
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Value
 
 _MOST, _BEST, _AXES = 200, 15, 8
 _WIDE = 20.0  # numbers that span more than this factor are placed by their logarithm

@@ -22,7 +22,7 @@ from jobs.cluster.issuing import (
     certificate_pem,
     key_pem,
 )
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 DAYS = 825
 

@@ -10,10 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sampler.builds import advertised
-from sampler.machine import fingerprint
-from sampler.settings import Settings
-from sampler.trial_folder import nearest_folder
+from sampler.bench.builds import advertised
+from sampler.machine.machine import fingerprint
+from sampler.runner.settings import Settings
+from sampler.runner.trial_folder import nearest_folder
 
 CARD, FITNESS = "rocktune", "rocktune_fit"
 """The names under which Dask carries them: with the registration, and with each heartbeat."""

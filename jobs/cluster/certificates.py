@@ -19,7 +19,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 if TYPE_CHECKING:
     from distributed import Security

@@ -19,9 +19,9 @@ from jobs.cluster.request import HostUnfit
 from jobs.specification import Specification
 from optimizer.ports import Hosts
 from optimizer.trial import Trial
-from sampler.builds import DEFAULT_BUILD
-from sampler.errors import InputError
-from sampler.space import Configuration
+from sampler.bench.builds import DEFAULT_BUILD
+from sampler.common.errors import InputError
+from sampler.space.space import Configuration
 
 _LOOK_SECONDS = 0.25
 _ANSWER_SECONDS = 1.0

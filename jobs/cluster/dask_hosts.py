@@ -25,7 +25,7 @@ from jobs.cluster.resting import Resting
 from jobs.specification import Specification
 from optimizer.ports import Ended
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 _HAND_OVER_SECONDS = 30.0
 _MOST_HOSTS_FULL = 2  # a configuration that fills the disks of so many hosts is itself to blame

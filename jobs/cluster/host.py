@@ -16,7 +16,7 @@ from distributed import Security, Worker
 import jobs.cluster.measuring  # noqa: F401  # now, so that no trial waits for it
 from jobs.cluster.card import CARD, FITNESS, RESOURCE, card_of, folder_of, unfit
 from jobs.cluster.listening import HTTP_ADDRESS
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 _AGAIN_SECONDS = 2.0
 _CLOSE_SECONDS = 5.0

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from jobs.cluster.certificates import Role
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 _AUTHORITY_DAYS = 3650
 _CLOCKS_DIFFER = timedelta(hours=1)

@@ -9,7 +9,7 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 PORT = 8786
 # Dask's HTTP servers listen on all interfaces unless told otherwise, even without a dashboard.

@@ -17,12 +17,12 @@ from jobs.cluster.request import Abandoned, HostUnfit, MeasureRequest
 from jobs.export import export_options
 from jobs.run_environment import environment_of
 from jobs.specification import Specification, specification_from_document
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.outcome import Outcome, TrialState
-from sampler.parameter import Value
-from sampler.runner import LocalRunner
-from sampler.settings import Settings, load_settings
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings, load_settings
 
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 

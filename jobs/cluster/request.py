@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobs.specification import Specification
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import structlog
 from distributed import Scheduler, SchedulerPlugin, Security
 
 from jobs.cluster.listening import HTTP_ADDRESS
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 TTL_SECONDS = 60.0
 SETTINGS = {

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from jobs.comparison.side import Side
-from sampler.byte_size import format_bytes
-from sampler.catalogue import catalogue
-from sampler.errors import InputError
-from sampler.parameter import Parameter, Value
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value
 
 HALF, MIDDLE, DOUBLE = "half", "as-is", "double"
 _FIELD = "--around"

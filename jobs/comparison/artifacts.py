@@ -12,7 +12,7 @@ from jobs.comparison.page import comparison_html
 from jobs.in_turn.runs_file import RUNS
 from jobs.report_engine import whole_page
 from jobs.whole_file import write_whole
-from sampler.metric_units import unit_of
+from sampler.workload.metric_units import unit_of
 
 RESULT, TABLE, RUNS_CSV, REPORT = "result.json", "comparison.csv", "runs.csv", "report.html"
 

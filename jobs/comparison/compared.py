@@ -15,13 +15,13 @@ from jobs.comparison.words import cautions, sentences
 from jobs.in_turn.runs_file import Run, runs_file
 from jobs.in_turn.turns import Turns, Watcher, measure_turns, whole_sets
 from optimizer.confirmation import LEAST_PAIRS
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.machine import fingerprint, host_name
-from sampler.settings import Settings
-from sampler.space import Configuration
-from sampler.workload import Workload
-from sampler.workload_file import workload_document
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint, host_name
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_document
 
 MOST_ROUNDS = 1000
 MOST_WORKLOADS = 100

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from jobs.comparison.side import Side
-from sampler.catalogue import catalogue
 from sampler.kioxia_guide.for_workload import guide_values
 from sampler.kioxia_guide.guide import LEAST_BUFFERS
-from sampler.parameter import Value
-from sampler.space import memtable_bytes
-from sampler.workload import Workload
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
+from sampler.space.space import memtable_bytes
+from sampler.workload.workload import Workload
 
 
 def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:

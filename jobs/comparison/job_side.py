@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 from db.job_store import Store
 from jobs.comparison.side import Side
 from jobs.specification import specification_from_document
-from sampler.catalogue import catalogue
-from sampler.errors import InputError
-from sampler.space_file import space_from_document
+from sampler.common.errors import InputError
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space_file import space_from_document
 
 
 def side_of_job(engine: Engine, number: int, field: str) -> Side:

@@ -22,9 +22,9 @@ from jobs.report import amount, data, p_value
 from jobs.report_engine import PLACE
 from jobs.upgrade.verdict import change_in_words
 from optimizer.objective import Term
-from sampler.byte_size import format_bytes
-from sampler.metric_units import unit_of
-from sampler.outcome import TrialState
+from sampler.common.byte_size import format_bytes
+from sampler.runner.outcome import TrialState
+from sampler.workload.metric_units import unit_of
 
 _DRAWN = ("rate", "time")  # of each workload, whichever it has first
 

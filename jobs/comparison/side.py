@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sampler.builds import DEFAULT_BUILD, JAVA, named_programs
-from sampler.catalogue import catalogue
-from sampler.documents import names_a_file, read_document
-from sampler.errors import InputError
+from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
+from sampler.common.documents import names_a_file, read_document
+from sampler.common.errors import InputError
 from sampler.kioxia_guide.for_workload import names_guide, threads_of
-from sampler.machine import cpu_threads
+from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options
-from sampler.parameter import Value, parse_value
-from sampler.settings import Settings
-from sampler.starting_points import known_points, point_names, values_of
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value, parse_value
+from sampler.runner.settings import Settings
+from sampler.space.starting_points import known_points, point_names, values_of
 
 _LIBRARY = ("default", "library")
 _JOB = "job:"

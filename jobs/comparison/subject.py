@@ -13,19 +13,19 @@ from jobs.comparison.guided import worked_out
 from jobs.comparison.side import Side
 from jobs.hidden_debt import too_small_warnings
 from jobs.measured_baseline import measured_baseline, scale_warnings
-from sampler.bench_plan import BenchPlan, effective_values
-from sampler.build_facts import build_facts
-from sampler.build_flags import require_supported
-from sampler.builds import DEFAULT_BUILD, Build, installed_build
-from sampler.catalogue import catalogue
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, try_options
-from sampler.parameter import Value
-from sampler.settings import Settings
-from sampler.space import memory_bytes
-from sampler.space_file import load_space
-from sampler.workload import Workload
+from sampler.bench.bench_plan import BenchPlan, effective_values
+from sampler.bench.build_facts import build_facts
+from sampler.bench.build_flags import require_supported
+from sampler.bench.builds import DEFAULT_BUILD, Build, installed_build
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.common.errors import InputError
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
+from sampler.runner.settings import Settings
+from sampler.space.space import memory_bytes
+from sampler.space.space_file import load_space
+from sampler.workload.workload import Workload
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ from typing import Any
 from jobs.in_turn.turns import Sets
 from jobs.upgrade.comparison import CaseChange, MetricChange, compare
 from optimizer.objective import Direction, Term
-from sampler.errors import InputError
-from sampler.metric_units import db_bench_metrics, unit_of
-from sampler.outcome import TrialState
-from sampler.workload import Workload
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.workload.metric_units import db_bench_metrics, unit_of
+from sampler.workload.workload import Workload
 
 # What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
 METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")

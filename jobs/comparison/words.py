@@ -8,9 +8,9 @@ from jobs.comparison.subject import Subject
 from jobs.comparison.table import Table
 from jobs.upgrade.comparison import MetricChange
 from jobs.upgrade.verdict import change_in_words
-from sampler.parameter import Value
-from sampler.prepare import Prepare
-from sampler.workload import Workload
+from sampler.parameters.parameter import Value
+from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Workload
 
 
 def cautions(subjects: Sequence[Subject]) -> list[str]:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from jobs.assembly import Assembly
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.machine import host_name
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import digest
+from sampler.machine.machine import host_name
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import digest
 
 
 def run_baseline(

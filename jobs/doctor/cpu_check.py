@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.doctor.finding import Finding, Level
-from sampler.cpu_state import CpuState
+from sampler.machine.cpu_state import CpuState
 
 # The client, a flush and a compaction run at once as soon as a load does anything.
 LEAST_CORES = 2

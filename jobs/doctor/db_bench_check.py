@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jobs.doctor.finding import Finding, Level
-from sampler.bench_plan import BenchPlan
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.common.errors import InputError
 
 _CODEC = "compression_type"
 

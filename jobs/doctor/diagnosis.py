@@ -24,7 +24,7 @@ class Diagnosis:
     """What was found.
 
     Attributes:
-        machine: ``sampler.machine.fingerprint``.
+        machine: ``sampler.machine.machine.fingerprint``.
         workload: The name of the load that it was judged for.
         findings: In the order in which they were made.
         noise: Of the baseline's runs; None where it was not measured.

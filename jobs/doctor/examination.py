@@ -20,9 +20,9 @@ from jobs.doctor.quick_looks import look
 from jobs.doctor.subject import look_at_db_bench, subject_of
 from jobs.specification import Specification
 from optimizer.trial import Trial
-from sampler.errors import InputError
-from sampler.machine import fingerprint
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
+from sampler.runner.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,12 @@ from typing import TypeVar
 from jobs.doctor.disk_check import judge_disk_speed
 from jobs.doctor.finding import Finding, Level
 from jobs.doctor.load_check import judge_benchmarks
-from sampler.cpu_use import running
-from sampler.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
-from sampler.errors import InputError
-from sampler.host_lock import host_lock
-from sampler.settings import Settings
-from sampler.trial_folder import make_trial_folder, remove_trial_folder
+from sampler.common.errors import InputError
+from sampler.machine.cpu_use import running
+from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
+from sampler.runner.host_lock import host_lock
+from sampler.runner.settings import Settings
+from sampler.runner.trial_folder import make_trial_folder, remove_trial_folder
 
 T = TypeVar("T")
 Waiting = Callable[[str], None]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobs.doctor.finding import Finding, Level, not_shown, percent
-from sampler.byte_size import format_bytes
-from sampler.memory_state import MemoryState
+from sampler.common.byte_size import format_bytes
+from sampler.machine.memory_state import MemoryState
 
 # Somebody waited for memory in so much of the last ten seconds: none do while there is enough.
 STALLED = 0.01

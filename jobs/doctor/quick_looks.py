@@ -11,12 +11,12 @@ from jobs.doctor.host_turn import look_for_benchmarks
 from jobs.doctor.load_check import judge_load
 from jobs.doctor.memory_check import judge_memory
 from jobs.doctor.subject import Subject
-from sampler.cpu_state import read_cpu_state
-from sampler.cpu_use import watch
-from sampler.disk_state import read_disk_state
-from sampler.memory_state import read_memory_state
-from sampler.pressure import read_pressure
-from sampler.settings import Settings
+from sampler.machine.cpu_state import read_cpu_state
+from sampler.machine.cpu_use import watch
+from sampler.machine.memory_state import read_memory_state
+from sampler.machine.pressure import read_pressure
+from sampler.runner.disk_state import read_disk_state
+from sampler.runner.settings import Settings
 
 WATCH_SECONDS = 2.0  # of two CPUs 400 ticks: a share of 1% is 4 of them
 _DIRECT = "use_direct_io_for_flush_and_compaction"

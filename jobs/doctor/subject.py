@@ -10,12 +10,12 @@ from jobs.doctor.finding import Finding, Level
 from jobs.doctor.host_turn import NoTurn, Waiting, in_turn
 from jobs.frame import frame
 from jobs.specification import Specification
-from sampler.bench_plan import BenchPlan
-from sampler.db_bench import space_for
-from sampler.errors import InputError
-from sampler.installed import find_db_bench
-from sampler.settings import Settings
-from sampler.workload_file import workload_from_document
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import space_for
+from sampler.bench.installed import find_db_bench
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from sampler.workload.workload_file import workload_from_document
 
 
 @dataclass(frozen=True, kw_only=True)

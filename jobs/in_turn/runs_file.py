@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 Side = str  # "old" or "new"; in a comparison the name of a subject
 RUNS = "runs.jsonl"

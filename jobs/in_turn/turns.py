@@ -15,10 +15,10 @@ import numpy as np
 
 from jobs.in_turn.runs_file import Run, RunsFile, Side
 from optimizer.rounds import order_of
-from sampler.db_bench import DbBench
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.db_bench import DbBench
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
 
 Sets = Mapping[tuple[int, str], Mapping[Side, Run]]
 

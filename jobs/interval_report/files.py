@@ -23,7 +23,7 @@ from jobs.interval_report.plots import interval_plots
 from jobs.interval_report.stall_answer import shown_name, stall_answer
 from jobs.interval_report.table import csv_text
 from jobs.whole_file import write_whole
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 from sampler.stats_dumps.opening import Opening
 
 MOST_TABLES = 12  # of levels, on the page; levels.csv has all

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from jobs.interval_report.stall_answer import lines_alone
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 from sampler.stats_dumps.opening import Opening, openings_in
 from sampler.stats_dumps.parts import Contents, read_contents
 

@@ -9,16 +9,16 @@ from jobs.frame import Frame, frame
 from jobs.specification import Specification
 from jobs.upgrade.option_drift import ChangedValue, OptionDrift
 from jobs.upgrade.own_file import OwnFile
-from sampler.bench_plan import BenchPlan
-from sampler.catalogue import catalogue
-from sampler.db_bench import DbBench
-from sampler.draws import draw
-from sampler.installed import InstalledDbBench
-from sampler.option_values import read_values, title_of
-from sampler.options.accepted import accepted_part
-from sampler.options_file import OptionsFile
-from sampler.parameter import Parameter, Value
-from sampler.space import Configuration
+from sampler.bench.accepted import accepted_part
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.options.option_values import read_values, title_of
+from sampler.options.options_file import OptionsFile
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value
+from sampler.space.draws import draw
+from sampler.space.space import Configuration
 
 DEFAULTS, KEPT, OWN = "defaults", "old-defaults", "own-file"
 

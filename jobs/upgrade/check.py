@@ -21,17 +21,17 @@ from jobs.upgrade.verdict import is_worse, sentences
 from jobs.whole_file import write_whole
 from optimizer.confirmation import LEAST_PAIRS
 from optimizer.objective_file import objective_from_document
-from sampler.build_facts import build_facts
-from sampler.builds import Build, installed_build
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.machine import fingerprint, host_name
+from sampler.bench.build_facts import build_facts
+from sampler.bench.builds import Build, installed_build
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.user_options import user_options
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint, host_name
 from sampler.options.normal_form import read_user_options
-from sampler.options.user_options import user_options
-from sampler.settings import Settings
-from sampler.space import Configuration
-from sampler.workload_file import workload_from_document
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+from sampler.workload.workload_file import workload_from_document
 
 RESULT = "upgrade.json"
 MOST_PAIRS, MOST_DRAWS = 1000, 100

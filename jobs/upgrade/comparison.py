@@ -16,7 +16,7 @@ from models.anova import holm
 from optimizer.confirmation import CONFIDENCE, LEAST_PAIRS, Change, change, differences_of
 from optimizer.objective import Term
 from optimizer.power import smallest_mean
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 SIGNIFICANT = 1 - CONFIDENCE
 SIDES = ("old", "new")

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sampler.catalogue import catalogue
-from sampler.installed import InstalledDbBench
-from sampler.option_values import title_of
-from sampler.options_file import leaves
+from sampler.bench.installed import InstalledDbBench
+from sampler.options.option_values import title_of
+from sampler.options.options_file import leaves
+from sampler.parameters.catalogue import catalogue
 
 
 class Concern(StrEnum):

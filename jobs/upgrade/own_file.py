@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jobs.upgrade.option_drift import ChangedValue, concern_of
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.options.accepted import Accepted, accepted_part
-from sampler.options_file import DEFAULT_FAMILY, OptionsFile, leaves
+from sampler.bench.accepted import Accepted, accepted_part
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, leaves
 
 
 @dataclass(frozen=True, kw_only=True)

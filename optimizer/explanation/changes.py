@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import combinations
 
 from optimizer.problem import Problem
-from sampler.parameter import Value
-from sampler.rules import bound_together, broken_rules
-from sampler.space import Configuration
+from sampler.parameters.parameter import Value
+from sampler.space.rules import bound_together, broken_rules
+from sampler.space.space import Configuration
 
 _MOST_PARTNERS = 2  # tried one by one; beyond them all that rules connect moves together
 Names = frozenset[str]

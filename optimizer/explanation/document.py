@@ -11,7 +11,7 @@ from optimizer.explanation.explanation import Explanation, explain
 from optimizer.explanation.withheld import withheld_of
 from optimizer.history import History
 from optimizer.problem import Problem
-from sampler.space import Configuration
+from sampler.space.space import Configuration
 
 NOTHING_EXPLAINED: Mapping[str, None] = {"explanation": None, "explanation_withheld": None}
 _INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs

@@ -20,8 +20,8 @@ from optimizer.metric_lessons import TEACHING
 from optimizer.objective import SCALE, Objective
 from optimizer.problem import Problem
 from optimizer.surrogate import Surrogate, surrogate_once
-from sampler.latent import encode
-from sampler.space import Configuration
+from sampler.space.latent import encode
+from sampler.space.space import Configuration
 
 _MOST_CHANGE = 1e4  # as a term of the objective counts no greater one
 

@@ -22,8 +22,8 @@ from optimizer.explanation.path import fewest_changes, moves_from, path_of
 from optimizer.explanation.withheld import withheld_of
 from optimizer.history import History
 from optimizer.problem import Problem
-from sampler.parameter import Value
-from sampler.space import Configuration
+from sampler.parameters.parameter import Value
+from sampler.space.space import Configuration
 
 # What counts as noise is at least and at most this share of the winner's gain.
 LEAST_NOISE, MOST_NOISE = 0.01, 0.10

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from optimizer.coordinates import Floats
 from optimizer.explanation.changes import Changes, Names
-from sampler.space import Configuration
+from sampler.space.space import Configuration
 
 Fitness = Callable[[Sequence[Configuration]], Floats]
 Losses = Callable[[Sequence[Configuration]], Floats]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sampler.parameter import Parameter, Value
-from sampler.space import Space
+from sampler.parameters.parameter import Parameter, Value
+from sampler.space.space import Space
 
 
 def widened(space: Space) -> Space:

@@ -13,7 +13,7 @@ from optimizer.explanation.changes import Changes
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from optimizer.strategies.greedy import Greedy
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2
 from optimizer.strategy import Strategy
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 STRATEGIES: dict[str, Strategy] = {
     "random": Drawn("random"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from optimizer.problem import Problem
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 _LAST = math.nextafter(1.0, 0.0)  # a coordinate is below 1
 
@@ -20,7 +20,7 @@ class Axis:
     Attributes:
         name: Of the parameter.
         levels: How many values a category, a switch or a list of numbers has; 0: a range. Special
-            values of a range lie within its coordinate (see ``sampler.latent``).
+            values of a range lie within its coordinate (see ``sampler.space.latent``).
     """
 
     name: str

@@ -18,7 +18,7 @@ from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.lessons import Lessons, lessons_of
 from optimizer.strategy import Proposal, first_new
 from optimizer.trial import Phase, Purpose
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 
 class Suggest(Protocol):

@@ -10,8 +10,8 @@ from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.strategy import Proposal, first_new
 from optimizer.trial import Phase, Purpose
-from sampler.draws import Design, draw
-from sampler.latent import Point
+from sampler.space.draws import Design, draw
+from sampler.space.latent import Point
 
 _WORDS = {"random": "a random draw", "lhs": "a Latin hypercube's draw", "sobol": "a Sobol draw"}
 

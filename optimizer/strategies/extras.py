@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 # By strategy: the extra, and the modules that it brings.
 EXTRAS = {

@@ -24,7 +24,7 @@ from optimizer.strategies.deap_random import deap_seeded
 from optimizer.strategies.drawn import propose_draw, sampled
 from optimizer.strategy import Proposal, first_new
 from optimizer.trial import Phase, Purpose
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 POPULATION = 8
 SURVIVORS = 4

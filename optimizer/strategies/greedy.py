@@ -21,8 +21,8 @@ from optimizer.strategies.probes import Probe
 from optimizer.strategies.sweeping import Course, course_of
 from optimizer.strategy import Proposal
 from optimizer.trial import Phase, Purpose
-from sampler.byte_size import format_bytes
-from sampler.parameter import Parameter, Value
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Parameter, Value
 
 
 @dataclass(frozen=True)

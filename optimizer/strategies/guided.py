@@ -27,7 +27,7 @@ from optimizer.strategies.outlook import Outlook, outlook_of
 from optimizer.strategy import Proposal, first_new
 from optimizer.surrogate import surrogate_of
 from optimizer.trial import Phase, Purpose
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 DRAWS = 20
 DRAWS_WITH_PRIOR = 6  # enough to see whether earlier jobs agree

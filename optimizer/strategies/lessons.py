@@ -10,7 +10,7 @@ from optimizer.knowledge import baseline_of
 from optimizer.problem import Problem
 from optimizer.strategies.axes import Axis
 from optimizer.trial import Purpose, Trial
-from sampler.latent import Point, encode
+from sampler.space.latent import Point, encode
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from deap import base, tools
 from optimizer.strategies.axes import Axis
 from optimizer.strategies.deap_random import deap_seeded
 from optimizer.strategies.lessons import Lesson, Lessons
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 POPULATION = 20
 LEAST_PARENTS = 4  # a tournament is between two pairs

@@ -17,7 +17,7 @@ from typing import Any
 
 from optimizer.strategies.axes import Axis, chosen_of, point_of
 from optimizer.strategies.lessons import Lessons
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 DRAWS = 10  # its n_startup_trials
 _ASKED = 20  # of one study; after that whoever asks draws at random

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from optimizer.problem import Problem
-from sampler.latent import SPECIAL_SHARE, Point, decode, encode
-from sampler.parameter import Parameter, Value
-from sampler.space import Configuration, Space, digest
+from sampler.parameters.parameter import Parameter, Value
+from sampler.space.latent import SPECIAL_SHARE, Point, decode, encode
+from sampler.space.space import Configuration, Space, digest
 
 MOST_VALUES = 5  # of a range; a list of choices is tried whole
 _BELOW_ONE = math.nextafter(1.0, 0.0)  # a coordinate is below 1

@@ -20,7 +20,7 @@ from typing import Any
 
 from optimizer.strategies.axes import Axis, chosen_of, point_of
 from optimizer.strategies.lessons import Lessons
-from sampler.latent import Point
+from sampler.space.latent import Point
 
 DRAWS = 20
 _ASKED = 8  # by one forest; after that whoever asks draws at random

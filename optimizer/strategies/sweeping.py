@@ -19,8 +19,8 @@ from optimizer.problem import Problem
 from optimizer.starts import planned_starts
 from optimizer.strategies.probes import Probe, probes_of
 from optimizer.trial import Purpose, Trial
-from sampler.parameter import Value
-from sampler.space import digest
+from sampler.parameters.parameter import Value
+from sampler.space.space import digest
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sampler.byte_size import format_decimal as said
+from sampler.common.byte_size import format_decimal as said
 from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, LEAST_STOP, Guide
 from sampler.kioxia_guide.levels import MULTIPLIER
 

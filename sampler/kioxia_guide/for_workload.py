@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 from sampler.kioxia_guide.cautions import EXAMPLE_FILE, files_of
 from sampler.kioxia_guide.guide import LEAST_BUFFERS, guide
 from sampler.kioxia_guide.planned import OPEN_FILES, Planned
 from sampler.kioxia_guide.rocksdb_options import rocksdb_values
-from sampler.parameter import Value
-from sampler.workload import Workload
+from sampler.parameters.parameter import Value
+from sampler.workload.workload import Workload
 
 NAME = "guide"
 HELP = "KIOXIA's tuning guide, worked out for the workload; guide:48 for a host of 48 CPU threads"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from sampler.byte_size import parse_bytes
-from sampler.errors import InputError, noting, refuse_noted
+from sampler.common.byte_size import parse_bytes
+from sampler.common.errors import InputError, noting, refuse_noted
 
 OPEN_FILES = 80_000
 # Of a value in the tree: a pointer into the value files, and what RocksDB adds to a key. BlobDB's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sampler.catalogue import catalogue
 from sampler.kioxia_guide.comments import comments
 from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, Guide
 from sampler.kioxia_guide.levels import MULTIPLIER
@@ -12,9 +11,10 @@ from sampler.kioxia_guide.trocksdb_options import (
     FRAGMENTED_PERCENT,
     REMAPPED_PERCENT,
 )
-from sampler.option_values import write_values
-from sampler.options_file import DB, TABLE, OptionsFile, format_options
-from sampler.parameter import Value
+from sampler.options.option_values import write_values
+from sampler.options.options_file import DB, TABLE, OptionsFile, format_options
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
 
 VERSION = "7.8.3"
 # TRocksDB's option, and what does the same in BlobDB. Shown on the page and at the terminal.

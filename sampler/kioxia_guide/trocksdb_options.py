@@ -5,7 +5,7 @@ from __future__ import annotations
 from sampler.kioxia_guide.comments import comments
 from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, Guide
 from sampler.kioxia_guide.levels import MULTIPLIER
-from sampler.options_file import CF, DB, TABLE, OptionsFile, format_options
+from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options
 
 VERSION = "6.4.6"  # the RocksDB in TRocksDB t6.4.6.27, which the guide was tested with
 BYTES_PER_SYNC = 8 * 2**20

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sampler.option_values import read_number
-from sampler.options_file import DB, TABLE, OptionsFile, format_struct, parse_struct
-from sampler.parameter import Value
+from sampler.options.option_values import read_number
+from sampler.options.options_file import DB, TABLE, OptionsFile, format_struct, parse_struct
+from sampler.parameters.parameter import Value
 
 _CACHE, _NONE, _CAPACITY = "block_cache", "no_block_cache", "capacity"
 # Of a cache's structure (cache.cc) to the flag of db_bench that says the same.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sampler.catalogue import catalogue
-from sampler.option_values import read_number, read_values
 from sampler.options.caches import caches_of
-from sampler.options_file import CF, DB, OptionsFile
-from sampler.parameter import Value
+from sampler.options.option_values import read_number, read_values
+from sampler.options.options_file import CF, DB, OptionsFile
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
 
-# Facts of the file that are no parameters; see ``sampler.space.memory_bytes``.
+# Facts of the file that are no parameters; see ``sampler.space.space.memory_bytes``.
 MEMTABLE_LIMIT, OTHER_CACHES = "db_write_buffer_size", "other_caches"
 
 

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sampler.catalogue import catalogue
-from sampler.option_values import read_number, title_of
 from sampler.options.derived import derived_values
 from sampler.options.memtables import MEMTABLE, memtable_in_full
 from sampler.options.option_facts import OptionFact, option_facts
-from sampler.options_file import CF, DEFAULT_FAMILY, TABLE, OptionsFile, leaves, without_leaf
+from sampler.options.option_values import read_number, title_of
+from sampler.options.options_file import (
+    CF,
+    DEFAULT_FAMILY,
+    TABLE,
+    OptionsFile,
+    leaves,
+    without_leaf,
+)
+from sampler.parameters.catalogue import catalogue
 
 _UNLIMITED = 2**60  # and more: not a size, but none at all
 _ARENA = "arena_block_size"

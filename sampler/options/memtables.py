@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sampler.options_file import format_struct, parse_struct
+from sampler.options.options_file import format_struct, parse_struct
 
 MEMTABLE = "memtable_factory"
 # By class and nickname: the class, and the field that stands behind the colon with its default.

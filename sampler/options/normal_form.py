@@ -8,7 +8,7 @@ brought into the form that RocksDB itself writes before anything is read of it. 
 
 from __future__ import annotations
 
-from sampler.options_file import (
+from sampler.options.options_file import (
     CF,
     DB,
     TABLE,
@@ -38,7 +38,7 @@ def read_user_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     """A user's OPTIONS file in its normal form.
 
     Raises:
-        InputError: See ``sampler.options_file.parse_options``.
+        InputError: See ``sampler.options.options_file.parse_options``.
     """
     return normalized(parse_options(text, name=name))
 

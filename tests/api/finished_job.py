@@ -11,9 +11,9 @@ from db.job_store import Store
 from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specification import specification_from_document
-from sampler.documents import read_document
-from sampler.errors import InputError
-from sampler.settings import Settings
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 # It stands in the operator's command line, and nobody else may ever see it.
 SECRET = "hunter2-in-the-command-line"

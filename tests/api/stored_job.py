@@ -27,8 +27,8 @@ from jobs.frame import frame
 from jobs.specification import specification_from_document
 from models.ranking import rank_parameters
 from optimizer import knowledge
-from sampler.documents import read_document
-from sampler.workload_file import workload_text
+from sampler.common.documents import read_document
+from sampler.workload.workload_file import workload_text
 
 
 @lru_cache(maxsize=4)

@@ -18,10 +18,10 @@ from db.migrate import upgrade
 from db.tables import host
 from jobs.service_settings import ServiceSettings
 from optimizer.objective_file import SHIPPED as OBJECTIVES
-from sampler.errors import InputError
-from sampler.space_file import SHIPPED as SPACES
-from sampler.starting_points import point_names, usual_points
-from sampler.workload_file import SHIPPED as WORKLOADS
+from sampler.common.errors import InputError
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.starting_points import point_names, usual_points
+from sampler.workload.workload_file import SHIPPED as WORKLOADS
 
 
 def test_workloads_are_those_that_a_job_may_name(

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from jobs.service_settings import ServiceSettings
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 Serve = Callable[..., TestClient]
 

@@ -10,7 +10,7 @@ from finished_job import body, register, run
 from sqlalchemy import Engine
 
 from jobs.service_settings import ServiceSettings
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 Serve = Callable[..., TestClient]
 

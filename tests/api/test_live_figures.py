@@ -24,7 +24,7 @@ from jobs.live_job import live_job
 from optimizer.baseline import MetricNoise, summarise
 from optimizer.objective import Term
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1400"]}
 

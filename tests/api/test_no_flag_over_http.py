@@ -16,8 +16,8 @@ from db.job_store import Store
 from jobs.assembly import Assembly, assemble
 from jobs.service_settings import ServiceSettings
 from jobs.specification import specification_from_document
-from sampler.options_file import DB, parse_options
-from sampler.settings import Settings
+from sampler.options.options_file import DB, parse_options
+from sampler.runner.settings import Settings
 
 Body = dict[str, Any]
 Served = Callable[..., TestClient]

@@ -11,7 +11,7 @@ from finished_job import SECRET, body, finished, register
 from sqlalchemy import Engine
 
 from jobs.service_settings import ServiceSettings
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 Serve = Callable[..., TestClient]
 OWN = {"name": "own", "metric": [{"name": "rate", "direction": "min"}]}

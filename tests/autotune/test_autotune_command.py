@@ -7,12 +7,12 @@ from autotune.scene import ASKED
 
 from cli.main import main
 from jobs.autotune.asked import configured
-from sampler.command_bench import last_line_metrics
-from sampler.errors import InputError
-from sampler.host_lock import MARK
-from sampler.space import default_values
-from sampler.space_file import load_space
-from sampler.workload_file import load_workload
+from sampler.bench.command_bench import last_line_metrics
+from sampler.common.errors import InputError
+from sampler.runner.host_lock import MARK
+from sampler.space.space import default_values
+from sampler.space.space_file import load_space
+from sampler.workload.workload_file import load_workload
 
 SMALL = ["autotune", "--seconds", "0.6", "--low", "2MB", "--high", "8MB", "--value-size", "2000",
          "--read-seconds", "0.05", "--no-direct-reads"]  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_mark_that_no_float_can_hold_is_refused_by_name() -> None:
 def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) -> None:
     from jobs.assembly import assemble
     from jobs.specify import specify
-    from sampler.settings import load_settings
+    from sampler.runner.settings import load_settings
 
     assembly = assemble(specify(workload="warlo-command", space="warlo"), load_settings())
     argv = assembly.benchmark.prepare({"policy": "duty"}, tmp_path)

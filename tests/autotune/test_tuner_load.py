@@ -8,7 +8,7 @@ from jobs.autotune.load import off_spans
 from jobs.autotune.pace import Pace
 from jobs.autotune.shape import FULL_SECONDS, Shape
 from jobs.charts.curves import Span
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 @pytest.mark.parametrize("name", FULL_SECONDS)

@@ -10,7 +10,7 @@ from jobs.autotune.policy import (
     first_switch,
     next_switch,
 )
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 MARKS = Marks(capacity=100.0, step=10.0)
 START = Reading(0.0, 0, 0)

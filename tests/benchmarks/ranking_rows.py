@@ -7,8 +7,8 @@ from benchmarks.ranking_scale.order import order_of
 from benchmarks.ranking_scale.rows import Row
 from benchmarks.ranking_scale.scales import SCALES, Scale, specification_at
 from jobs.frame import frame
-from sampler.outcome import TrialState
-from sampler.parameter import Value
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
 
 HOST = {"cpu": "a cpu", "cores": "2", "memory_bytes": "8589934592", "file_system": "ext4",
         "system": "a system", "rocksdb": "7.8.3"}  # fmt: skip

@@ -15,8 +15,8 @@ from jobs.frame import frame
 from optimizer.explanation.compared import BASELINE
 from optimizer.planning import Budget
 from optimizer.result import result_document
-from sampler.space import digest
-from sampler.starting_points import known_points
+from sampler.space.space import digest
+from sampler.space.starting_points import known_points
 
 ASKED = Asked(CASES[0], 68, 1)
 ENVIRONMENT = {"cores": 2, "cpu": "a made-up one", "rocksdb": "7.8.3"}

@@ -8,9 +8,9 @@ from benchmarks.guide_check.__main__ import WORKLOADS, order_of, run_missing
 from benchmarks.guide_check.page import SAID, write_page
 from benchmarks.guide_check.variants import AS_THERE, CALCULATED, DEFAULT, variants
 from benchmarks.json_lines import append_line
-from sampler.errors import InputError
-from sampler.settings import Settings
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from sampler.workload.workload_file import load_workload
 
 T2 = load_workload("kioxia-t2")
 

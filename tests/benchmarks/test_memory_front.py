@@ -24,7 +24,7 @@ from cli.main import main as terminal
 from models.ranking import rank_parameters
 from models.split_half import split_half
 from optimizer import knowledge, sampling
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 FIRST = Path(__file__).parents[1] / "data" / "reproduction_first_80.jsonl.gz"
 MIB = 2**20

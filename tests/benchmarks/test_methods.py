@@ -22,8 +22,8 @@ from optimizer.knowledge import best_first
 from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose
-from sampler.errors import InputError
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.workload.workload_file import load_workload
 
 SECONDS = 24.0  # a run of the toy takes one
 ROUNDS = 2

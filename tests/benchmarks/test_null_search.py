@@ -16,9 +16,9 @@ from benchmarks.search.recorded import Recorded, Run, read_recorded
 from optimizer import knowledge
 from optimizer.objective_file import load_objective
 from optimizer.problem import Problem
-from sampler.errors import InputError
-from sampler.space_file import space_from_document
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload_file import load_workload
 
 KEY = Key("abc", "forest", 48, False, 0)
 LINE = Line(KEY, runs=48, explored=30, again=1, saved=0, gain=3.0, noise=21.0,

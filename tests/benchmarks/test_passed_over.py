@@ -16,9 +16,9 @@ from benchmarks.real_search.study import Study, study_of
 from optimizer.knowledge import best_first
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose, Trial
-from sampler.errors import InputError
-from sampler.settings import load_settings
-from sampler.space import digest
+from sampler.common.errors import InputError
+from sampler.runner.settings import load_settings
+from sampler.space.space import digest
 
 ROUNDS = 2
 SEEDS = (1, 2)

@@ -19,8 +19,8 @@ from benchmarks.ranking_scale.page import write_page
 from benchmarks.ranking_scale.rows import append_row, read_rows
 from benchmarks.ranking_scale.scales import CODECS, SCALES
 from optimizer.objective_file import load_objective
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 LOG = """** Compaction Stats [default] **
 Level    Files   Size     Score Read(GB)

@@ -12,8 +12,8 @@ from benchmarks.real_null.any_six_runs import chances_of_any_six
 from benchmarks.reproduction.study import read_study
 from optimizer.confirmation import fitness_by_pair
 from optimizer.objective_file import load_objective
-from sampler.catalogue import catalogue
-from sampler.space_file import load_space
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space_file import load_space
 
 MEASURED = Path("docs/results/real_null")
 TINY = """name = "tiny"

@@ -30,8 +30,8 @@ from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 STRATEGIES = ("genetic", "forest", "random")
 ROUNDS = 3

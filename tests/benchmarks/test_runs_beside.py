@@ -26,9 +26,9 @@ from jobs.specify import specify
 from optimizer.history import History
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase
-from sampler.errors import InputError
-from sampler.outcome import Outcome, TrialState
-from sampler.process import Ended, Ending
+from sampler.common.errors import InputError
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import Ended, Ending
 
 LOADED = "fillrandom   :       1.0 micros/op 1000000 ops/sec 0.1 seconds 100 operations;\n"
 NAMES = {"paper": "genetic", "forest": "forest", "greedy": "greedy"}

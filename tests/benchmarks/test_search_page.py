@@ -15,7 +15,7 @@ from benchmarks.search.page import write_page
 from benchmarks.search.results import Key, Result, append_result, read_results
 from benchmarks.search.run import Judged
 from benchmarks.search.truth import Tuned
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 KNOWN = Known(
     digest="abc",

@@ -11,7 +11,7 @@ from benchmarks.search.best import Effort, search_best
 from benchmarks.search.run import run
 from optimizer.strategies import find_strategy
 from optimizer.trial import Purpose
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 CHECKPOINTS = (25, 100)
 

@@ -9,8 +9,8 @@ from benchmarks.search.function import TestFunction
 from benchmarks.search.noise import Noise
 from optimizer.objective_file import load_objective
 from optimizer.problem import Problem
-from sampler.space_file import space_from_document
-from sampler.workload_file import load_workload
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload_file import load_workload
 
 METRICS = ("waf", "sa", "time", "rate")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from toy_function import toy
 
 from benchmarks.real_search.study import Study
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 ENVIRONMENT = {"cpu": "a processor", "cores": 2, "system": "a system", "rocksdb": "7.8.3"}
 

@@ -12,9 +12,9 @@ from api.known_builds import builds_here
 from db.hosts import see_host
 from db.job_store import Store
 from jobs.specify import specify
-from sampler.builds import advertised
-from sampler.installed import InstalledDbBench
-from sampler.settings import Settings
+from sampler.bench.builds import advertised
+from sampler.bench.installed import InstalledDbBench
+from sampler.runner.settings import Settings
 
 SPACE: dict[str, Any] = {
     "name": "syncing",

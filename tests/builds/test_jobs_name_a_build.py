@@ -8,8 +8,8 @@ from cli.main import main
 from jobs.assembly import assemble
 from jobs.specification import specification_from_document
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 COMMAND = 'name = "mine"\n[command]\nargv = ["true"]\ntimeout_seconds = 9\n'
 

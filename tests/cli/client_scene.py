@@ -58,7 +58,7 @@ class Scene:
 
     def submitted(self, workload: str = "instant", **more: object) -> int:
         """The number of a new job."""
-        from sampler.documents import read_document
+        from sampler.common.documents import read_document
 
         asked = {"workload": workload, "space": read_document(SPACE, field="space"),
                  "objective": "waf", "strategy": "random", "trials": 14, **more}  # fmt: skip

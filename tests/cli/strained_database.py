@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, text
 from stored_trials import trials_of
 from terminal import Desk, Zygote
 
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 TRIALS = 24
 HELD_AT = 9

@@ -8,7 +8,7 @@ from strained_database import HELD_AT, check_whole, held_in_the_middle, server, 
 from terminal import Desk, Zygote
 
 from db.engine import make_engine
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 __all__ = ["server", "url"]
 

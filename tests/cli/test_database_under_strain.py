@@ -22,7 +22,7 @@ from strained_database import (
 )
 from terminal import Desk, Zygote
 
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 __all__ = ["server", "url"]
 SLOW = """

@@ -12,7 +12,7 @@ from small_disk import SmallDisk, made_or_skipped, small_disk
 from stored_trials import trials_of
 from terminal import Desk
 
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 TRIALS = 24
 STRIKES_AT = 9

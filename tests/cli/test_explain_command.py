@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from terminal import Desk
 
-from sampler.installed import InstalledDbBench, try_options
-from sampler.options_file import parse_options
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.options.options_file import parse_options
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from terminal import Desk
 from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 # The fifth run, and every one after it, stays until it is ended or `free` is there.
 SCRIPT = """\

@@ -17,7 +17,7 @@ from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 KILLS = 8
 TRIALS = 60

@@ -12,10 +12,10 @@ from db.engine import make_engine
 from db.migrate import HEAD, current
 from optimizer.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective_file import load_objective
-from sampler.space_file import SHIPPED as SPACES
-from sampler.space_file import load_space
-from sampler.workload_file import SHIPPED as WORKLOADS
-from sampler.workload_file import load_workload
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import load_space
+from sampler.workload.workload_file import SHIPPED as WORKLOADS
+from sampler.workload.workload_file import load_workload
 
 Here = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

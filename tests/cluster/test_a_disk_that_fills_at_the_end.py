@@ -10,7 +10,7 @@ from bench_cluster import BenchCluster, bench_cluster
 from small_disk import SmallDisk, made_or_skipped, small_disk
 from stored_trials import trials_of
 
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
 # On host `a`, once: something fills the disk and the run ends at once, before anybody has looked.

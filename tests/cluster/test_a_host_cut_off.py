@@ -12,7 +12,7 @@ from service_desk import ServiceProcess, wait_until
 from stored_trials import trials_of
 
 from jobs.cluster.authority import make_set
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
 _WHY_NOT = why_impossible()

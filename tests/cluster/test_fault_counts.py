@@ -8,7 +8,7 @@ from fault_bench import lines_of
 from fault_count import begun, changed, gone, left, missing, runs_again, untraced
 
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 RECORD = """\
 begins a 10 t1

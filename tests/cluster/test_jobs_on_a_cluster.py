@@ -14,7 +14,7 @@ from service_desk import ServiceProcess, wait_until
 from stored_trials import trials_of
 
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 TRIALS = 64  # with fewer a third host would not be worth its baseline
 

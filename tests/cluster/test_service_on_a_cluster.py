@@ -16,7 +16,7 @@ from db.job_row import JobState
 from db.job_store import Store
 from jobs.lifecycle import WAITS, cancel
 from jobs.specify import specify
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 TRIALS = 400  # more than will be made
 

@@ -7,7 +7,7 @@ import pytest
 
 from jobs.cluster.authority import make_set, renew
 from jobs.cluster.certificates import Role, security_of, validities
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 @pytest.fixture

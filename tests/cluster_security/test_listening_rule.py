@@ -1,7 +1,7 @@
 import pytest
 
 from jobs.cluster.listening import facing, is_loopback, listening_host, scheduler_address
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 LOOPBACK = ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "localhost"]
 BEYOND = [

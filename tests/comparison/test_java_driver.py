@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
-from sampler.builds import JAVA, installed_build
-from sampler.db_bench_output import parse_output
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.settings import Settings
+from sampler.bench.builds import JAVA, installed_build
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 DRIVER = Path(__file__).parents[2] / "drivers" / "java"
 SOURCES = sorted((DRIVER / "src" / "rocktune").glob("*.java"))
@@ -153,9 +153,9 @@ def test_it_compiles_without_a_warning(tmp_path: Path):
 
 
 def test_where_it_is_not_made_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    import sampler.builds
+    import sampler.bench.builds
 
-    monkeypatch.setattr(sampler.builds, "__file__", str(tmp_path / "sampler" / "builds.py"))
+    monkeypatch.setattr(sampler.bench.builds, "__file__", str(tmp_path / "sampler" / "builds.py"))
     with pytest.raises(InputError, match=r"--db-bench: the Java driver is not made here"):
         installed_build(JAVA, Settings())
     named = Settings(builds="java=/nowhere/rocksjava-bench")

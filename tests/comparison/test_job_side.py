@@ -7,10 +7,10 @@ from db.job_store import Store
 from jobs.comparison.job_side import side_of_job
 from jobs.comparison.subject import subject_of
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.settings import Settings
-from sampler.starting_points import values_of
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from sampler.space.starting_points import values_of
+from sampler.workload.workload_file import load_workload
 
 
 def job(engine: Engine, best: dict[str, object] | None = None, **asked: object) -> int:

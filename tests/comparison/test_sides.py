@@ -12,12 +12,12 @@ from jobs.comparison.guided import worked_out
 from jobs.comparison.side import Side, read_side
 from jobs.frame import frame
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.machine import cpu_threads
-from sampler.settings import Settings
-from sampler.space import default_values, memory_bytes
-from sampler.workload import Workload
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.machine.machine import cpu_threads
+from sampler.runner.settings import Settings
+from sampler.space.space import default_values, memory_bytes
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import load_workload
 
 OPTIONS = '[DBOptions]\n  bytes_per_sync=1048576\n[CFOptions "default"]\n  num_levels=6\n'
 

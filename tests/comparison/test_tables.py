@@ -11,9 +11,9 @@ from jobs.comparison.table import METRICS, require_metrics, tables
 from jobs.comparison.words import load_words, percent, sentences
 from jobs.in_turn.runs_file import Run
 from jobs.in_turn.turns import Sets, order_of_runs, whole_sets
-from sampler.errors import InputError
-from sampler.workload import Workload
-from sampler.workload_file import load_workload
+from sampler.common.errors import InputError
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import load_workload
 
 SPREADS = {"rate": 0.1, "waf": 0.01, "sa": 0.01}
 Ratios = Mapping[tuple[str, str], Mapping[str, float]]

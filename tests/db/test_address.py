@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from db.address import address, default_path, place, without_secrets
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def test_the_default_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

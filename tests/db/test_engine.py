@@ -14,7 +14,7 @@ from db.engine import make_engine
 from db.job_store import Store
 from db.migrate import upgrade
 from db.transactions import reading, writing
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def refusal(given: str | Path) -> str:

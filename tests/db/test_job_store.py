@@ -10,7 +10,7 @@ from db.lease import Lease
 from db.trial_log import StoredTrialLog
 from optimizer.ports import LeaseLost
 from optimizer.trial import Phase
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 class TestJobs:

@@ -5,7 +5,7 @@ from writing_process import ended_trial, proposed_trial, started
 
 from db.job_store import Store
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 def test_eight_writers_in_two_processes_never_fail(database_url: str, store: Store):

@@ -12,7 +12,7 @@ from writing_process import started
 from db.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
 from db.tables import metadata
 from db.transactions import reading, writing
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def config() -> Config:

@@ -17,7 +17,7 @@ from db.tokens import (
     make_token,
     revoke_token,
 )
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def test_each_role_may_do_what_those_before_it_may():

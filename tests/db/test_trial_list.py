@@ -10,7 +10,7 @@ from db.transactions import reading, writing
 from db.trial_list import TrialOrder, count_listed, list_trials
 from db.trial_rows import proposal
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 STATES = (TrialState.DONE, TrialState.DONE, TrialState.FAILED, TrialState.DONE)
 WAF = {1: 2.0, 2: 1.0, 4: 2.0, 5: 3.0, 6: -1.0, 8: 1.0}

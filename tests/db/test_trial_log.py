@@ -19,7 +19,7 @@ from db.trial_log import StoredTrialLog
 from db.types import safe_text
 from optimizer.ports import TrialLog
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 class TestTheWayOfATrial:

@@ -25,7 +25,7 @@ from db.migrate import upgrade
 from db.process import this_process
 from db.trial_log import StoredTrialLog
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 def ended_trial(number: int) -> Trial:

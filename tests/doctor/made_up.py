@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sampler.cpu_state import CpuState
-from sampler.cpu_use import CpuUse
-from sampler.disk_speed import DiskSpeed
-from sampler.disk_state import DiskState
-from sampler.memory_state import MemoryState
-from sampler.pressure import Pressure
+from sampler.machine.cpu_state import CpuState
+from sampler.machine.cpu_use import CpuUse
+from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.memory_state import MemoryState
+from sampler.machine.pressure import Pressure
+from sampler.runner.disk_state import DiskState
 
 
 def cpu(**changes: object) -> CpuState:

@@ -17,7 +17,7 @@ from terminal import Desk
 
 from cli.main import main
 from jobs.doctor import quick_looks
-from sampler.host_lock import host_lock
+from sampler.runner.host_lock import host_lock
 
 Diagnose = Callable[..., dict[str, Any]]
 CHECKS = {"other load", "stolen time", "memory", "swap", "huge pages", "cores", "governor",

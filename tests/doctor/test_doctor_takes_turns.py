@@ -9,8 +9,8 @@ from jobs.doctor import quick_looks
 from jobs.doctor.examination import Watcher, examine
 from jobs.doctor.finding import Finding
 from jobs.specify import specify
-from sampler.host_lock import host_lock
-from sampler.settings import Settings
+from sampler.runner.host_lock import host_lock
+from sampler.runner.settings import Settings
 
 # Writes down whether the lock was held when it was started; it measures nothing.
 SCRIPT = """\

@@ -11,14 +11,14 @@ from jobs.doctor.disk_check import judge_disk_speed, judge_disk_state
 from jobs.doctor.finding import Finding, Level, figure, graded, percent
 from jobs.doctor.load_check import judge_benchmarks, judge_load
 from jobs.doctor.memory_check import judge_memory
-from sampler.cpu_state import CpuState
-from sampler.cpu_use import CpuUse
-from sampler.disk_speed import DiskSpeed
-from sampler.disk_state import DiskState
-from sampler.installed import InstalledDbBench
-from sampler.memory_state import MemoryState
-from sampler.options_file import OptionsFile
-from sampler.pressure import Pressure
+from sampler.bench.installed import InstalledDbBench
+from sampler.machine.cpu_state import CpuState
+from sampler.machine.cpu_use import CpuUse
+from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.memory_state import MemoryState
+from sampler.machine.pressure import Pressure
+from sampler.options.options_file import OptionsFile
+from sampler.runner.disk_state import DiskState
 
 GIB = 2**30
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from made_up import tree
 
-from sampler.cpu_state import read_cpu_state
-from sampler.cpu_use import CpuMoment, between, read_moment, running
-from sampler.disk_speed import DiskSpeed, measure_disk
-from sampler.disk_state import read_disk_state
-from sampler.machine import file_system, fingerprint
-from sampler.memory_state import read_memory_state
-from sampler.pressure import read_pressure
-from sampler.processor_time import ProcessorTime
+from sampler.machine.cpu_state import read_cpu_state
+from sampler.machine.cpu_use import CpuMoment, between, read_moment, running
+from sampler.machine.disk_speed import DiskSpeed, measure_disk
+from sampler.machine.machine import file_system, fingerprint
+from sampler.machine.memory_state import read_memory_state
+from sampler.machine.pressure import read_pressure
+from sampler.machine.processor_time import ProcessorTime
+from sampler.runner.disk_state import read_disk_state
 
 MIB = 2**20
 

@@ -15,7 +15,7 @@ from jobs.doctor.noise_check import judge_failures, judge_noise, not_measured
 from optimizer.budget import divide
 from optimizer.power import pairs_for, smallest_change
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 BEGAN = datetime(2026, 11, 21, tzinfo=UTC)
 RATE = [100, 112, 95, 103, 99, 108, 91, 104, 97, 101]  # spread 6.2%

@@ -10,8 +10,8 @@ from pretend_bench import problem_of, trial_of
 from optimizer.history import History
 from optimizer.problem import Problem
 from optimizer.trial import Purpose
-from sampler.space import Space
-from sampler.space_file import space_from_document
+from sampler.space.space import Space
+from sampler.space.space_file import space_from_document
 
 # Logarithms at the far end of each option: of WAF by `much` and `some`, of the rate by `little`.
 MUCH, SOME, LITTLE = -0.5, -0.2, 0.08

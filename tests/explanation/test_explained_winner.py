@@ -11,8 +11,8 @@ from pretend_bench import trial_of
 from optimizer.explanation.explanation import Explanation, explain
 from optimizer.objective import Limit
 from optimizer.trial import Purpose
-from sampler.space import Space
-from sampler.space_file import space_from_document
+from sampler.space.space import Space
+from sampler.space.space_file import space_from_document
 
 WINNER = {
     "much": 0.9, "some": 0.8, "idle": 0.7, "lazy": 0.4, "inert": 0.9, "little": "on", "dull": True,

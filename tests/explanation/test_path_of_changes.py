@@ -13,8 +13,8 @@ from known_effects import problem
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.path import fewest_changes, path_of
 from optimizer.problem import Problem
-from sampler.space import memory_bytes
-from sampler.space_file import load_space
+from sampler.space.space import memory_bytes
+from sampler.space.space_file import load_space
 
 NAMES = ("default", "paper", "universal", "blob", "all")
 

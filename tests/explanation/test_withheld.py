@@ -13,8 +13,8 @@ from optimizer.explanation.document import explanation_document
 from optimizer.explanation.explanation import explain
 from optimizer.history import History
 from optimizer.trial import Purpose
-from sampler.outcome import TrialState
-from sampler.space_file import space_from_document
+from sampler.runner.outcome import TrialState
+from sampler.space.space_file import space_from_document
 
 WINNER = {
     "much": 0.9, "some": 0.8, "idle": 0.7, "lazy": 0.4, "inert": 0.9, "little": "on", "dull": True,

@@ -26,19 +26,19 @@ from optimizer.detect_text import parse_detect
 from optimizer.limit_text import parse_limit
 from optimizer.objective_file import objective_document, objective_from_document
 from optimizer.weights_text import parse_weights
-from sampler.build_facts import read_facts
-from sampler.byte_size import parse_bytes
-from sampler.catalogue import catalogue
-from sampler.command_bench import last_line_metrics
-from sampler.db_bench_output import complaint, parse_output
-from sampler.documents import read_document
-from sampler.errors import InputError
-from sampler.interval_stats import parse_intervals
-from sampler.option_values import read_values
-from sampler.options_file import format_options, parse_options
-from sampler.rocksdb_log import parse_log
-from sampler.space_file import space_from_document
-from sampler.workload_file import workload_document, workload_from_document
+from sampler.bench.build_facts import read_facts
+from sampler.bench.command_bench import last_line_metrics
+from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.interval_stats import parse_intervals
+from sampler.bench.rocksdb_log import parse_log
+from sampler.common.byte_size import parse_bytes
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError
+from sampler.options.option_values import read_values
+from sampler.options.options_file import format_options, parse_options
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload_file import workload_document, workload_from_document
 
 if TYPE_CHECKING:
     from fuzz_service import Answer

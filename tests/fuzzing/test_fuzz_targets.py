@@ -11,8 +11,8 @@ from fuzz_service import routes
 from fuzz_targets import LONGEST, TARGETS
 
 from jobs.archive import SCHEMA
-from sampler.documents import read_document
-from sampler.errors import InputError
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError
 
 CHANGED = 150
 SOME = 60  # requests: each takes milliseconds

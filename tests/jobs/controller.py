@@ -15,7 +15,7 @@ from jobs.specification import specification_from_document
 from optimizer.ports import LeaseLost
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 
 class Silent:

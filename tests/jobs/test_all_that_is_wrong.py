@@ -8,7 +8,7 @@ from jobs.checked_specification import specification_of
 from jobs.frame import frame
 from jobs.specification import Specification
 from jobs.specify import specify
-from sampler.errors import InputError, InputErrors
+from sampler.common.errors import InputError, InputErrors
 
 GOOD: dict[str, Any] = {
     "workload": {"name": "mine"},

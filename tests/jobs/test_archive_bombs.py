@@ -13,7 +13,7 @@ from any_trials import plain_trial
 from jobs.archive import read_archive
 from jobs.specify import specify
 from jobs.unpacked_lines import MOST_LINE_BYTES
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 MEBI = 2**20
 MEMORY = 4 * MOST_LINE_BYTES

@@ -24,8 +24,8 @@ from jobs.finished import Finished
 from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 DECIDED: dict[str, dict[str, Any]] = {
     "prior": {

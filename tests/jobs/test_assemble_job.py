@@ -8,15 +8,15 @@ from jobs.assembly import assemble
 from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.problem import SearchSettings
-from sampler.catalogue import catalogue
-from sampler.command_bench import CommandBench
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, try_options
-from sampler.options_file import CF, DB, TABLE, format_options
-from sampler.settings import Settings
-from sampler.space import memory_bytes
-from sampler.space_file import SHIPPED
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.common.errors import InputError
+from sampler.options.options_file import CF, DB, TABLE, format_options
+from sampler.parameters.catalogue import catalogue
+from sampler.runner.settings import Settings
+from sampler.space.space import memory_bytes
+from sampler.space.space_file import SHIPPED
 
 DEFAULT_MEMORY = 134217728 + 8388608
 USERS_FILE = """\
@@ -197,7 +197,7 @@ class TestShippedSpaces:
     ):
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["compaction_pri"]))  # fmt: skip
-        monkeypatch.setattr("sampler.builds.probe", lambda _program: older)
+        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
         assembly = assemble(specify(), settings)
         assert "compaction_pri" not in assembly.problem.space.names
         assert assembly.warnings[0] == (
@@ -209,7 +209,7 @@ class TestShippedSpaces:
     ):
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["enable_blob_files"]))  # fmt: skip
-        monkeypatch.setattr("sampler.builds.probe", lambda _program: older)
+        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
         assert refused(settings, space="blob").field == "parameter (enable_blob_files)"
 
 
@@ -223,7 +223,7 @@ class TestAUsersSpace:
     ):
         older = replace(installed, version="5.0.0", defaults=installed.defaults.without(
             CF, ["compaction_pri"]))  # fmt: skip
-        monkeypatch.setattr("sampler.builds.probe", lambda _program: older)
+        monkeypatch.setattr("sampler.bench.builds.probe", lambda _program: older)
         space = write_space(tmp_path, 'name = "own"\n[[parameter]]\nname = "compaction_pri"\n')
         error = refused(settings, space=str(space))
         assert error.field == "parameter (compaction_pri)"

@@ -11,9 +11,9 @@ from jobs.run_job import run_job
 from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Trial
-from sampler import process
-from sampler.outcome import TrialState
-from sampler.settings import Settings
+from sampler.runner import process
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
 
 STRUCK = 5  # of the runs of the benchmark
 TRIALS = 12

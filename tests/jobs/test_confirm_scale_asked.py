@@ -13,11 +13,11 @@ from jobs.local_host import LocalHost
 from jobs.specification import specification_from_document
 from jobs.specify import specify
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.settings import Settings
-from sampler.space import digest
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
+from sampler.space.space import digest
 
 
 def test_the_load_grows_with_the_options():

@@ -18,9 +18,9 @@ from jobs.explain_runs import Watcher, measure_explanation
 from jobs.finished import finished_job, kept_report
 from jobs.run_job import run_job
 from jobs.specify import specify
-from sampler.outcome import Outcome, TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 
 class Explained:

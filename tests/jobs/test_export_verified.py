@@ -6,9 +6,9 @@ from instant import write_space, write_workload
 from jobs.assembly import Assembly, assemble
 from jobs.export import ExportRefusedError, describe, export_options
 from jobs.specify import specify
-from sampler.errors import InputError
-from sampler.options_file import CF, DB, TABLE, parse_options
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.options.options_file import CF, DB, TABLE, parse_options
+from sampler.runner.settings import Settings
 
 GIB = 2**30
 

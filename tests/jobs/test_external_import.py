@@ -14,8 +14,8 @@ from db.job_store import Store
 from jobs.external import ExternalJobs, live_ranking
 from jobs.telling import Told
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 RECORDED = Path(__file__).parents[1] / "data" / "recorded_trials_load.jsonl.gz"
 PRIORITIES = ("kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst",

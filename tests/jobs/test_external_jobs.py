@@ -19,9 +19,9 @@ from jobs.finished import options_of
 from jobs.lifecycle import WrongState, cancel, resume
 from jobs.telling import Told
 from optimizer.trial import Phase, Purpose
-from sampler.errors import InputError
-from sampler.options_file import parse_options
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.options.options_file import parse_options
+from sampler.runner.outcome import TrialState
 
 
 @pytest.fixture

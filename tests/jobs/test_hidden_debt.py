@@ -16,11 +16,11 @@ from jobs.frame import frame
 from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.workload import Settle
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.workload.workload import Settle
 
 UNDONE = """[Version]
   rocksdb_version=7.8.3

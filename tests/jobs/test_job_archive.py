@@ -21,8 +21,8 @@ from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.trial import Trial
-from sampler.errors import InputError
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
 
 
 @pytest.fixture

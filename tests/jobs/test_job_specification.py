@@ -9,7 +9,7 @@ from jobs.numbers_asked import DEFAULT_TRIALS
 from jobs.specification import specification_from_document
 from jobs.specify import specify
 from optimizer.problem import SearchSettings
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 
 def test_defaults():

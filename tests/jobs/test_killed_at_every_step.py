@@ -28,8 +28,8 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
-from sampler.settings import Settings
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
 
 TRIALS = 120  # more than a trial has steps: each is killed in one of its own
 EVENTS = CHANGES_FILES | {"fcntl.flock", "subprocess.Popen", "os.killpg"}

@@ -11,7 +11,7 @@ from jobs.limit_rows import limit_lines, limit_rows
 from jobs.specification import Specification, specification_from_document
 from jobs.specify import specify
 from optimizer.objective import Limit
-from sampler.errors import InputError, InputErrors
+from sampler.common.errors import InputError, InputErrors
 
 RATE = Limit("rate", at_least_baseline=0.95)
 P99 = Limit("write_p99", at_most=200.0)

@@ -8,9 +8,9 @@ import pytest
 
 from jobs.assembly import assemble
 from jobs.specify import specify
-from sampler.installed import InstalledDbBench
-from sampler.options_file import CF, DB, TABLE, format_options, within_its_folder
-from sampler.settings import Settings
+from sampler.bench.installed import InstalledDbBench
+from sampler.options.options_file import CF, DB, TABLE, format_options, within_its_folder
+from sampler.runner.settings import Settings
 
 FILE = """\
 [Version]

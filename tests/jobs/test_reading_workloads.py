@@ -13,11 +13,11 @@ from jobs.specification import Specification, specification_from_document
 from jobs.specify import specify
 from optimizer.limit_text import parse_limit
 from optimizer.objective_file import load_objective
-from sampler.errors import InputError
-from sampler.metric_units import db_bench_metrics
-from sampler.space import memory_bytes
-from sampler.workload import Workload
-from sampler.workload_file import SHIPPED, load_workload, workload_document
+from sampler.common.errors import InputError
+from sampler.space.space import memory_bytes
+from sampler.workload.metric_units import db_bench_metrics
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import SHIPPED, load_workload, workload_document
 
 READS, BESIDE = "read-quick", "readwhilewriting-quick"
 

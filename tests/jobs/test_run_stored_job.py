@@ -30,9 +30,9 @@ from jobs.specify import specify
 from optimizer.ports import LeaseLost
 from optimizer.standing import Standing
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
 
 
 def remembering(recall: Callable[..., object], name: str, stored: object) -> Callable[..., object]:
@@ -240,7 +240,7 @@ class TestTheLease:
         assert len(set(renewed)) > 6
 
     def test_is_renewed_while_the_host_is_busy(self, job: Job, monkeypatch: pytest.MonkeyPatch):
-        from sampler.host_lock import host_lock
+        from sampler.runner.host_lock import host_lock
 
         renewed: list[float] = []
         monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)

@@ -7,7 +7,7 @@ import pytest
 
 from db.job_row import JobRow
 from jobs.same_build import require_same_build
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 BUILD = {"version": "7.8.3", "digest": "a" * 64, "source": None, "compiled": "2023-02-04"}
 OTHER = {**BUILD, "digest": "b" * 64}

@@ -7,8 +7,8 @@ import pytest
 from jobs.frame import frame
 from jobs.shallow_tree import deepest_level
 from jobs.specify import specify
-from sampler.space import default_values
-from sampler.workload_file import load_workload
+from sampler.space.space import default_values
+from sampler.workload.workload_file import load_workload
 
 LIBRARY = default_values("library")
 QUICK = load_workload("load-quick")

@@ -7,9 +7,9 @@ import pytest
 from jobs.cluster.request import MeasureRequest
 from jobs.local_host import LocalHost
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import Outcome, TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 
 def trial(purpose: Purpose) -> Trial:

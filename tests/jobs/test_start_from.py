@@ -7,8 +7,8 @@ import pytest
 from jobs.frame import frame
 from jobs.specify import specify
 from jobs.start_from import read_starts, sent_starts
-from sampler.errors import InputError
-from sampler.starting_points import usual_points
+from sampler.common.errors import InputError
+from sampler.space.starting_points import usual_points
 
 OPTIONS = """\
 [DBOptions]

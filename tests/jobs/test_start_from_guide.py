@@ -6,10 +6,10 @@ from jobs.frame import frame
 from jobs.specify import specify
 from jobs.start_from import read_starts, sent_starts
 from optimizer.problem import Problem
-from sampler.errors import InputError
-from sampler.machine import cpu_threads
-from sampler.parameter import Value
-from sampler.space import memory_bytes
+from sampler.common.errors import InputError
+from sampler.machine.machine import cpu_threads
+from sampler.parameters.parameter import Value
+from sampler.space.space import memory_bytes
 
 MIB = 2**20
 

@@ -20,7 +20,7 @@ from jobs.run_job import run_job
 from jobs.specify import specify
 from optimizer.standing import Standing
 from optimizer.trial import Trial
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 # Once the file `hold` is there, a run says so and waits for a word through the pipe `gate`.

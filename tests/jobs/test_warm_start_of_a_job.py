@@ -15,9 +15,9 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from jobs.warm_start import DOCUMENT, prior_of, require_job
 from jobs.warm_start_text import parse_warm_start
-from sampler.errors import InputError
-from sampler.machine import host_name
-from sampler.settings import Settings
+from sampler.common.errors import InputError
+from sampler.machine.machine import host_name
+from sampler.runner.settings import Settings
 
 
 class Bench:

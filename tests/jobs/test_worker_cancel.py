@@ -7,8 +7,8 @@ from worker_scene import Scene, at_work, scene
 
 from db.job_row import JobState
 from jobs import lifecycle
-from sampler.outcome import TrialState
-from sampler.process_identity import start_time
+from sampler.machine.process_identity import start_time
+from sampler.runner.outcome import TrialState
 
 __all__ = ["scene"]
 GONE_WITHIN = 2.0

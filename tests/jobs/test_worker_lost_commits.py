@@ -23,7 +23,7 @@ from jobs.patience import Patience, PatientLog
 from jobs.run_job import run_job
 from jobs.specify import specify
 from optimizer.trial import Trial
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 __all__ = ["scene"]
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -12,7 +12,7 @@ from worker_scene import SCRIPT, Scene
 
 from db.engine import make_engine
 from db.job_row import JobState
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 SPACE = {
     "name": "levels",

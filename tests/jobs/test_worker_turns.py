@@ -11,8 +11,8 @@ from db.job_row import JobState
 from db.turn import Turn, take
 from jobs.cluster.cluster import Cluster
 from jobs.worker import BENCH, Worker
-from sampler.errors import InputError
-from sampler.process_identity import start_time
+from sampler.common.errors import InputError
+from sampler.machine.process_identity import start_time
 
 __all__ = ["scene"]
 LATE = "2000-01-01 00:00:00"

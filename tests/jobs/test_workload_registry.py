@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from jobs.registry import registered_workloads
-from sampler.errors import InputError
-from sampler.workload_file import SHIPPED, load_workload, workload_from_document
+from sampler.common.errors import InputError
+from sampler.workload.workload_file import SHIPPED, load_workload, workload_from_document
 
 
 def write(folder: Path, file: str, name: str, more: str = "num = 1000\n") -> Path:

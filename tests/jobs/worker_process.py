@@ -12,7 +12,7 @@ from service_desk import wait_until
 from worker_scene import Scene
 
 from optimizer.libraries import MODULES
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(["jobs.worker", "jobs.logs", "db.engine", *MODULES])

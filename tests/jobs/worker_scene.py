@@ -22,8 +22,8 @@ from jobs.durable_queue import migrate_queue
 from jobs.lifecycle import WAITS
 from jobs.specify import specify
 from jobs.worker import Worker
-from sampler.outcome import TrialState
-from sampler.settings import Settings
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
 
 # A run adds its number to `record`. While `hold` is there it waits, and ends when that is gone.
 SCRIPT = """\

@@ -21,7 +21,7 @@ from db.migrate import upgrade
 from db.nights import nights
 from jobs.batch_turn import BatchTurn
 from optimizer.trial import Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 Here = Callable[..., int]
 FILES = {"result.json", "trials.csv", "report.html"}

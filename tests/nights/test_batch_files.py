@@ -10,7 +10,7 @@ from jobs.batch_file import SETTINGS, read_batch
 from jobs.batch_items import Asked, batch_items
 from jobs.batch_plan import plan_from_document
 from jobs.batch_request import batch_request
-from sampler.errors import InputError, InputErrors, refuse_noted
+from sampler.common.errors import InputError, InputErrors, refuse_noted
 
 
 def asked(**document: object) -> list[Asked]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.schedule_times import read_times
-from sampler.errors import InputError, InputErrors
+from sampler.common.errors import InputError, InputErrors
 
 BERLIN, SANTIAGO = "Europe/Berlin", "America/Santiago"
 

@@ -20,7 +20,7 @@ from optimizer.problem import Problem
 from optimizer.steps import BASELINE_TRIAL
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 
 @dataclass

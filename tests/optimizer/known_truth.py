@@ -17,7 +17,7 @@ from pretend_bench import Job, Metrics, PretendBench, problem_of, small_space
 from optimizer.conclusion import Conclusion
 from optimizer.planning import Budget
 from optimizer.trial import Trial
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 METRICS = ("waf", "sa", "time", "rate")
 LEVEL = {"waf": 3.0, "sa": 1.2, "time": 10.0, "rate": 1e5}

@@ -22,10 +22,10 @@ from optimizer.standing import Standing
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose, Trial
 from optimizer.tuning import Tuning
-from sampler.outcome import Outcome, TrialState
-from sampler.space import Space, digest
-from sampler.space_file import space_from_document
-from sampler.workload import Workload
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.space.space import Space, digest
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload import Workload
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 STRATEGY_NAMES = ("random", "lhs", "sobol", "genetic", "forest", "nsga2")

@@ -18,7 +18,7 @@ from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
 from optimizer.trial import Trial
 from optimizer.tuning import Tuning
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 
 @dataclass

@@ -26,9 +26,9 @@ from optimizer.strategies import find_strategy
 from optimizer.strategies.draw_then_search import DrawThenSearch
 from optimizer.strategy import Foresees, Proposal
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import Outcome, TrialState
-from sampler.space import digest, memory_bytes
-from sampler.space_file import load_space, space_from_document
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.space.space import digest, memory_bytes
+from sampler.space.space_file import load_space, space_from_document
 
 TRIALS = 32
 EXPLORE = divide(TRIALS).explore

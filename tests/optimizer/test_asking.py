@@ -13,8 +13,8 @@ from pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 from optimizer import knowledge
 from optimizer.conclusion import conclude
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.errors import InputError
-from sampler.outcome import Outcome, TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import Outcome, TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 FAILED = Outcome(state=TrialState.FAILED, failure="no luck\nno such column")

@@ -10,7 +10,7 @@ from scipy import stats
 from optimizer.baseline import Baseline, summarise
 from optimizer.drift import drift_p
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 SPACING = 100.0  # seconds between two runs of the baseline
 SINE = "sine"

@@ -21,7 +21,7 @@ from optimizer.conclusion import proof_pairs
 from optimizer.history import History
 from optimizer.objective import Limit, Objective, Term
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

@@ -1,7 +1,7 @@
 import pytest
 
 from optimizer.detect_text import parse_detect, told
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 PLANNED = {
     "change": 5.0, "level": 0.8, "metric": "time", "noise": 7.2, "runs": 5, "needed": 37,

@@ -14,7 +14,7 @@ from optimizer.strategies import doubt, guided
 from optimizer.strategies.guided import Guided
 from optimizer.strategy import Proposal
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48

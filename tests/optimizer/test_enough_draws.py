@@ -26,8 +26,8 @@ from optimizer.sampling import (
 )
 from optimizer.strategies import find_strategy
 from optimizer.trial import Phase, Purpose
-from sampler.outcome import Outcome, TrialState
-from sampler.space_file import space_from_document
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.space.space_file import space_from_document
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 DRAWN = (Purpose.CANDIDATE, Phase.SAMPLE)

@@ -16,7 +16,7 @@ from optimizer.history import History
 from optimizer.objective import Limit, Objective, Term
 from optimizer.planning import Budget, plan_of
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

@@ -13,7 +13,7 @@ from optimizer.baseline import summarise
 from optimizer.front_growth import front_of, growth, hypervolume, within_limits
 from optimizer.objective import Limit, Objective, Term, pareto_front
 from optimizer.trial import Purpose
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 GAIN = st.floats(-1.5, 3.0).map(lambda value: round(value, 3))
 POINTS = st.integers(1, 4).flatmap(

@@ -21,7 +21,7 @@ from optimizer.strategies.genetic import (
     searched_parameters,
 )
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.space_file import load_space
+from sampler.space.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 BASELINE = bowl(small_space().default_configuration())

@@ -17,9 +17,9 @@ from optimizer.knowledge import baseline_of, ranking_of
 from optimizer.standing import Scoreboard
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trial import Phase, Purpose
-from sampler.outcome import TrialState
-from sampler.space import memory_bytes
-from sampler.space_file import load_space
+from sampler.runner.outcome import TrialState
+from sampler.space.space import memory_bytes
+from sampler.space.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False, "idle": 1.0}

@@ -28,10 +28,10 @@ from optimizer.strategies import find_strategy
 from optimizer.strategies.probes import probes_of
 from optimizer.strategies.sweeping import course_of
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.latent import encode
-from sampler.outcome import Outcome, TrialState
-from sampler.space import digest, memory_bytes
-from sampler.space_file import load_space, space_from_document
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.space.latent import encode
+from sampler.space.space import digest, memory_bytes
+from sampler.space.space_file import load_space, space_from_document
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

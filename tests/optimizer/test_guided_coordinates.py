@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from pretend_bench import small_space
 
 from optimizer.coordinates import layout_of
-from sampler.latent import decode
-from sampler.space_file import load_space
+from sampler.space.latent import decode
+from sampler.space.space_file import load_space
 
 SPACE = small_space()
 LAYOUT = layout_of(SPACE, SPACE.names)

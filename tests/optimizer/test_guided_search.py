@@ -17,7 +17,7 @@ from optimizer.strategies import find_strategy
 from optimizer.strategies.guided import Guided
 from optimizer.surrogate import surrogate_of
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

@@ -13,8 +13,8 @@ from optimizer import knowledge
 from optimizer.history import History
 from optimizer.knowledge import baseline_of, best_first, comparable, ranking_of
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import TrialState
-from sampler.space_file import load_space
+from sampler.runner.outcome import TrialState
+from sampler.space.space_file import load_space
 
 BASELINE = bowl(small_space().default_configuration())
 

@@ -9,7 +9,7 @@ from optimizer.problem import Problem
 from optimizer.strategies.axes import Axis, axes_of, chosen_of, point_of
 from optimizer.strategies.lessons import Lessons, lessons_of
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 WAF = Objective("waf", (Term("waf", "min"),), (Limit("sa", at_most=2.0),))
 

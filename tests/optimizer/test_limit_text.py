@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from optimizer.limit_text import limit_words, parse_limit
 from optimizer.objective import Limit
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 MIB = 2.0**20
 

@@ -18,8 +18,8 @@ from optimizer.ports import ControllerStops, LeaseLost
 from optimizer.rounds import rounds_of
 from optimizer.trial import Phase, Purpose
 from optimizer.tuning import TrialLostError
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 
 def run(count: int, trials: int, strategy: str = "random", **more: object):

@@ -15,7 +15,7 @@ from optimizer.measured_again import again, configurations_of, each_once, mean_m
 from optimizer.result import result_document
 from optimizer.standing import Scoreboard
 from optimizer.trial import Purpose, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 PLAN = divide(60)

@@ -12,7 +12,7 @@ from optimizer.objective_file import (
     objective_document,
     objective_from_document,
 )
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 DATA = Path(__file__).parent / "data" / "objectives"
 GOOD = sorted((DATA / "good").glob("*.toml"))

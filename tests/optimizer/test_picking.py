@@ -13,10 +13,10 @@ from optimizer.picking import pick, require_measured
 from optimizer.second_opinion import opinions
 from optimizer.trial import Phase, Purpose
 from optimizer.weights_text import parse_weights, weights_words
-from sampler.errors import InputError
-from sampler.outcome import TrialState
-from sampler.space import memory_bytes
-from sampler.space_file import load_space
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.space.space import memory_bytes
+from sampler.space.space_file import load_space
 
 WAF = Objective("waf", (Term("waf", "min"),))
 

@@ -15,7 +15,7 @@ from optimizer.objective import Limit, Objective, Term
 from optimizer.planning import plan_of
 from optimizer.standing import Scoreboard
 from optimizer.trial import Phase, Purpose
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 WAF = (Term("waf", "min"),)
 FIGURES = st.floats(min_value=1e-3, max_value=1e9)

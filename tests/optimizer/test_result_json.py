@@ -21,7 +21,7 @@ from optimizer.conclusion import Conclusion
 from optimizer.objective import Limit, Objective, Term
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.trial import Purpose, Trial
-from sampler.space_file import load_space
+from sampler.space.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 Document = dict[str, Any]

@@ -15,7 +15,7 @@ from pretend_bench import (
 )
 
 from optimizer.trial import Phase, Purpose
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48

@@ -5,7 +5,7 @@ from optimizer.history import History
 from optimizer.knowledge import baseline_of
 from optimizer.standing import Scoreboard
 from optimizer.trial import Phase, Purpose
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

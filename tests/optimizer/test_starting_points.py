@@ -10,10 +10,10 @@ from optimizer.history import History
 from optimizer.problem import StartingPoint
 from optimizer.starts import next_start, starting_point
 from optimizer.trial import Phase
-from sampler.latent import decode
-from sampler.space import default_values, memory_bytes
-from sampler.space_file import SHIPPED, load_space
-from sampler.starting_points import known_points, usual_points
+from sampler.space.latent import decode
+from sampler.space.space import default_values, memory_bytes
+from sampler.space.space_file import SHIPPED, load_space
+from sampler.space.starting_points import known_points, usual_points
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 MIB = 2**20

@@ -8,7 +8,7 @@ from strategy_contract import StrategyContract
 
 from optimizer.strategies import STRATEGIES, find_strategy
 from optimizer.strategies.extras import EXTRAS, missing_extra
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

@@ -18,8 +18,8 @@ from optimizer.problem import Problem
 from optimizer.strategies import find_strategy
 from optimizer.strategy import Proposal
 from optimizer.trial import Purpose, Trial
-from sampler.errors import InputError
-from sampler.space_file import space_from_document
+from sampler.common.errors import InputError
+from sampler.space.space_file import space_from_document
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 EVERY = pytest.mark.parametrize("strategy", STRATEGY_NAMES)

@@ -7,7 +7,7 @@ from pretend_bench import trial_of
 
 from optimizer.history import History
 from optimizer.trial import Phase, Purpose, Trial
-from sampler.outcome import Outcome, TrialState
+from sampler.runner.outcome import Outcome, TrialState
 
 OPEN = (TrialState.RUNNING, TrialState.LOST)
 

@@ -18,8 +18,8 @@ from optimizer.budget import divide
 from optimizer.objective import Limit, Objective, Term
 from optimizer.ports import LeaseLost
 from optimizer.trial import Phase, Purpose
-from sampler.errors import InputError
-from sampler.outcome import TrialState
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 SIZES = (12, 16, 24, 48, 96)

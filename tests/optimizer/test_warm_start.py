@@ -32,8 +32,8 @@ from optimizer.problem import Problem
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
 from optimizer.surrogate import surrogate_of
 from optimizer.trial import Phase, Purpose
-from sampler.space import memory_bytes
-from sampler.space_file import load_space, space_from_document
+from sampler.space.space import memory_bytes
+from sampler.space.space_file import load_space, space_from_document
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}

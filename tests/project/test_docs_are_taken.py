@@ -12,8 +12,8 @@ from api.job_schemas import JobCreate
 from api.schedule_schemas import ScheduleCreate
 from cli.main import app
 from jobs.batch_file import read_batch
-from sampler.space_file import load_space
-from sampler.workload_file import load_workload
+from sampler.space.space_file import load_space
+from sampler.workload.workload_file import load_workload
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

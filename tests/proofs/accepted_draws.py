@@ -22,14 +22,14 @@ from options_compared import settings_of
 from real_runs import drawn
 
 from benchmarks.json_lines import append_line, read_lines
-from sampler.bench_plan import BenchPlan, effective_values
-from sampler.installed import InstalledDbBench, find_db_bench, probe, try_options
-from sampler.machine import fingerprint
-from sampler.option_values import read_values
-from sampler.options_file import OptionsFile, format_options, parse_options
-from sampler.space import Configuration
-from sampler.space_file import SHIPPED, load_space
-from sampler.workload import Workload
+from sampler.bench.bench_plan import BenchPlan, effective_values
+from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.machine.machine import fingerprint
+from sampler.options.option_values import read_values
+from sampler.options.options_file import OptionsFile, format_options, parse_options
+from sampler.space.space import Configuration
+from sampler.space.space_file import SHIPPED, load_space
+from sampler.workload.workload import Workload
 
 RAW = Path("docs/results/accepted_draws.jsonl")
 SPACES = tuple(n for n in SHIPPED if any(each.is_option for each in load_space(n).parameters))

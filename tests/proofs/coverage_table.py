@@ -23,7 +23,7 @@ from scipy import stats
 
 from models.ranking import rank_parameters
 from optimizer import knowledge
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "coverage.jsonl"

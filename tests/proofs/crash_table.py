@@ -27,7 +27,7 @@ from psycopg import sql
 from service_desk import ServiceDesk
 from sqlalchemy.engine import URL
 
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "crash.jsonl"

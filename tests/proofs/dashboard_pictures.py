@@ -33,7 +33,7 @@ from jobs.archive import read_archive, restore, restore_archive
 from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specification import specification_from_document
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 ARCHIVES = Path(__file__).parents[2] / "docs" / "results" / "limits"
 _CUT = 100

@@ -21,7 +21,7 @@ from typing import Any
 from service_desk import ServiceDesk, call, wait_until
 
 from benchmarks.json_lines import append_line, read_lines
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 RAW = Path("docs/results/endurance.jsonl")
 JOB, NIGHTS = "job", "nights"

@@ -26,7 +26,7 @@ from sqlalchemy import Engine
 from struck_job import StruckJob, Told
 
 from db.engine import make_engine
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "faults.jsonl"

@@ -22,7 +22,7 @@ from fuzz_seeds import keep, kept, seeds
 from fuzz_targets import LONGEST, TARGETS
 
 from benchmarks.json_lines import append_line, read_lines
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 RAW = Path("docs/results/fuzz.jsonl")
 WORK = Path("rocktune-fuzz")

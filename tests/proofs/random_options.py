@@ -28,17 +28,17 @@ from drawn_options import draw_options
 
 from benchmarks.json_lines import append_line, read_lines
 from jobs.single_bench import single_bench
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, find_db_bench, probe, try_options
-from sampler.machine import fingerprint
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint
 from sampler.options.option_facts import OptionFact, option_facts
-from sampler.options_file import OptionsFile, format_options, parse_struct
-from sampler.outcome import Outcome
-from sampler.process import Ended
-from sampler.runner import LocalRunner
-from sampler.settings import load_settings
-from sampler.space import Configuration
+from sampler.options.options_file import OptionsFile, format_options, parse_struct
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import Ended
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import load_settings
+from sampler.space.space import Configuration
 
 SCALE = 64
 SEED = 29

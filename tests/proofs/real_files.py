@@ -14,8 +14,8 @@ from pathlib import Path
 from cases import loads, logs, options
 from cases.case import Case, Ran
 
-from sampler.installed import find_db_bench, probe
-from sampler.machine import fingerprint
+from sampler.bench.installed import find_db_bench, probe
+from sampler.machine.machine import fingerprint
 
 PAGE = Path("docs/results/real_files.md")
 _PARTS = (

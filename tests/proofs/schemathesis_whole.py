@@ -22,7 +22,7 @@ from db.engine import make_engine
 from db.migrate import upgrade
 from db.tokens import Role, make_token
 from jobs.service_settings import ServiceSettings
-from sampler.settings import Settings
+from sampler.runner.settings import Settings
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "100"))
 _FINISHED = 3

@@ -22,7 +22,7 @@ from benchmarks import known_truth
 from benchmarks.cluster_speedup import HEAD, rows, true_fitness
 from db.engine import make_engine
 from db.job_store import Store
-from sampler.machine import fingerprint
+from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "speedup.jsonl"

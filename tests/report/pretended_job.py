@@ -15,10 +15,10 @@ from optimizer.objective_file import objective_document
 from optimizer.problem import Problem
 from optimizer.result import fitness_by_trial, result_document
 from optimizer.trial import Trial
-from sampler.documents import read_document
-from sampler.space import Space
-from sampler.space_file import load_space, space_text
-from sampler.workload import Workload
+from sampler.common.documents import read_document
+from sampler.space.space import Space
+from sampler.space.space_file import load_space, space_text
+from sampler.workload.workload import Workload
 
 MIB = 2.0**20
 HOSTILE = "</script><script>alert(1)</script><!-- <b>'\"& \x00\x1b[31m\u2028 end"
@@ -98,7 +98,7 @@ def finished_job(
 
 def failing(finished: Finished, failure: str, *, every: int = 9) -> Finished:
     """The same job with its every so many-th trial failed."""
-    from sampler.outcome import TrialState
+    from sampler.runner.outcome import TrialState
 
     def broken(trial: Trial) -> Trial:
         if trial.number % every or trial.is_baseline:

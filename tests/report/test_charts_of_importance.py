@@ -8,7 +8,7 @@ from jobs.charts.importance import importance
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from optimizer.trial import Phase, Trial
-from sampler.outcome import TrialState
+from sampler.runner.outcome import TrialState
 
 
 class TestImportance:

@@ -15,7 +15,7 @@ from benchmarks.reproduction.curve import curve
 from benchmarks.reproduction.published import ANALYSES, CHANGES, ORDER, R2, SEARCHED
 from benchmarks.reproduction.study import Generation, Study, generations_of, read_study
 from optimizer.strategies.genetic import POPULATION
-from sampler.space_file import load_space
+from sampler.space.space_file import load_space
 
 FIRST = Path(__file__).parents[1] / "data" / "reproduction_first_80.jsonl.gz"
 

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 from real_runs import Keeping, Kept, Measure, tiny_plan
 
-from sampler.installed import InstalledDbBench
-from sampler.outcome import Outcome
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.installed import InstalledDbBench
+from sampler.runner.outcome import Outcome
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from real_runs import tiny_plan
 
-from sampler.db_bench import DbBench
-from sampler.installed import find_db_bench, probe
-from sampler.prepare import Prepare
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import find_db_bench, probe
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.workload.prepare import Prepare
 
 bench_dir, lock = map(Path, sys.argv[1:3])
 installed = probe(find_db_bench("db_bench"))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from sampler.options.option_facts import OptionFact, option_facts
-from sampler.options_file import CF, DB, TABLE, OptionsFile, format_struct
+from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_struct
 
 Key = tuple[str, str]
 Values = dict[Key, str]

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sampler.bench_plan import BenchPlan
-from sampler.db_bench import DbBench
-from sampler.draws import draw
-from sampler.installed import InstalledDbBench
-from sampler.latent import decode
-from sampler.outcome import Outcome, TrialState
-from sampler.parameter import Value
-from sampler.process import Ended
-from sampler.space import Configuration, Space, memory_bytes
-from sampler.space_file import load_space
-from sampler.workload import Workload
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import Ended
+from sampler.space.draws import draw
+from sampler.space.latent import decode
+from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.space.space_file import load_space
+from sampler.workload.workload import Workload
 
 OUTPUTS = Path(__file__).parents[1] / "data" / "db_bench_outputs"
 TINY = Workload(name="tiny", num=2_000, settle="none", scale=64, timeout_seconds=60)

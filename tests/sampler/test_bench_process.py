@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from watching import gone, make_fifo, read_line
 
-from sampler.process import BenchProcess, Ended, Ending, Limits
+from sampler.runner.process import BenchProcess, Ended, Ending, Limits
 
 Spawn = Callable[..., BenchProcess]
 FOREVER = "exec tail -f /dev/null"
 _CONTROLLER = """\
 import os, signal, sys
 from pathlib import Path
-from sampler.process import BenchProcess, Limits
+from sampler.runner.process import BenchProcess, Limits
 folder = Path(sys.argv[1])
 BenchProcess(
     ["/bin/sh", "-c", "touch began; exec tail -f /dev/null"], folder=folder, work_in=folder,

@@ -1,9 +1,9 @@
 import pytest
 
-from sampler.catalogue import catalogue
-from sampler.installed import InstalledDbBench
-from sampler.option_values import title_of
-from sampler.parameter import Parameter
+from sampler.bench.installed import InstalledDbBench
+from sampler.options.option_values import title_of
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
 
 PARAMETERS = tuple(catalogue().values())
 OPTIONS = [parameter for parameter in PARAMETERS if parameter.is_option]

@@ -3,10 +3,10 @@
 import pytest
 from real_runs import Measure
 
-from sampler import process
-from sampler.outcome import TrialState
-from sampler.process import Ended, Ending
-from sampler.run_ending import clock_problem
+from sampler.bench.run_ending import clock_problem
+from sampler.runner import process
+from sampler.runner.outcome import TrialState
+from sampler.runner.process import Ended, Ending
 
 
 def ran(wall_seconds: float, clock_set_by: float) -> Ended:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sampler.encoding import INACTIVE, SPECIAL, encode_columns
-from sampler.space_file import space_from_document
+from sampler.space.encoding import INACTIVE, SPECIAL, encode_columns
+from sampler.space.space_file import space_from_document
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.bench_plan import BenchPlan
-from sampler.command_bench import CommandBench, last_line_metrics
-from sampler.options_file import CF, parse_options
-from sampler.outcome import Outcome, TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration, default_values
-from sampler.space_file import load_space, space_from_document
-from sampler.workload import Command, Workload
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_bench import CommandBench, last_line_metrics
+from sampler.options.options_file import CF, parse_options
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration, default_values
+from sampler.space.space_file import load_space, space_from_document
+from sampler.workload.workload import Command, Workload
 
 Run = Callable[..., Outcome]
 

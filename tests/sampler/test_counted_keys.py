@@ -7,17 +7,17 @@ import pytest
 from real_runs import tiny_plan
 
 from benchmarks.space_amplification import MOST_OFF, Load, judge, loads, page
-from sampler.bench_plan import BenchPlan
-from sampler.counting import Counting
-from sampler.db_bench_benchmarks import BENCHMARKS
-from sampler.installed import InstalledDbBench
-from sampler.live_keys import why_counted, why_untold
-from sampler.metric_units import db_bench_metrics
-from sampler.options_file import CF, OptionsFile
-from sampler.outcome import Outcome, TrialState
-from sampler.process import Ended, Ending
-from sampler.settings import Settings
-from sampler.workload import Workload
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.counting import Counting
+from sampler.bench.installed import InstalledDbBench
+from sampler.options.options_file import CF, OptionsFile
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import Ended, Ending
+from sampler.runner.settings import Settings
+from sampler.workload.db_bench_benchmarks import BENCHMARKS
+from sampler.workload.live_keys import why_counted, why_untold
+from sampler.workload.metric_units import db_bench_metrics
+from sampler.workload.workload import Workload
 
 JUDGED = (
     "fillrandom", "readrandomwriterandom", "deleterandom", "mergerandom", "appendrandom",
@@ -59,7 +59,7 @@ def test_the_page_tells_the_worst():
 
 @pytest.mark.parametrize("name", ["load", "overwrite", "mixed-50-50", "read-quick", "sine"])
 def test_an_ordinary_load_pays_for_no_scan(name: str):
-    from sampler.workload_file import load_workload
+    from sampler.workload.workload_file import load_workload
 
     assert why_counted(load_workload(name), OptionsFile({CF: {}})) == ""
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sampler.db_bench_benchmarks import BENCHMARKS, known_run, run_of
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.workload import Workload
-from sampler.workload_file import load_workload, workload_from_document
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.workload.db_bench_benchmarks import BENCHMARKS, known_run, run_of
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import load_workload, workload_from_document
 
 FIELD = "workload.benchmarks"
 

@@ -6,10 +6,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from real_runs import OUTPUTS, tiny_plan
 
-from sampler.db_bench import DbBench
-from sampler.db_bench_output import DbBenchOutput, complaint, parse_output
-from sampler.installed import InstalledDbBench
-from sampler.process import Ended, Ending
+from sampler.bench.db_bench import DbBench
+from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
+from sampler.bench.installed import InstalledDbBench
+from sampler.runner.process import Ended, Ending
 
 REAL = {file.stem: file.read_text() for file in sorted(OUTPUTS.glob("*.txt"))}
 LOADS = sorted(name for name in REAL if not name.startswith("fails"))

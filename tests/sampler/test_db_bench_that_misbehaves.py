@@ -11,13 +11,13 @@ from bench_processes import bench_children
 from real_runs import tiny_plan
 from watching import gone
 
-from sampler.db_bench import DbBench
-from sampler.installed import find_db_bench, probe
-from sampler.outcome import Outcome, TrialState
-from sampler.process import Ended, Limits
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import find_db_bench, probe
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import Ended, Limits
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
 
 pytestmark = pytest.mark.db_bench
 # As it should while it is tried, and otherwise when it is to measure.

@@ -7,12 +7,12 @@ import pytest
 from drawn_options import NOT_DRAWN, draw_options, drawn
 
 from jobs.single_bench import single_bench
-from sampler.installed import InstalledDbBench, try_options
+from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.option_facts import option_facts
-from sampler.options_file import OptionsFile, format_options
-from sampler.outcome import TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.options.options_file import OptionsFile, format_options
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 
 def files_with(key: str, count: int = 300) -> Iterator[OptionsFile]:

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from real_runs import Keeping, Kept, tiny_plan
 
-from sampler.db_bench_output import DbBenchOutput, parse_output
-from sampler.installed import InstalledDbBench
-from sampler.outcome import TrialState
-from sampler.process import Ending
-from sampler.rocksdb_log import parse_log
-from sampler.run_ending import at_rest
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.db_bench_output import DbBenchOutput, parse_output
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.rocksdb_log import parse_log
+from sampler.bench.run_ending import at_rest
+from sampler.runner.outcome import TrialState
+from sampler.runner.process import Ending
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
 
 pytestmark = pytest.mark.db_bench
 COUNTERS = ("flush.write.bytes", "compact.write.bytes", "bytes.written", "wal.bytes")

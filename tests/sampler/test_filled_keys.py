@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.filled_keys import Fill, distinct_keys
-from sampler.prepare import Prepare
-from sampler.workload import Workload
+from sampler.workload.filled_keys import Fill, distinct_keys
+from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Workload
 
 fills = st.builds(
     Fill,

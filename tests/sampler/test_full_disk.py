@@ -9,11 +9,11 @@ from real_runs import tiny_plan
 from small_disk import SmallDisk, made_or_skipped, small_disk
 from watching import gone
 
-from sampler.db_bench import DbBench
-from sampler.installed import find_db_bench, probe
-from sampler.outcome import Outcome, TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import find_db_bench, probe
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 pytestmark = pytest.mark.db_bench
 # Takes the disk just before it measures, but for what is given back.

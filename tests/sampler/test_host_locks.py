@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from watching import gone, read_line
 
-from sampler.errors import InputError
-from sampler.host_lock import MARK, default_path, host_lock
-from sampler.process_identity import is_alive, kill_marked, start_time, this_process
+from sampler.common.errors import InputError
+from sampler.machine.process_identity import is_alive, kill_marked, start_time, this_process
+from sampler.runner.host_lock import MARK, default_path, host_lock
 
 HOLDER = Path(__file__).with_name("holding_the_lock.py")
 Hold = Callable[..., tuple["subprocess.Popen[bytes]", str]]

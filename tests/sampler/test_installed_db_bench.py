@@ -3,15 +3,21 @@ from pathlib import Path
 import pytest
 from real_runs import at_baseline_of, drawn
 
-from sampler.bench_plan import BenchPlan, differences, effective_values
-from sampler.catalogue import catalogue
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, find_db_bench, newest_options, probe, try_options
-from sampler.option_values import read_values
-from sampler.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_options
-from sampler.parameter import Parameter
-from sampler.space_file import SHIPPED
-from sampler.workload import Workload
+from sampler.bench.bench_plan import BenchPlan, differences, effective_values
+from sampler.bench.installed import (
+    InstalledDbBench,
+    find_db_bench,
+    newest_options,
+    probe,
+    try_options,
+)
+from sampler.common.errors import InputError
+from sampler.options.option_values import read_values
+from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_options
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter
+from sampler.space.space_file import SHIPPED
+from sampler.workload.workload import Workload
 
 pytestmark = pytest.mark.db_bench
 USERS_OWN = """# kept for years

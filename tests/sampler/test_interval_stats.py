@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampler.interval_stats import Interval, parse_intervals
+from sampler.bench.interval_stats import Interval, parse_intervals
 
 DATA = Path(__file__).parents[1] / "data" / "db_bench_outputs"
 SINE = (DATA / "sine_wave_intervals.txt").read_text()

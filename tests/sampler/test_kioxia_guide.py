@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.errors import InputError, InputErrors
+from sampler.common.errors import InputError, InputErrors
 from sampler.kioxia_guide.cautions import cautions, files_of
 from sampler.kioxia_guide.document import settings
 from sampler.kioxia_guide.for_workload import guide_values, planned_for
 from sampler.kioxia_guide.guide import guide
 from sampler.kioxia_guide.levels import levels_for, whole
 from sampler.kioxia_guide.planned import Planned, read_planned
-from sampler.workload import Workload
+from sampler.workload.workload import Workload
 
 EXAMPLE = Planned(
     keys=8_000_000_000, key_size=20, value_size=800, cpu_threads=48, memory=128_000_000_000

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from test_kioxia_guide import EXAMPLE
 
-from sampler.bench_plan import differences
-from sampler.catalogue import catalogue
-from sampler.installed import InstalledDbBench, newest_options, try_options
+from sampler.bench.bench_plan import differences
+from sampler.bench.installed import InstalledDbBench, newest_options, try_options
 from sampler.kioxia_guide.guide import guide
 from sampler.kioxia_guide.planned import Planned
 from sampler.kioxia_guide.rocksdb_options import (
@@ -19,8 +18,9 @@ from sampler.kioxia_guide.rocksdb_options import (
     rocksdb_values,
 )
 from sampler.kioxia_guide.trocksdb_options import PRESET, trocksdb_text
-from sampler.option_values import read_values
-from sampler.options_file import CF, DB, parse_options
+from sampler.options.option_values import read_values
+from sampler.options.options_file import CF, DB, parse_options
+from sampler.parameters.catalogue import catalogue
 
 LARGE = replace(EXAMPLE, cpu_threads=256, value_size=20_000_000)
 SMALL = replace(EXAMPLE, cpu_threads=1, keys=1000, memory=1)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.catalogue import catalogue
-from sampler.latent import decode, encode
-from sampler.parameter import Value
-from sampler.space import Configuration, Space, digest, memory_bytes
-from sampler.space_file import SHIPPED, load_space, space_from_document
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
+from sampler.space.latent import decode, encode
+from sampler.space.space import Configuration, Space, digest, memory_bytes
+from sampler.space.space_file import SHIPPED, load_space, space_from_document
 
 SPACES = {name: load_space(name) for name in SHIPPED}
 MEMORY = ("write_buffer_size", "max_write_buffer_number", "cache_size")

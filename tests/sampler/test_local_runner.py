@@ -10,25 +10,25 @@ import pytest
 from real_runs import tiny_plan
 from watching import gone, make_fifo, read_line
 
-from sampler.bench_plan import BenchPlan
-from sampler.command_bench import CommandBench
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.host_lock import host_lock
-from sampler.installed import InstalledDbBench
-from sampler.outcome import Outcome, TrialState
-from sampler.process_identity import start_time
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import default_values
-from sampler.space_file import load_space
-from sampler.trial_folder import (
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.machine.process_identity import start_time
+from sampler.runner.host_lock import host_lock
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.runner.trial_folder import (
     make_trial_folder,
     nearest_folder,
     remove_leftovers,
     require_space,
 )
-from sampler.workload import Command, Workload
+from sampler.space.space import default_values
+from sampler.space.space_file import load_space
+from sampler.workload.workload import Command, Workload
 
 FOREVER = "exec tail -f /dev/null"
 Shell = Callable[..., LocalRunner]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sampler import machine
-from sampler.machine import fingerprint
+from sampler.machine import machine
+from sampler.machine.machine import fingerprint
 
 
 def test_it_tells_what_the_system_itself_tells(tmp_path: Path):

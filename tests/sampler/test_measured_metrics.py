@@ -4,19 +4,19 @@ from typing import Any
 import pytest
 from real_runs import OUTPUTS, TINY, Kept, Measure
 
-from sampler.catalogue import catalogue
-from sampler.db_bench_output import DbBenchOutput, parse_output
-from sampler.metrics import (
+from sampler.bench.db_bench_output import DbBenchOutput, parse_output
+from sampler.bench.metrics import (
     MissingMeasurement,
     censored_metrics,
     load_seconds,
     metrics_of,
     settling_seconds,
 )
-from sampler.parameter import Value
-from sampler.process import Ended, Ending
-from sampler.rocksdb_log import RocksdbLog
-from sampler.workload import Workload
+from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value
+from sampler.runner.process import Ended, Ending
+from sampler.workload.workload import Workload
 
 DEFAULTS = {name: parameter.default for name, parameter in catalogue().items()}
 ENDED = Ended(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler.installed import InstalledDbBench, try_options
+from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.measured_part import measured_part
 from sampler.options.memtables import memtable_in_full
-from sampler.options_file import CF, DB, OptionsFile, parse_options, parse_struct
+from sampler.options.options_file import CF, DB, OptionsFile, parse_options, parse_struct
 
 SPELLINGS = [
     "HashSkipListRepFactory", "prefix_hash", "prefix_hash:4000", "HashSkipListRepFactory:64000",

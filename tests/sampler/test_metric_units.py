@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler.db_bench_output import parse_output
-from sampler.metric_units import amount, db_bench_metrics, unit_of
-from sampler.workload import Workload
-from sampler.workload_file import load_workload
+from sampler.bench.db_bench_output import parse_output
+from sampler.workload.metric_units import amount, db_bench_metrics, unit_of
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import load_workload
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sampler.build_flags import ignored_options, require_supported
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.option_flags import option_flags
-from sampler.workload import Workload
-from sampler.workload_file import SHIPPED, load_workload, workload_from_document
+from sampler.bench.build_flags import ignored_options, require_supported
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.options.option_flags import option_flags
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import SHIPPED, load_workload, workload_from_document
 
 GROUP = 12
 # These are no options; tried with a value of any kind they never end, or write somewhere else.
@@ -157,7 +157,7 @@ def test_a_newer_build_is_asked_what_it_does_with_flags_that_nobody_read_of(
 ):
     newer = replace(installed, version="99.1.0")
     load = Workload(name="w", flags=(("open_files", 30), ("sync", True)))
-    monkeypatch.setattr("sampler.build_flags.option_flags", dict)
+    monkeypatch.setattr("sampler.bench.build_flags.option_flags", dict)
     with pytest.raises(InputError, match=r"flags\.open_files: .*max_open_files in \[DBOptions\]"):
         require_supported(newer, load)
     require_supported(installed, load)

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench
-from sampler.options_file import (
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.options.options_file import (
     CF,
     DB,
     TABLE,

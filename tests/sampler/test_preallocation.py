@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sampler.installed import InstalledDbBench, try_options
-from sampler.options_file import CF, DB, OptionsFile, parse_options
-from sampler.preallocation import as_asked, without_preallocation
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.options.options_file import CF, DB, OptionsFile, parse_options
+from sampler.options.preallocation import as_asked, without_preallocation
 
 SECTIONS = '[Version]\n[DBOptions]\n{}[CFOptions "default"]\n'
 

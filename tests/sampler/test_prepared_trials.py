@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from real_runs import Keeping, Kept, tiny_plan
 
-from sampler.installed import InstalledDbBench
-from sampler.outcome import TrialState
-from sampler.prepare import Prepare
-from sampler.prepared_copies import FOLDER
-from sampler.preparing import Preparing
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
-from sampler.space import Configuration
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.preparing import Preparing
+from sampler.runner.outcome import TrialState
+from sampler.runner.prepared_copies import FOLDER
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+from sampler.workload.prepare import Prepare
 
 pytestmark = pytest.mark.db_bench
 KEYS, READS = 4_000, 3_000
@@ -232,9 +232,9 @@ def test_another_build_and_another_boot_share_nothing(
     program.write_text("another")
     assert key(replace(installed, version="7.8.4"), SMALL) != here
     assert key(replace(installed, program=program), SMALL) != here
-    monkeypatch.setattr("sampler.preparing.line_of", lambda _: "another boot")
+    monkeypatch.setattr("sampler.bench.preparing.line_of", lambda _: "another boot")
     rebooted = key(installed, SMALL)
-    monkeypatch.setattr("sampler.preparing.host_name", lambda: "another host")
+    monkeypatch.setattr("sampler.bench.preparing.host_name", lambda: "another host")
     assert len({here, rebooted, key(installed, SMALL)}) == 3
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from real_runs import tiny_plan
 
-from sampler.db_bench import DbBench
-from sampler.errors import InputError
-from sampler.installed import find_db_bench, probe
-from sampler.outcome import TrialState
-from sampler.program_file import require_same_version
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import find_db_bench, probe
+from sampler.bench.program_file import require_same_version
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 pytestmark = pytest.mark.db_bench
 WRAPPER = '#!/bin/sh\nexec db_bench "$@"\n'

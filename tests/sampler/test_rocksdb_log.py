@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from real_runs import OUTPUTS, Kept
 
-from sampler.db_bench_output import parse_output
-from sampler.rocksdb_log import RocksdbLog, parse_log
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.rocksdb_log import RocksdbLog, parse_log
 
 
 def nonsense(log: RocksdbLog) -> list[str]:

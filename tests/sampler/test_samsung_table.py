@@ -7,8 +7,8 @@ in its units.
 
 import pytest
 
-from sampler.space_file import load_space
-from sampler.starting_points import known_points
+from sampler.space.space_file import load_space
+from sampler.space.starting_points import known_points
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 SPACES = ("samsung", "samsung-uncompressed")

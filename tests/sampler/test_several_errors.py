@@ -1,6 +1,6 @@
 import pytest
 
-from sampler.errors import InputError, InputErrors, noting, refuse_noted
+from sampler.common.errors import InputError, InputErrors, noting, refuse_noted
 
 
 def noted(*errors: InputError, within: str = "") -> list[str]:

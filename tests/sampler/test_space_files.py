@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from sampler.catalogue import catalogue
-from sampler.documents import read_document
-from sampler.errors import InputError
-from sampler.latent import decode
-from sampler.space import Space
-from sampler.space_file import SHIPPED, load_space, space_text
+from sampler.common.documents import read_document
+from sampler.common.errors import InputError
+from sampler.parameters.catalogue import catalogue
+from sampler.space.latent import decode
+from sampler.space.space import Space
+from sampler.space.space_file import SHIPPED, load_space, space_text
 
 DATA = Path(__file__).parents[1] / "data"
 BAD = sorted((DATA / "bad_spaces").glob("*.toml"))

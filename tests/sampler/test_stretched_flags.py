@@ -2,8 +2,8 @@
 
 import pytest
 
-from sampler.prepare import Prepare
-from sampler.stretched_flags import stretched
+from sampler.workload.prepare import Prepare
+from sampler.workload.stretched_flags import stretched
 
 
 @pytest.mark.parametrize(

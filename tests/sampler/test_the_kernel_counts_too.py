@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from real_runs import tiny_plan
 
-from sampler import process
-from sampler.db_bench import DbBench
-from sampler.installed import InstalledDbBench
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.runner import process
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 pytestmark = pytest.mark.db_bench
 BOUND = 0.02  # LOG, manifest and the printed statistics are written too, and are no data

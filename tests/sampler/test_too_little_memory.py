@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from real_runs import tiny_plan
 
-from sampler.db_bench import DbBench
-from sampler.installed import find_db_bench, probe
-from sampler.outcome import Outcome, TrialState
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import find_db_bench, probe
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 pytestmark = pytest.mark.db_bench
 LIMITED = """#!/bin/sh

@@ -4,15 +4,15 @@ from typing import Any
 import pytest
 from real_runs import TINY, Keeping, Measure, tiny_plan
 
-from sampler.db_bench import DbBench
-from sampler.db_bench_output import parse_output
-from sampler.installed import InstalledDbBench
-from sampler.options_file import DB, OptionsFile
-from sampler.outcome import TrialState
-from sampler.process import Ending
-from sampler.rocksdb_log import parse_log
-from sampler.runner import LocalRunner
-from sampler.settings import Settings
+from sampler.bench.db_bench import DbBench
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.rocksdb_log import parse_log
+from sampler.options.options_file import DB, OptionsFile
+from sampler.runner.outcome import TrialState
+from sampler.runner.process import Ending
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 
 pytestmark = pytest.mark.db_bench
 SMALL = {"write_buffer_size": 8 * 2**20, "compression_type": "none"}

@@ -9,17 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampler.catalogue import catalogue
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, try_options
-from sampler.options.accepted import accepted_part
+from sampler.bench.accepted import accepted_part
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.bench.user_options import UserOptions, user_options
+from sampler.common.errors import InputError
 from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.file_values import file_values
 from sampler.options.measured_part import divided, measured_part, without_derived
 from sampler.options.normal_form import normalized, read_user_options
-from sampler.options.user_options import UserOptions, user_options
-from sampler.options_file import CF, DB, TABLE, OptionsFile, format_options, leaves, parse_options
-from sampler.space import memory_bytes
+from sampler.options.options_file import (
+    CF,
+    DB,
+    TABLE,
+    OptionsFile,
+    format_options,
+    leaves,
+    parse_options,
+)
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space import memory_bytes
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 MIB = 2**20

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from sampler.errors import InputError
-from sampler.prepare import Prepare
-from sampler.workload import Workload, least_user_bytes
-from sampler.workload_file import (
+from sampler.common.errors import InputError
+from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Workload, least_user_bytes
+from sampler.workload.workload_file import (
     SHIPPED,
     load_workload,
     workload_document,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.outcome import Outcome, TrialState
-from sampler.prepared_note import PreparedNote, write_note
-from sampler.process import Ended, Ending
-from sampler.run_ending import ending_problem
-from sampler.space import Configuration
+from sampler.bench.run_ending import ending_problem
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.prepared_note import PreparedNote, write_note
+from sampler.runner.process import Ended, Ending
+from sampler.space.space import Configuration
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Filling:
 
 @dataclass(frozen=True)
 class TwoStages:
-    """Meets ``sampler.benchmark.Benchmark``; what it prints last is its figure."""
+    """Meets ``sampler.runner.benchmark.Benchmark``; what it prints last is its figure."""
 
     first: str
     second: str

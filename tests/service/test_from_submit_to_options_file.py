@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from processes import environment, rocktune
 
-from sampler.installed import InstalledDbBench, try_options
-from sampler.options_file import CF, parse_options
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.options.options_file import CF, parse_options
 
 # So small, with memory as small, that a trial takes a fraction of a second; without settling,
 # since RocksDB's LOG is slow to say that a tree is at rest.

@@ -12,7 +12,7 @@ import pytest
 from processes import ROOT, environment
 from test_from_submit_to_options_file import JOB, WORKLOAD
 
-from sampler.options_file import CF, parse_options
+from sampler.options.options_file import CF, parse_options
 
 
 def walk() -> str:

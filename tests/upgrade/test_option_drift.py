@@ -4,8 +4,8 @@ import pytest
 from second_builds import build, with_default, without_option
 
 from jobs.upgrade.option_drift import Concern, option_drift
-from sampler.installed import InstalledDbBench, probe
-from sampler.options_file import CF, DB, OptionsFile, leaves
+from sampler.bench.installed import InstalledDbBench, probe
+from sampler.options.options_file import CF, DB, OptionsFile, leaves
 
 pytestmark = pytest.mark.db_bench
 

@@ -4,9 +4,9 @@ import pytest
 from second_builds import REFUSES, build, with_default, without_option
 
 from jobs.upgrade.own_file import own_file
-from sampler.errors import InputError
-from sampler.installed import InstalledDbBench, probe
-from sampler.options_file import CF, DB, parse_options
+from sampler.bench.installed import InstalledDbBench, probe
+from sampler.common.errors import InputError
+from sampler.options.options_file import CF, DB, parse_options
 
 pytestmark = pytest.mark.db_bench
 OWN = parse_options("""\

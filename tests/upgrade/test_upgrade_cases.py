@@ -8,8 +8,8 @@ from jobs.specification import Specification
 from jobs.upgrade.cases import DEFAULTS, KEPT, OWN, Case, cases_of
 from jobs.upgrade.option_drift import option_drift
 from jobs.upgrade.own_file import own_file
-from sampler.installed import InstalledDbBench, probe
-from sampler.options_file import CF, TABLE, OptionsFile, parse_options
+from sampler.bench.installed import InstalledDbBench, probe
+from sampler.options.options_file import CF, TABLE, OptionsFile, parse_options
 
 pytestmark = pytest.mark.db_bench
 

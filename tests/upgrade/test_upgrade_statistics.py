@@ -16,7 +16,7 @@ from jobs.upgrade.p_words import p_figure, p_words
 from jobs.upgrade.verdict import is_worse, sentences
 from optimizer.objective_file import load_objective
 from optimizer.power import smallest_change
-from sampler.options_file import CF
+from sampler.options.options_file import CF
 
 TERMS = load_objective("paper").terms
 SPREADS = {"waf": 0.02, "sa": 0.01, "time": 0.15, "rate": 0.15}

@@ -13,7 +13,7 @@ from db.nights import nights as stored_nights
 from db.tables import batch, job
 from db.transactions import writing
 from jobs.watch import watch
-from sampler.errors import InputError
+from sampler.common.errors import InputError
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 

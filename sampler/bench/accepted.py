@@ -1,0 +1,88 @@
+"""What a build of RocksDB takes of an OPTIONS file, found by letting it open a database."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.options.options_file import OptionsFile, leaves, without_leaf
+
+_WORD = re.compile(r"\w+(?:\.\w+)*")
+_UNKNOWN = re.compile(r"(Could not find|Unrecognized) option")
+_PREFACE = re.compile(r"^Unable to load options file \S+ --- |^open error: ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefusedOption:
+    """An option of a file that a build does not take.
+
+    Attributes:
+        said: RocksDB's own words.
+    """
+
+    section: str
+    key: str
+    value: str
+    said: str
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the build has no such option; otherwise it refuses the value."""
+        return _UNKNOWN.search(self.said) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    """What a build takes of a file.
+
+    Attributes:
+        part: The file without what is refused; None where that could not be told.
+        effect: The values in effect with that part; None where there is none.
+        refused: What had to be left out.
+        said: RocksDB's words where nothing could be left out to make it work, else empty.
+    """
+
+    part: OptionsFile | None
+    effect: OptionsFile | None
+    refused: tuple[RefusedOption, ...]
+    said: str = ""
+
+
+def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
+    """The file without the options that a build complains of, found by trying.
+
+    RocksDB names one option at a time; each is left out until it opens. Of a structure only the
+    field goes.
+    """
+    refused: list[RefusedOption] = []
+    for _ in range(1 + sum(1 for _ in leaves(options))):
+        with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
+            tried = try_options(build.program, options, Path(folder))
+        if tried.options is not None:
+            return Accepted(part=options, effect=tried.options, refused=tuple(refused))
+        said = _PREFACE.sub("", tried.complaint)
+        found = _named_in(said, options)
+        if found is None:
+            break
+        section, key, value = found
+        refused.append(RefusedOption(section=section, key=key, value=value, said=said))
+        options = without_leaf(options, section, key)
+    return Accepted(part=None, effect=None, refused=tuple(refused), said=said)
+
+
+def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | None:
+    """The option of the file that a complaint is about.
+
+    RocksDB names a key, a field with or without its structure, or says it in words of its own.
+    """
+    words = _WORD.findall(complaint)
+    named = [
+        (section, key, text)
+        for (section, key), text in leaves(options)
+        if key in words or key.rpartition(".")[2] in words
+    ]
+    named.sort(key=lambda each: (each[1] not in words, each[1].count(".")))
+    return named[0] if named else None

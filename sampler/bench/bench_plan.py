@@ -1,0 +1,214 @@
+"""From a configuration to the OPTIONS file that is measured, and to the one that is exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sampler.options.caches import caches_of, names_block_cache, with_block_cache
+from sampler.options.measured_part import hangs_on, measured_part, overriding
+from sampler.options.option_values import read_values, scaled, title_of, write_values
+from sampler.options.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value
+from sampler.space.space import LEAST_WRITE_BUFFER, Configuration, Space, flushed_at
+from sampler.workload.workload import Workload
+
+# RocksDB then writes its counters into the LOG every second, so that a run that is cut off is
+# not lost. What it costs is measured in docs/measuring.md.
+DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
+# Left at RocksDB's defaults while measuring, with the values that change nothing: a LOG that says
+# less, or begins anew, does not tell when the tree came to rest.
+_LOGGING = {
+    "info_log_level": ("INFO_LEVEL", "DEBUG_LEVEL"),
+    "max_log_file_size": ("0",),
+    "log_file_time_to_roll": ("0",),
+}
+
+
+@dataclass(frozen=True)
+class BenchPlan:
+    """What stays the same through all trials of a job.
+
+    Attributes:
+        library: The library's default of every catalogued parameter.
+        baseline_file: The user's own OPTIONS file in its normal form, full scale, or an empty one.
+        dropped: Section and key of what of that file is not measured, for the RocksDB that
+            measures does not know it.
+        notes: A line for each thing of that file that is not measured as it says.
+    """
+
+    workload: Workload
+    space: Space
+    library: Configuration
+    baseline_file: OptionsFile = field(default_factory=OptionsFile)
+    dropped: frozenset[tuple[str, str]] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def options(self, configuration: Configuration) -> OptionsFile:
+        """The scaled file that a trial runs with."""
+        values = self.space.complete(configuration)
+        named = [
+            parameter
+            for name, parameter in catalogue().items()
+            if parameter.scaled or self.moved(name, values)
+        ]
+        own = measured_part(self.taken(self._freed(values)), self.workload.scale)
+        own = own.without(DB, (*ELSEWHERE, *_LOGGING))
+        options = write_values(own, values, named, scale=self.workload.scale)
+        options = options.with_values(CF, self._merging()) if self._merging() else options
+        return self._limited(options, values).with_values(DB, DUMP_STATISTICS)
+
+    def _limited(self, options: OptionsFile, values: Configuration) -> OptionsFile:
+        """Memtables that a limit of all of them keeps small, as memtables of that size.
+
+        At 1/64 the fixed cost of a flush lets several of them wait, and RocksDB merges those into
+        one: a limit of 16 MiB gave write amplification 2.7, and 5.0 at scale 1 (7.8.3,
+        2026-11-25). Memtables of that size are not merged, and give 4.6 to 5.0.
+        """
+        size, scale = flushed_at(values), self.workload.scale
+        if scale == 1 or size >= int(values["write_buffer_size"]):
+            return options
+        text = str(max(LEAST_WRITE_BUFFER, size // scale))
+        return options.without(DB, ["db_write_buffer_size"]).with_values(
+            CF, {"write_buffer_size": text}
+        )
+
+    def taken(self, file: OptionsFile) -> OptionsFile:
+        """A file without what the RocksDB that measures does not know."""
+        for section, key in self.dropped:
+            file = without_leaf(file, section, key)
+        return file
+
+    def _freed(self, values: Configuration) -> OptionsFile:
+        """The user's file without what would override, or contradict, a value that is moved."""
+        file = self.baseline_file
+        for name in catalogue() if file.sections else ():
+            if self.moved(name, values):
+                file = file.without(CF, hangs_on(name))
+                for section, key in overriding(name):
+                    file = file.without(section, [key])
+        return file
+
+    def _merging(self) -> dict[str, str]:
+        """The load's merge operator, a fact of the application that db_bench's flag names."""
+        named = dict(self.workload.flags).get("merge_operator")
+        given = self.baseline_file.get(CF, "merge_operator") not in (None, "nullptr")
+        return {} if given or not named else {"merge_operator": str(named)}
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """What the user's own file says and trials do not take over."""
+        return tuple(name for name in ELSEWHERE if self.baseline_file.get(DB, name))
+
+    @property
+    def unlogged(self) -> tuple[str, ...]:
+        """What the user's own file says of logging and trials do not take over."""
+        return tuple(
+            name
+            for name, usual in _LOGGING.items()
+            if self.baseline_file.get(DB, name) not in (None, *usual)
+        )
+
+    def export(self, configuration: Configuration) -> OptionsFile:
+        """The file for production: what differs from the library's defaults, and little else.
+
+        A full dump would freeze today's defaults into the user's database; a tuned key whose
+        default varies between versions is written even where it equals this version's.
+        """
+        values = self.space.complete(configuration)
+        named = [
+            parameter
+            for name, parameter in catalogue().items()
+            if self.moved(name, values) or (parameter.varies and name in configuration)
+        ]
+        own = self._freed(values)
+        if values["cache_size"] != self.space.context["cache_size"] and names_block_cache(own):
+            own = with_block_cache(own, int(values["cache_size"]))
+        return write_values(own, values, named, scale=1)
+
+    def moved(self, name: str, values: Configuration) -> bool:
+        """Whether a value must be written: it is not what the file, or the library, has anyway."""
+        start = self.space.context if self.baseline_file.sections else self.library
+        if values[name] != start[name]:
+            return True
+        # The list of codecs by level is made of three parameters.
+        others = ("compression_type", "num_levels")
+        return name == "min_level_to_compress" and any(values[o] != start[o] for o in others)
+
+    def flags(self, configuration: Configuration) -> dict[str, Value]:
+        """The flags that carry what no OPTIONS file can: deployment and workload factors."""
+        values = self.space.complete(configuration)
+        return {
+            parameter.flag: scaled(parameter, values[name], self.workload.scale)
+            for name, parameter in catalogue().items()
+            if parameter.section == "deployment"
+        } | self._cache_flags()
+
+    def _cache_flags(self) -> dict[str, Value]:
+        """Of the caches that the user's file names what no OPTIONS file brings about."""
+        caches = caches_of(self.baseline_file)
+        row = {"row_cache_size": max(1, caches.row // self.workload.scale)} if caches.row else {}
+        return {**caches.flags, **row}
+
+
+def effective_values(
+    written: OptionsFile, configuration: Configuration, space: Space, *, scale: int
+) -> tuple[dict[str, Value], tuple[str, ...]]:
+    """The values in effect, from the OPTIONS file that RocksDB wrote.
+
+    RocksDB repairs some values silently at open (column_family.cc, SanitizeOptions). A special
+    value that means "automatic" stays what was asked, whatever number it became.
+
+    Returns:
+        The configuration in effect at full scale, and a line for each value that was changed.
+    """
+    parameters, values = [space.known[n] for n in configuration], space.complete(configuration)
+    found = read_values(written, parameters, scale=1)
+    effective: dict[str, Value] = {}
+    changed: list[str] = []
+    for parameter in parameters:
+        asked = configuration[parameter.name]
+        measured = scaled(parameter, asked, scale)
+        there = found.get(parameter.name, measured)
+        limited = parameter.name == "write_buffer_size" and flushed_at(values) < int(asked)
+        if limited or asked in parameter.special or _same(there, measured):
+            effective[parameter.name] = asked
+        else:
+            effective[parameter.name] = _unscaled(parameter, there, scale)
+            changed.append(f"{parameter.name}: asked {measured}, in effect {there}")
+    return effective, tuple(changed)
+
+
+def differences(
+    intended: OptionsFile, written: OptionsFile, names: Mapping[str, Parameter]
+) -> list[str]:
+    """The parameters whose value in effect is not the intended one, one line each."""
+    lines = []
+    for name, parameter in names.items():
+        if not parameter.is_option:
+            continue
+        title = title_of(parameter)
+        asked = intended.get(title, parameter.key)
+        if asked is None:
+            continue
+        if parameter.key == "compression_per_level":
+            if written.get(title, parameter.key) != asked:
+                lines.append(f"{parameter.key}: intended {asked}")
+            continue
+        wanted = read_values(intended, [parameter], scale=1).get(name)
+        there = read_values(written, [parameter], scale=1).get(name)
+        if wanted not in parameter.special and not _same(wanted, there):
+            lines.append(f"{name}: intended {wanted}, in effect {there}")
+    return lines
+
+
+def _same(a: Value | None, b: Value | None) -> bool:
+    if isinstance(a, float) or isinstance(b, float):
+        return a is not None and b is not None and abs(float(a) - float(b)) <= 1e-6
+    return a == b
+
+
+def _unscaled(parameter: Parameter, value: Value, scale: int) -> Value:
+    special = value in parameter.special
+    return int(value) * scale if parameter.scaled and not special else value

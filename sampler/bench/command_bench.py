@@ -1,0 +1,154 @@
+"""One trial with a benchmark of the user's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.run_ending import ending_problem
+from sampler.common.documents import finite_number
+from sampler.common.errors import InputError
+from sampler.options.options_file import format_options
+from sampler.parameters.catalogue import catalogue
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import Ended, Ending
+from sampler.space.space import Configuration
+from sampler.workload.workload import Command
+
+_TAIL_BYTES = 2**20
+_PYTHON = "python"  # the Python that runs Rocktune, which is always there
+_ROCKSDB_VERSION = "7.8.3"  # the catalogue's; an OPTIONS file names the version that it is for
+
+
+@dataclass(frozen=True)
+class CommandBench:
+    """Measures configurations with a command whose last line is a JSON object of metrics."""
+
+    command: Command
+    plan: BenchPlan
+
+    @property
+    def timeout_seconds(self) -> float:
+        """A trial that takes longer is ``timed_out``."""
+        return self.command.timeout_seconds
+
+    @property
+    def space_bytes(self) -> int:
+        """Free bytes that a trial needs: unknown, so a margin."""
+        return 64 * 2**20
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """Writes what argv's placeholders name and returns the command line.
+
+        Raises:
+            InputError: The program is not there.
+        """
+        places = {
+            "configuration": folder / "configuration.json",
+            "options": folder / "OPTIONS.ini",
+            "directory": folder / "directory",
+            _PYTHON: Path(sys.executable),
+        }
+        places["configuration"].write_text(json.dumps(dict(configuration)), encoding="utf-8")
+        options = self.plan.options({n: v for n, v in configuration.items() if n in catalogue()})
+        text = format_options(options, rocksdb_version=_ROCKSDB_VERSION)
+        places["options"].write_text(text, encoding="utf-8")
+        places["directory"].mkdir()
+        argv = [_filled(argument, places) for argument in self.command.argv]
+        require_program(argv[0])
+        return argv
+
+    def preparing(self, configuration: Configuration, folder: Path) -> None:
+        """Nothing: it fills what it needs itself."""
+        del configuration, folder
+
+    def environment(self) -> Mapping[str, str]:
+        """The user's own."""
+        return os.environ
+
+    def settled(self, folder: Path) -> bool:
+        """Nothing is known of a benchmark before it ends."""
+        del folder
+        return False
+
+    def counting(self, configuration: Configuration, folder: Path, outcome: Outcome) -> None:
+        """Nothing: its metrics are what it prints."""
+        del configuration, folder, outcome
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+    ) -> Outcome:
+        """What a run came to; see ``DbBench.harvest``."""
+        del began
+        said = _tail(folder / "stderr")
+        state, metrics, failure = TrialState.DONE, {}, None
+        problem = ending_problem(ended, said)
+        if ended.ending is Ending.CUTOFF:
+            state, metrics = TrialState.CENSORED, {"time": ended.wall_seconds}
+            failure = f"cut off after {ended.wall_seconds:.1f} s, too slow to win"
+        elif problem:
+            state, failure = problem
+        else:
+            try:
+                metrics = last_line_metrics(_tail(folder / "stdout"))
+            except ValueError as error:
+                state, failure = TrialState.FAILED, str(error)
+        return Outcome(
+            state=state,
+            metrics=metrics,
+            effective=configuration,
+            failure=failure,
+            bench_seconds=ended.wall_seconds,
+            by_host=ended.ending is Ending.DISK_FULL,
+        )
+
+
+def require_program(name: str) -> None:
+    """Refuses a command that cannot be run.
+
+    Raises:
+        InputError: It is not there, or is no program.
+    """
+    if name != "{" + _PYTHON + "}" and shutil.which(name) is None:
+        raise InputError("command.argv", f"{name!r} is not a program that may be run")
+
+
+def last_line_metrics(printed: str) -> dict[str, float]:
+    """The metrics on the last line.
+
+    Raises:
+        ValueError: It is not a JSON object of finite numbers.
+    """
+    lines = printed.strip().splitlines()
+    last = lines[-1] if lines else ""
+    try:
+        metrics = json.loads(last)
+    except (ValueError, RecursionError):
+        metrics = None
+    if not isinstance(metrics, dict) or not metrics:
+        raise ValueError(f"the last line is not a JSON object of metrics: {last[:200]!r}")
+    found: dict[str, float] = {}
+    for name, value in metrics.items():
+        number = finite_number(value)
+        if number is None:
+            raise ValueError(f"metric {name!r} is not a finite number: {value!r}"[:300])
+        found[name] = number
+    return found
+
+
+def _filled(argument: str, places: Mapping[str, Path]) -> str:
+    for name, path in places.items():
+        argument = argument.replace("{" + name + "}", str(path))
+    return argument
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        return file.read().decode("utf-8", errors="replace")

@@ -1,0 +1,77 @@
+"""db_bench's command line: what a configuration, a workload and a folder come to as flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.parameters.parameter import Value
+from sampler.space.space import Configuration
+from sampler.workload.prepare import SEED_APART, SHARED, Prepare
+from sampler.workload.workload import Settle
+
+_SETTLING = {"wait": ("flush", "waitforcompaction"), "flush": ("flush",), "none": ()}
+
+
+def command_line(program: Path, flags: Mapping[str, Value], folder: Path) -> list[str]:
+    """The arguments of a run in a trial's folder: its database, its OPTIONS file, its flags."""
+    places = {"db": str(folder / "db"), "options_file": str(folder / "OPTIONS.ini")}
+    if flags.get("report_interval_seconds"):  # else it would be written where Rocktune works
+        places["report_file"] = str(folder / "report.csv")
+    return [str(program), *(f"--{name}={_text(v)}" for name, v in {**places, **flags}.items())]
+
+
+def measured_flags(plan: BenchPlan, configuration: Configuration) -> dict[str, Value]:
+    """The flags of the measured process.
+
+    They carry only the workload and deployment parameters: beside an OPTIONS file db_bench ignores
+    nearly every option flag, so what is measured is what is exported.
+    """
+    workload = plan.workload
+    after = {"use_existing_db": True, "seed": workload.seed + SEED_APART}
+    return {
+        "benchmarks": _benchmarks(workload.benchmarks, workload.owes),
+        "num": workload.num,
+        "threads": workload.threads_of(configuration),
+        **_common(plan, configuration),
+        **(after if workload.prepare else {}),
+        **plan.flags(configuration),
+        **dict(workload.flags),
+    }
+
+
+def preparing_flags(
+    plan: BenchPlan, prepare: Prepare, configuration: Configuration
+) -> dict[str, Value]:
+    """The flags of the process that fills the database: it always ends with a settled tree."""
+    return {
+        "benchmarks": _benchmarks(prepare.benchmarks, "wait"),
+        "num": prepare.num,
+        "threads": prepare.threads,
+        **_common(plan, configuration),
+        **plan.flags(configuration),
+        **{name: value for name, value in plan.workload.flags if name in SHARED},
+        **dict(prepare.flags),
+    }
+
+
+def _benchmarks(benchmarks: Sequence[str], settle: Settle) -> str:
+    return ",".join([*benchmarks, *_SETTLING[settle], "stats", "sstables"])
+
+
+def _common(plan: BenchPlan, configuration: Configuration) -> dict[str, Value]:
+    workload = plan.workload
+    return {
+        "key_size": workload.key_size,
+        "value_size": workload.value_size,
+        "compression_ratio": configuration.get("compression_ratio", workload.compression_ratio),
+        "seed": workload.seed,
+        "statistics": True,
+        "histogram": True,
+        "progress_reports": False,
+    }
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,86 @@
+"""Counts the live keys and values of a trial's database, where no formula tells them.
+
+When the metrics have been taken db_bench reads the whole database once, from its first key to its
+last, without writing to it: ``readseq`` of a database that is opened for reading only. RocksDB's
+counter ``db.iter.bytes.read`` then holds the bytes of all live keys and values, merged and without
+what was deleted (db_iter.cc adds both at each step).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sampler.bench.command_line import command_line
+from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.run_ending import read_text
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import Ended, Ending
+from sampler.workload.workload import Workload
+
+_BENCHMARK = "readseq"
+_BYTES = "db.iter.bytes.read"
+_ALL = 2**62  # more keys than there are: each is read once
+# A database of transactions that were not flushed cannot be opened for reading only: 7.8.3 stops
+# at the marks of two-phase commit in its log (tried).
+_TRANSACTIONS = ("transaction_db", "optimistic_transaction_db")
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The counting part of one trial.
+
+    Attributes:
+        program: db_bench.
+        workload: The load.
+        folder: The trial's.
+        outcome: The trial's, without ``sa``.
+    """
+
+    program: Path
+    workload: Workload
+    folder: Path
+    outcome: Outcome
+
+    @property
+    def outputs(self) -> Path:
+        """The folder of the process's ``stdout`` and ``stderr``."""
+        return self.folder / "count"
+
+    def argv(self) -> list[str]:
+        """The command line."""
+        given = dict(self.workload.flags)
+        transactions = {name: given[name] for name in _TRANSACTIONS if given.get(name)}
+        flags: Mapping[str, Value] = {
+            "benchmarks": _BENCHMARK,
+            "use_existing_db": True,
+            **(transactions or {"readonly": True}),
+            "num": 1,
+            "reads": _ALL,
+            "key_size": self.workload.key_size,
+            "total_order_seek": True,
+            "statistics": True,
+            "progress_reports": False,
+        }
+        return command_line(self.program, flags, self.folder)
+
+    def finish(self, ended: Ended) -> Outcome:
+        """The trial's outcome with ``sa``, or with a warning that says why it has none."""
+        whole = replace(
+            self.outcome, bench_seconds=self.outcome.bench_seconds + ended.wall_seconds
+        )
+        output = parse_output(read_text(self.outputs / "stdout"))
+        live = output.tickers.get(_BYTES, 0)
+        if ended.ending is Ending.EXIT and ended.status == 0 and live > 0:
+            metrics = {**whole.metrics, "sa": whole.metrics["lsm_bytes"] / live}
+            return replace(whole, metrics=metrics)
+        words = complaint(read_text(self.outputs / "stderr"))
+        if ended.ending is not Ending.EXIT:
+            words = f"ended by {ended.ending.value} after {ended.wall_seconds:.0f} s"
+        if not words:
+            words = "it found none" if ended.status == 0 else f"exit status {ended.status}"
+        return replace(
+            whole, warnings=(*whole.warnings, f"sa is not told: counting live keys: {words}")
+        )

@@ -1,0 +1,175 @@
+"""One trial with db_bench: its command line, and what is made of what it left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan, effective_values
+from sampler.bench.command_line import command_line, measured_flags
+from sampler.bench.counting import Counting
+from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.installed import InstalledDbBench, newest_options
+from sampler.bench.log_reading import read_log
+from sampler.bench.metrics import MissingMeasurement, censored_metrics, metrics_of
+from sampler.bench.preparing import Preparing
+from sampler.bench.program_file import require_same_file, require_same_version
+from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
+from sampler.options.options_file import format_options
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.prepared_note import read_note
+from sampler.runner.process import Ended, Ending
+from sampler.space.space import Configuration
+from sampler.workload.live_keys import why_counted, why_untold
+from sampler.workload.workload import Workload
+
+
+def space_for(workload: Workload) -> int:
+    """Free bytes that a trial of a load needs: the data four times over, and a margin."""
+    prepared = workload.loaded_bytes() if workload.prepare else 0
+    return 4 * max(workload.user_bytes(), prepared) + 256 * 2**20
+
+
+@dataclass(frozen=True)
+class DbBench:
+    """Measures configurations with an installed db_bench."""
+
+    installed: InstalledDbBench
+    plan: BenchPlan
+
+    @property
+    def timeout_seconds(self) -> float:
+        """A trial that takes longer is ``timed_out``."""
+        return self.plan.workload.timeout_seconds
+
+    @property
+    def space_bytes(self) -> int:
+        """Free bytes that a trial needs."""
+        return space_for(self.plan.workload)
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """Writes the scaled OPTIONS file and returns the command line of what is measured.
+
+        Raises:
+            InputError: The program is another than the one that was tried.
+        """
+        require_same_file(self.installed.program, self.installed.file)
+        options = format_options(
+            self.plan.options(configuration), rocksdb_version=self.installed.version
+        )
+        (folder / "OPTIONS.ini").write_text(options, encoding="utf-8")
+        flags = measured_flags(self.plan, configuration)
+        return command_line(self.installed.program, flags, folder)
+
+    def preparing(self, configuration: Configuration, folder: Path) -> Preparing | None:
+        """What fills the database before; None where the load begins with an empty one."""
+        prepare = self.plan.workload.prepare
+        if prepare is None:
+            return None
+        return Preparing(self.installed, self.plan, prepare, configuration, folder)
+
+    def environment(self) -> Mapping[str, str]:
+        """LOG stamps are in local time: make that UTC."""
+        return {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
+
+    def settled(self, folder: Path) -> bool:
+        """Whether the load is over, the tree at rest and its counters written to the LOG."""
+        workload = self.plan.workload
+        log = folder / "db" / "LOG"
+        return workload.owes == "wait" and is_at_rest(folder / "stdout", log, workload.benchmarks)
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+    ) -> Outcome:
+        """What a run came to.
+
+        Args:
+            configuration: What was asked for.
+            folder: The trial's folder, with ``stdout``, ``stderr`` and the database.
+            ended: How the process ended.
+            began: When it began, seconds since the epoch.
+
+        Raises:
+            InputError: It was another RocksDB than the one that was tried.
+        """
+        printed, said = read_text(folder / "stdout"), read_text(folder / "stderr")
+        output = parse_output(printed)
+        aside = parse_output(said)  # where its version and, of some, its warnings stand
+        printed_version = aside.version or output.version
+        require_same_version(self.installed.program, self.installed.version, printed_version)
+        output = replace(
+            output,
+            warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),
+        )
+        log = read_log(folder / "db" / "LOG")
+        if ended.ending is Ending.SETTLED:
+            output = at_rest(output, log, folder / "db")
+        written = newest_options(folder / "db")
+        scale = self.plan.workload.scale
+        effective, changed = (
+            effective_values(written, configuration, self.plan.space, scale=scale)
+            if written
+            else (None, ())
+        )
+        values = self.plan.space.complete(effective or configuration)
+        prepared = read_note(folder) if self.plan.workload.prepare else None
+        beside = f", {prepared.seconds:.1f} s of preparing before" if prepared else ""
+
+        reason = why_untold(self.plan.workload)
+        untold = (f"sa is not told: {reason}",) if reason else ()
+
+        def outcome(
+            state: TrialState, metrics: Mapping[str, float], failure: str | None = None
+        ) -> Outcome:
+            return Outcome(
+                state=state,
+                metrics=metrics,
+                counters=output.tickers or log.tickers,
+                effective=effective,
+                failure=failure,
+                warnings=(*output.warnings, *changed, *untold),
+                bench_seconds=ended.wall_seconds,
+                by_host=ended.ending is Ending.DISK_FULL,
+            )
+
+        clock = clock_problem(ended)
+        if clock and ended.ending is not Ending.CANCELLED:
+            return outcome(TrialState.LOST, {}, clock)
+        if ended.ending is Ending.CUTOFF:
+            why = f"cut off after {ended.wall_seconds:.1f} s, too slow to win{beside}"
+            metrics = censored_metrics(
+                log, ended, began, self.plan.workload, values, prepared=prepared
+            )
+            return outcome(TrialState.CENSORED, metrics, why)
+        problem = ending_problem(ended, said, log)
+        if problem:
+            timed_out = problem[0] is TrialState.TIMED_OUT
+            return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))
+        try:
+            metrics = metrics_of(
+                output,
+                log,
+                ended,
+                self.plan.workload,
+                values,
+                prepared=prepared,
+                with_sa=not self._counted(configuration),
+            )
+        except MissingMeasurement as missing:
+            return outcome(TrialState.FAILED, {}, f"{missing}; {complaint(said)}".rstrip("; "))
+        return outcome(TrialState.DONE, metrics)
+
+    def counting(
+        self, configuration: Configuration, folder: Path, outcome: Outcome
+    ) -> Counting | None:
+        """A scan of the database, where no formula tells which keys the load left."""
+        workload = self.plan.workload
+        countable = outcome.state is TrialState.DONE and not why_untold(workload)
+        if not countable or not self._counted(configuration):
+            return None
+        return Counting(self.installed.program, workload, folder, outcome)
+
+    def _counted(self, configuration: Configuration) -> bool:
+        return bool(why_counted(self.plan.workload, self.plan.options(configuration)))

@@ -1,0 +1,195 @@
+"""The db_bench that is installed: where it is, its version, which options it knows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.program_file import ProgramFile, program_file
+from sampler.common.errors import InputError
+from sampler.options.option_values import read_values, title_of
+from sampler.options.options_file import (
+    OptionsFile,
+    format_options,
+    parse_options,
+    within_its_folder,
+)
+from sampler.options.preallocation import as_asked, without_preallocation
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value
+
+_PROBE_SECONDS = 60
+_FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class InstalledDbBench:
+    """A db_bench that was tried.
+
+    Attributes:
+        program: Its path.
+        version: RocksDB's, ``7.8.3``.
+        defaults: The OPTIONS file that it writes when nothing is set: the library's defaults.
+        flags: The names of all its flags.
+        warnings: What it warns of, such as a build with assertions.
+        file: What its file was like then; None: nobody looked.
+    """
+
+    program: Path
+    version: str
+    defaults: OptionsFile
+    flags: frozenset[str]
+    warnings: tuple[str, ...] = ()
+    file: ProgramFile | None = None
+
+    def knows(self, parameter: Parameter) -> bool:
+        """Whether this RocksDB has the parameter."""
+        if parameter.section == "command":
+            return True
+        if not parameter.is_option:
+            return parameter.flag in self.flags
+        if parameter.key == "compression_per_level":  # left out of a file while it is not set
+            return True
+        return self.defaults.get(title_of(parameter), parameter.key) is not None
+
+    def library_defaults(self) -> dict[str, Value]:
+        """The catalogue's library defaults, corrected by what this version really uses.
+
+        A default that means "automatic" stays so, though the file shows what came of it.
+        """
+        found = read_values(self.defaults, catalogue().values(), scale=1)
+        return {
+            name: parameter.default
+            if parameter.default in parameter.special
+            else found.get(name, parameter.default)
+            for name, parameter in catalogue().items()
+        }
+
+
+def find_db_bench(program: str) -> Path:
+    """The path of db_bench.
+
+    Raises:
+        InputError: There is none.
+    """
+    found = shutil.which(program)
+    if found is None:
+        raise InputError(
+            "ROCKTUNE_DB_BENCH",
+            f"no {program!r} on this machine; install Debian's rocksdb-tools "
+            "(`apt-get install rocksdb-tools`) or name a db_bench of your own",
+        )
+    return Path(found).absolute()
+
+
+def probe(program: Path) -> InstalledDbBench:
+    """Tries a db_bench on an empty OPTIONS file, which takes milliseconds.
+
+    Raises:
+        InputError: It does not run, or writes no OPTIONS file.
+    """
+    with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
+        ran = try_options(program, OptionsFile({}), Path(folder))
+        if ran.options is None:
+            raise InputError("ROCKTUNE_DB_BENCH", f"{program} does not work: {ran.complaint}")
+        shown = _run([str(program), "--help"], Path(folder))
+        return InstalledDbBench(
+            program=program,
+            version=ran.version,
+            defaults=ran.options,
+            flags=frozenset(_FLAG.findall(shown.stdout + shown.stderr)),
+            warnings=ran.warnings,
+            file=program_file(program),
+        )
+
+
+@dataclass(frozen=True)
+class TriedOptions:
+    """What db_bench made of an OPTIONS file: the values in effect, or its complaint.
+
+    Attributes:
+        died: What it said as it died of an assertion at the first try, where there were two.
+    """
+
+    options: OptionsFile | None
+    version: str
+    complaint: str
+    warnings: tuple[str, ...] = ()
+    died: str | None = None
+
+
+def try_options(
+    program: Path,
+    options: OptionsFile | str,
+    folder: Path,
+    flags: Mapping[str, Value] | None = None,
+) -> TriedOptions:
+    """Lets the real db_bench open a database with an OPTIONS file and write one key.
+
+    What leads out of the folder is left out: the file may be of a database in use. Nothing is
+    preallocated, which no value that is read back shows.
+
+    Args:
+        program: db_bench.
+        options: The file, or its text.
+        folder: An empty folder for it.
+        flags: Further flags.
+    """
+    file, database = folder / "OPTIONS.ini", folder / "db"
+    text = (
+        options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")
+    )
+    inside = within_its_folder(text)
+    tried = without_preallocation(inside)
+    file.write_text(tried, encoding="utf-8")
+    given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
+    argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
+    ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
+    if ran.returncode == -signal.SIGABRT:
+        # A build with assertions was seen to die of one (`sync_without_flush_called_`) that the
+        # same file passed the next time.
+        died = complaint(ran.stderr) or "killed by SIGABRT"
+        ran = _run([*argv, "--benchmarks=fillseq"], folder)
+    printed = parse_output(ran.stdout + "\n" + ran.stderr)
+    written = newest_options(database) if ran.returncode == 0 else None
+    effect = as_asked(written, inside, tried) if written else None
+    said = complaint(ran.stderr) or f"exit status {ran.returncode}"
+    return TriedOptions(effect, printed.version or "0.0.0", said, printed.warnings, died)
+
+
+def newest_options(database: Path) -> OptionsFile | None:
+    """The OPTIONS file that RocksDB wrote last in a database's folder; None if it wrote none."""
+    files = sorted(database.glob("OPTIONS-[0-9]*"))
+    try:
+        return parse_options(files[-1].read_text(encoding="utf-8")) if files else None
+    except (OSError, UnicodeDecodeError, InputError):
+        return None  # cut off by a kill in the middle of writing
+
+
+def _flag_text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            argv,
+            cwd=folder,
+            env={**os.environ, "TZ": "UTC"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError("ROCKTUNE_DB_BENCH", f"{argv[0]} does not run: {error}") from None

@@ -1,0 +1,217 @@
+"""The metrics, from RocksDB's counters.
+
+The table that db_bench prints is not used: its ``W-Amp`` divides by compressed bytes and ranks
+codecs backwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from sampler.bench.db_bench_output import BenchmarkLine, DbBenchOutput, latencies_of
+from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.run_ending import expected_lines
+from sampler.parameters.parameter import Value
+from sampler.runner.prepared_note import PreparedNote
+from sampler.runner.process import Ended
+from sampler.space.space import memory_bytes
+from sampler.workload.workload import Workload
+
+
+class MissingMeasurement(ValueError):
+    """The benchmark ended well, but what it printed does not hold what is needed."""
+
+
+def metrics_of(
+    output: DbBenchOutput,
+    log: RocksdbLog,
+    ended: Ended,
+    workload: Workload,
+    values: Mapping[str, Value],
+    *,
+    prepared: PreparedNote | None = None,
+    with_sa: bool = True,
+) -> dict[str, float]:
+    """All metrics of a finished run.
+
+    ``waf``: (flush.write.bytes + compact.write.bytes) / bytes.written; both hold BlobDB's files.
+    ``sa``: live bytes / bytes of distinct live user data. ``time``: seconds from the first write
+    until the tree is settled as the workload says. ``rate`` (ops/s) and latencies are those of
+    the measured benchmarks, warm-ups left out. ``memory``: bytes at full scale. ``cpu_percent``:
+    CPU seconds of the process over ``time``, of all processors that it could run on.
+
+    Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
+    that only reads has no ``waf``. ``whole_waf`` is that of both processes together,
+    ``prepare_seconds`` how long the preparing one lived.
+
+    Args:
+        output: What db_bench printed.
+        log: The database's LOG.
+        ended: How its process ended.
+        workload: The load.
+        values: Every known parameter's value in effect, full scale.
+        prepared: What preparing its database came to.
+        with_sa: Whether a formula tells which keys are left; else ``sa`` is left out.
+
+    Raises:
+        MissingMeasurement: A counter or a benchmark's line is missing.
+    """
+    tickers = output.tickers
+    if workload.prepare and prepared is None:
+        raise MissingMeasurement("nothing tells how the database was prepared")
+    user = tickers.get("bytes.written", 0)
+    if user <= 0 and not workload.writes_nothing:
+        raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
+    if output.live_bytes is None:
+        raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
+    stored = _ticker(tickers, "flush.write.bytes") + _ticker(tickers, "compact.write.bytes")
+    load_time = load_seconds(output, workload)
+    time = load_time + settling_seconds(log, workload)
+    threads = workload.threads_of(values)
+    with_wal = stored + tickers.get("wal.bytes", 0)
+    measured = measured_lines(output, workload)
+    return {
+        **({"waf": stored / user, "waf_with_wal": with_wal / user} if user > 0 else {}),
+        **_of_both(prepared, user, stored),
+        **({"sa": _sa(output.live_bytes, workload, threads, tickers)} if with_sa else {}),
+        "lsm_bytes": float(output.live_bytes),
+        "time": time,
+        "load_time": load_time,
+        "rate": _rate(measured),
+        "memory": float(memory_bytes(values)),
+        **latencies_of(measured),
+        **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
+        **process_metrics(ended),
+        **_cpu_percent(ended, time),
+    }
+
+
+def censored_metrics(
+    log: RocksdbLog,
+    ended: Ended,
+    began: float,
+    workload: Workload,
+    values: Mapping[str, Value],
+    *,
+    prepared: PreparedNote | None = None,
+) -> dict[str, float]:
+    """What a run that was cut off still teaches.
+
+    ``time`` is a lower bound, ``rate`` an upper one (all operations of a load of one benchmark,
+    over the time that it had and was not enough). ``waf_partial`` is that of the work done when
+    the LOG's statistics were last dumped; it is not comparable and named so.
+
+    Args:
+        log: The LOG as far as it was written.
+        ended: How the process ended.
+        began: When the process began, seconds since the epoch.
+        workload: The load.
+        values: Every known parameter's value in effect, full scale.
+        prepared: What preparing its database came to.
+    """
+    start = log.opened if log.opened is not None else began
+    alive = max(ended.wall_seconds - max(start - began, 0.0), 1e-9)
+    found = {"time": alive, "memory": float(memory_bytes(values)), **process_metrics(ended)}
+    if prepared:
+        found["prepare_seconds"] = prepared.seconds
+    operations = workload.operations(workload.threads_of(values))
+    if operations is not None:
+        load = alive if log.load_ended is None else max(log.load_ended - start, 1e-9)
+        found["rate"] = operations / load
+    user = log.tickers.get("bytes.written", 0)
+    if user > 0:
+        stored = sum(log.tickers.get(f"{job}.write.bytes", 0) for job in ("flush", "compact"))
+        found["waf_partial"] = stored / user
+    return found
+
+
+def process_metrics(ended: Ended) -> dict[str, float]:
+    """What the kernel says of the process."""
+    seen = {"peak_rss": float(ended.peak_rss)} if ended.peak_rss else {}
+    return seen | {
+        "cpu_seconds": ended.cpu_seconds,
+        "device_bytes": float(ended.device_bytes),
+        "wall_seconds": ended.wall_seconds,
+    }
+
+
+def _cpu_percent(ended: Ended, time: float) -> dict[str, float]:
+    """Not over the process's life, in which db_bench sleeps before it looks at compactions."""
+    if not ended.processors or time <= 0:
+        return {}
+    return {"cpu_percent": 100 * ended.cpu_seconds / (time * ended.processors)}
+
+
+def _of_both(prepared: PreparedNote | None, user: int, stored: int) -> dict[str, float]:
+    """Figures of the preparing and the measured process together."""
+    if prepared is None or prepared.user_bytes <= 0:
+        return {}
+    whole = (prepared.stored_bytes + stored) / (prepared.user_bytes + user)
+    return {"whole_waf": whole, "prepare_seconds": prepared.seconds}
+
+
+def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
+    """Seconds of the benchmarks, as db_bench reports them.
+
+    Raises:
+        MissingMeasurement: A benchmark's line is missing.
+    """
+    printed = Counter(line.name for line in output.lines)
+    for run in workload.runs:
+        name = run.benchmark.printed
+        if name not in printed:
+            raise MissingMeasurement(f"db_bench printed no line for {name}")
+    wanted = expected_lines(workload.runs)
+    missing = next((name for name, count in wanted.items() if printed[name] < count), None)
+    if missing:
+        found = f"{printed[missing]} of {wanted[missing]} lines for {missing}"
+        raise MissingMeasurement(f"db_bench printed {found}")
+    return sum(line.seconds for line in output.lines if line.name in wanted)
+
+
+def measured_lines(output: DbBenchOutput, workload: Workload) -> list[BenchmarkLine]:
+    """The lines of the measured benchmarks, those of warm-ups left out."""
+    found: list[BenchmarkLine] = []
+    lines = iter(output.lines)
+    for text, run in zip(workload.benchmarks, workload.runs, strict=True):
+        own = list(islice((x for x in lines if x.name == run.benchmark.printed), run.times))
+        if text in workload.measured:
+            found += own[run.warm_ups :]
+    return found
+
+
+def _sa(live: int, workload: Workload, threads: int, tickers: Mapping[str, int]) -> float:
+    distinct = workload.distinct_user_bytes(threads, tickers.get("number.keys.written"))
+    if distinct <= 0:
+        raise MissingMeasurement("no benchmark of the load is known to leave a key behind")
+    return live / distinct
+
+
+def settling_seconds(log: RocksdbLog, workload: Workload) -> float:
+    """Seconds from the end of the load until the tree was settled, db_bench's sleeps left out.
+
+    Raises:
+        MissingMeasurement: The LOG does not tell.
+    """
+    if workload.owes == "none":
+        return 0.0
+    if log.load_ended is None or log.flushed is None:
+        raise MissingMeasurement("RocksDB's LOG tells of no manual flush")
+    if workload.owes == "flush":
+        return max(0.0, log.flushed - log.load_ended)
+    return max(0.0, log.flushed - log.load_ended, (log.work_ended or 0.0) - log.load_ended)
+
+
+def _rate(measured: Sequence[BenchmarkLine]) -> float:
+    seconds = sum(line.seconds for line in measured)
+    if seconds <= 0:
+        raise MissingMeasurement("the measured benchmarks took no time")
+    return sum(line.operations for line in measured) / seconds
+
+
+def _ticker(tickers: Mapping[str, int], name: str) -> int:
+    if name not in tickers:
+        raise MissingMeasurement(f"db_bench printed no rocksdb.{name}")
+    return tickers[name]

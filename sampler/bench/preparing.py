@@ -1,0 +1,141 @@
+"""The process that fills a trial's database under the trial's own options, before it is measured.
+
+Its counters are its own: the measured process begins with none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_line import command_line, preparing_flags
+from sampler.bench.db_bench_output import complaint, parse_output
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.log_reading import read_log
+from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
+from sampler.machine.kernel_files import PROC, line_of
+from sampler.machine.machine import host_name
+from sampler.options.options_file import format_options
+from sampler.parameters.catalogue import catalogue
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.prepared_note import PreparedNote, write_note
+from sampler.runner.process import Ended, Ending
+from sampler.space.space import Configuration, memory_bytes
+from sampler.workload.prepare import Prepare
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """The preparing part of one trial.
+
+    Attributes:
+        folder: The trial's; the database is made in ``db``, what is printed goes to ``outputs``.
+    """
+
+    installed: InstalledDbBench
+    plan: BenchPlan
+    prepare: Prepare
+    configuration: Configuration
+    folder: Path
+
+    @property
+    def outputs(self) -> Path:
+        """The folder of the process's ``stdout`` and ``stderr``."""
+        return self.folder / "prepare"
+
+    @property
+    def database(self) -> Path:
+        """The folder of the database."""
+        return self.folder / "db"
+
+    def argv(self) -> list[str]:
+        """The command line; the OPTIONS file is in the folder already."""
+        flags = preparing_flags(self.plan, self.prepare, self.configuration)
+        return command_line(self.installed.program, flags, self.folder)
+
+    def key(self) -> str | None:
+        """The same for all trials whose databases are alike when they are prepared.
+
+        All that can shape what is on disk is in it: every option but those known to act at run
+        time alone, the load, the RocksDB build. And host and boot, for a copy is worth something
+        only where, and while, the page cache and the disk are the ones that it was made on.
+
+        Returns:
+            None where the workload wants none shared, or the program has gone.
+        """
+        try:
+            stat = self.installed.program.stat()
+        except OSError:
+            return None  # to start it will say so
+        if not self.prepare.share:
+            return None
+        known = catalogue()
+        passing = {name for name, parameter in known.items() if parameter.run_time}
+        shaping = {n: value for n, value in self.configuration.items() if n not in passing}
+        flags = preparing_flags(self.plan, self.prepare, shaping)
+        program = self.installed.program
+        document = {
+            "options": format_options(self.plan.options(shaping), rocksdb_version="0"),
+            "flags": {n: v for n, v in flags.items() if n not in {known[p].flag for p in passing}}
+            | {"threads": self.prepare.threads},
+            "build": [self.installed.version, str(program), stat.st_size, stat.st_mtime_ns],
+            "host": [host_name(), line_of(PROC / "sys/kernel/random/boot_id")],
+        }
+        text = json.dumps(document, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def settled(self) -> bool:
+        """Whether the database is filled and its tree at rest."""
+        log = self.database / "LOG"
+        return is_at_rest(self.outputs / "stdout", log, self.prepare.benchmarks)
+
+    def finish(self, ended: Ended) -> Outcome | None:
+        """Keeps what preparing came to beside the database.
+
+        The LOG is set aside, so that the measured process has one of its own.
+
+        Returns:
+            None when the database can be measured, otherwise what becomes of the trial.
+        """
+        said = read_text(self.outputs / "stderr")
+        output = parse_output(read_text(self.outputs / "stdout"))
+        log = read_log(self.database / "LOG")
+        found = self._problem(ended, said, log)
+        tickers = log.tickers if ended.ending is Ending.SETTLED else output.tickers
+        needed = ("bytes.written", "flush.write.bytes", "compact.write.bytes")
+        printed = {line.name for line in output.lines}
+        missing = [each for each in self.prepare.benchmarks if each not in printed]
+        missing = missing or [f"rocksdb.{each}" for each in needed if each not in tickers]
+        if found is None and missing:
+            words = f"db_bench printed nothing of {missing[0]}; {complaint(said)}"
+            found = TrialState.FAILED, words.rstrip("; ")
+        if found is not None:
+            return self._unprepared(*found, ended)
+        user, *stored = (tickers[each] for each in needed)
+        note = PreparedNote(seconds=ended.wall_seconds, user_bytes=user, stored_bytes=sum(stored))
+        write_note(self.folder, note)
+        with contextlib.suppress(FileNotFoundError):
+            (self.database / "LOG").rename(self.outputs / "LOG")
+        return None
+
+    def _problem(self, ended: Ended, said: str, log: RocksdbLog) -> tuple[TrialState, str] | None:
+        if ended.ending is Ending.CUTOFF:
+            return TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
+        return ending_problem(ended, said, log)
+
+    def _unprepared(self, state: TrialState, why: str, ended: Ended) -> Outcome:
+        """A trial that was never measured: nothing bounds its time or its rate."""
+        values = self.plan.space.complete(self.configuration)
+        known = {"memory": float(memory_bytes(values))}
+        return Outcome(
+            state=state,
+            metrics=known if state is TrialState.CENSORED else {},
+            failure=f"while it was prepared: {why}",
+            bench_seconds=ended.wall_seconds,
+            by_host=ended.ending is Ending.DISK_FULL,
+        )

@@ -1,0 +1,174 @@
+"""RocksDB's LOG: when flushes and compactions ended, and the counters of its last dump."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sampler.bench.db_bench_output import parse_stall_percent, parse_tickers
+
+_STAMP = re.compile(r"^(\d{4}/\d{2}/\d{2}-\d{2}:\d{2}:\d{2}\.\d{6}) \d+ ", re.MULTILINE)
+_EVENT = re.compile(r"EVENT_LOG_v1 (\{.*\})$", re.MULTILINE)
+_WORK = {
+    "flush_started": True,
+    "flush_finished": False,
+    "compaction_started": True,
+    "compaction_finished": False,
+}
+_DUMP = "STATISTICS:"
+_HISTOGRAM = " P50 : "
+_MANUAL_FLUSH = "Manual flush start"
+_OPENED = "DB pointer"
+_FIRST_YEAR = 1970
+
+
+@dataclass(frozen=True)
+class RocksdbLog:
+    """What a LOG tells; times in seconds since the epoch, by the database's clock.
+
+    Attributes:
+        opened: When the database was last opened.
+        load_ended: When the manual flush after the load began; None if there was none.
+        flushed: When that flush, and those that it waited for, had ended.
+        work_ended: When the last flush or compaction ended.
+        under_way: Numbers of the flushes and compactions that have begun and not ended.
+        ended: Numbers of those that have ended.
+        dumped: When the last whole dump of statistics was written.
+        tickers: The counters of that dump.
+        stall_percent: Share of the time that writes stalled, as of that dump.
+    """
+
+    opened: float | None = None
+    load_ended: float | None = None
+    flushed: float | None = None
+    work_ended: float | None = None
+    under_way: frozenset[int] = frozenset()
+    ended: frozenset[int] = frozenset()
+    dumped: float | None = None
+    tickers: Mapping[str, int] = field(default_factory=dict)
+    stall_percent: float | None = None
+
+    @property
+    def working(self) -> int:
+        """How many flushes and compactions have begun and not ended."""
+        return len(self.under_way)
+
+
+def parse_log(text: str) -> RocksdbLog:
+    """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
+    load_ended = _last_stamp(text, _MANUAL_FLUSH)
+    work = _work(text)
+    under_way, ended = _jobs(work)
+    dump, dump_end = _last_whole_dump(text)
+    return RocksdbLog(
+        opened=_last_stamp(text, _OPENED),
+        load_ended=load_ended,
+        flushed=_last_stamp(text, "Manual flush finished"),
+        work_ended=max((moment for moment, begins, _ in work if not begins), default=None),
+        under_way=under_way,
+        ended=ended,
+        dumped=_stamp_before(text, dump),
+        tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
+        stall_percent=parse_stall_percent(text),
+    )
+
+
+def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
+    """What two pieces of a LOG tell, one after the other.
+
+    Args:
+        earlier: The first piece, which ends before any dump that goes on in the second.
+        later: The second.
+    """
+    ends = [moment for moment in (earlier.work_ended, later.work_ended) if moment is not None]
+    newer = later if later.tickers else earlier
+    return RocksdbLog(
+        opened=_newer(earlier.opened, later.opened),
+        load_ended=_newer(earlier.load_ended, later.load_ended),
+        flushed=_newer(earlier.flushed, later.flushed),
+        work_ended=max(ends, default=None),
+        under_way=(earlier.under_way - later.ended) | later.under_way,
+        ended=earlier.ended | later.ended,
+        dumped=newer.dumped,
+        tickers=newer.tickers,
+        stall_percent=_newer(earlier.stall_percent, later.stall_percent),
+    )
+
+
+def begins_a_dump(text: bytes) -> int:
+    """Where the line begins of a dump whose counters are not whole at the text's end; or -1."""
+    start = text.rfind(_DUMP.encode())
+    if start < 0:
+        return -1
+    histogram = text.find(_HISTOGRAM.encode(), start)
+    if histogram >= 0 and text.find(b"\n", histogram) >= 0:
+        return -1  # whole, with the line that says so
+    return text.rfind(b"\n", 0, start) + 1
+
+
+def _newer(earlier: float | None, later: float | None) -> float | None:
+    return earlier if later is None else later
+
+
+def _jobs(work: list[tuple[float, bool, int]]) -> tuple[frozenset[int], frozenset[int]]:
+    """Which of them are under way at the end, and which have ended."""
+    under_way, ended = set[int](), set[int]()
+    for _, begins, job in work:
+        if begins:
+            under_way.add(job)
+        else:
+            under_way.discard(job)
+            ended.add(job)
+    return frozenset(under_way), frozenset(ended)
+
+
+def _work(text: str) -> list[tuple[float, bool, int]]:
+    """When flushes and compactions began (True) and ended (False), and their numbers."""
+    events: list[tuple[float, bool, int]] = []
+    for match in _EVENT.finditer(text):
+        try:
+            event = json.loads(match.group(1))
+        except (ValueError, RecursionError):
+            continue
+        micros, name, job = (event.get(key) for key in ("time_micros", "event", "job"))
+        known = isinstance(name, str) and name in _WORK and type(job) is int
+        if known and type(micros) is int and 0 <= micros < 10**17:
+            events.append((micros / 1e6, _WORK[name], job))
+    return events
+
+
+def _last_whole_dump(text: str) -> tuple[int, int]:
+    """Where the counters of the last dump that is not cut off begin and end; -1 if there is none.
+
+    RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
+    counters are whole when the histograms after them have begun.
+    """
+    last = text.rfind(_HISTOGRAM)
+    start = text.rfind(_DUMP, 0, last) if last >= 0 else -1
+    return start, text.find(_HISTOGRAM, start)
+
+
+def _last_stamp(text: str, words: str) -> float | None:
+    """When the last line with these words was written."""
+    return _stamp_before(text, text.rfind(words))
+
+
+def _stamp_before(text: str, position: int) -> float | None:
+    """The stamp of the line around a position."""
+    if position < 0:
+        return None
+    start = text.rfind("\n", 0, position) + 1
+    stamp = _STAMP.match(text, start)
+    if stamp is None:
+        return None
+    try:
+        moment = datetime.strptime(stamp.group(1), "%Y/%m/%d-%H:%M:%S.%f")
+    except ValueError:
+        return None
+    if moment.year < _FIRST_YEAR:
+        return None
+    # Stamps are local time; db_bench is run with TZ=UTC so that they compare with events.
+    return moment.replace(tzinfo=UTC).timestamp()

@@ -1,0 +1,230 @@
+"""A user's OPTIONS file, ready to be a baseline: its values, and what is not measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sampler.bench.accepted import Accepted, RefusedOption, accepted_part
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.options.caches import caches_of
+from sampler.options.file_values import MEMTABLE_LIMIT, file_limit, file_values
+from sampler.options.measured_part import fact_of, left_out, measured_part, without_derived
+from sampler.options.normal_form import read_user_options
+from sampler.options.option_values import (
+    OLD_JOBS,
+    jobs_by_old_names,
+    read_number,
+    read_values,
+    title_of,
+)
+from sampler.options.options_file import DB, DEFAULT_FAMILY, ELSEWHERE, TABLE, OptionsFile, leaves
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value
+
+_JOBS = "max_background_jobs"
+# Of the measurement itself, or told by ``jobs.baseline_warnings``.
+_SILENT = frozenset({
+    *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
+    "dump_malloc_stats", "fail_if_options_file_error", "info_log_level", "keep_log_file_num",
+    "listeners", "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
+    "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
+})  # fmt: skip
+_LISTED = 12  # names in one line
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserOptions:
+    """What a file says and what is measured of it.
+
+    Attributes:
+        file: In its normal form, whole, full scale.
+        values: By parameter, of those that it names; full scale. Two that are no parameters count
+            for the memory: the limit of all memtables and the bytes of further caches.
+        dropped: Section and key of what this RocksDB does not know, which is not measured.
+        notes: A line for each thing that is not measured as the file says.
+    """
+
+    file: OptionsFile = field(default_factory=OptionsFile)
+    values: Mapping[str, Value] = field(default_factory=dict)
+    dropped: frozenset[tuple[str, str]] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def immovable(self) -> frozenset[str]:
+        """Parameters that cannot be moved.
+
+        The file has another table, no cache, or an option that this RocksDB does not take.
+        """
+        table = self.file.table() != TABLE
+        found = {
+            p.name
+            for p in catalogue().values()
+            if (table and p.section == "Table")
+            or (p.is_option and (title_of(p), p.key) in self.dropped)
+        }
+        return frozenset(found | ({"cache_size"} if self.values.get("cache_size") == 0 else set()))
+
+
+def user_options(
+    text: str,
+    installed: InstalledDbBench | None,
+    *,
+    name: str = "--baseline",
+    drop_unknown: bool = False,
+) -> UserOptions:
+    """Reads a file, and lets RocksDB open a database with what is measured of it.
+
+    Args:
+        text: Of the file.
+        installed: The db_bench that will measure; None: what it takes is found out later.
+        name: What the user calls the file.
+        drop_unknown: Whether what this RocksDB does not know is left out, instead of refused.
+
+    Raises:
+        InputError: It is no OPTIONS file, or RocksDB refuses it; every option is named at once.
+    """
+    file = without_derived(read_user_options(text, name=name))
+    values = file_values(file)
+    notes = list(_notes(file))
+    if installed is None:
+        return UserOptions(file=file, values=values, notes=tuple(notes))
+    accepted = accepted_part(installed, measured_part(file, 1))
+    if accepted.part is None:
+        raise InputError(name, f"RocksDB {installed.version} refuses it: {accepted.said}")
+    if accepted.refused:
+        if not drop_unknown:
+            raise InputError(name, _refusal(accepted.refused, file, installed.version))
+        notes.append(_dropped_line(accepted.refused, installed.version))
+    dropped = frozenset((each.section, each.key) for each in accepted.refused)
+    effective, changed = _in_effect(file, values, accepted)
+    return UserOptions(file=file, values=effective, dropped=dropped, notes=(*notes, *changed))
+
+
+def _notes(file: OptionsFile) -> Iterator[str]:
+    """What is not measured, as far as the file alone tells."""
+    others = [name for name in file.families if name != DEFAULT_FAMILY]
+    if others:
+        yield f"column families {_names(others)}: not measured; only {DEFAULT_FAMILY} is"
+    yield from caches_of(file).notes
+    by_reason: dict[str, list[str]] = {}
+    for section, key, fact in left_out(file):
+        text = dict(leaves(file))[section, key]
+        if text not in ("", "nullptr", fact.default) and key.partition(".")[0] not in _SILENT:
+            by_reason.setdefault(fact.why, []).append(f"{key} = {text[:60]}")
+    for why, told in by_reason.items():
+        yield f"{_names(told)}: left out while measuring. {why}"
+    jobs = jobs_by_old_names(file)
+    if jobs is not None:
+        said = ", ".join(f"{key} = {file.get(DB, key)}" for key in OLD_JOBS if file.get(DB, key))
+        yield (
+            f"{said}: these old names make {_JOBS} ineffective and come to {jobs} threads; where "
+            f"{_JOBS} is changed, they are taken out of the file"
+        )
+    limit = file_limit(file)
+    if limit:
+        yield (
+            f"{MEMTABLE_LIMIT} = {format_bytes(limit)}: all memtables together are flushed at "
+            "this size, whatever write_buffer_size allows"
+        )
+
+
+def _names(names: list[str]) -> str:
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str) -> str:
+    unknown = [_since(each) for each in refused if each.unknown]
+    wrong = [
+        f"{file.place(each.section, each.key)} = {each.value}: {each.said}"
+        for each in refused
+        if not each.unknown
+    ]
+    told = []
+    if unknown:
+        told.append(f"RocksDB {version} does not know {', '.join(unknown)}")
+    if wrong:
+        told.append(f"RocksDB {version} refuses {'; '.join(wrong)}")
+    fix = "--drop-unknown leaves " + ("them" if len(refused) > 1 else "it")
+    return (
+        f"{'. '.join(told)}. {fix} out while measuring and keeps what your file says in the "
+        "one that is handed back"
+    )
+
+
+def _since(refused: RefusedOption) -> str:
+    """An option with the version that brought it, or that took it away."""
+    fact = fact_of(refused.section, refused.key)
+    if fact is None or fact.key != refused.key:
+        return refused.key
+    if not fact.since:
+        return refused.key
+    return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
+
+
+def _dropped_line(refused: tuple[RefusedOption, ...], version: str) -> str:
+    keys = [each.key for each in refused]
+    return (
+        f"{', '.join(keys)}: RocksDB {version} does not take "
+        f"{'them' if len(keys) > 1 else 'it'}; not measured, and kept in the file"
+    )
+
+
+def _in_effect(
+    file: OptionsFile, values: Mapping[str, Value], accepted: Accepted
+) -> tuple[dict[str, Value], list[str]]:
+    """The values in effect, and a line for each that is not what the file says."""
+    assert accepted.effect is not None and accepted.part is not None
+    effect = accepted.effect
+    known = {(title_of(p), p.key): p for p in catalogue().values() if p.is_option}
+    found, lines = dict(values), []
+    for (section, key), text in leaves(accepted.part):
+        parameter, now = known.get((section, key)), effect.get(section, key)
+        if parameter is not None:
+            lines += _changed_parameter(parameter, file, effect, found)
+        elif now is not None and not _alike(text, now):
+            lines += _changed_option(section, key, text, now)
+    return found, lines
+
+
+def _changed_parameter(
+    parameter: Parameter, file: OptionsFile, effect: OptionsFile, found: dict[str, Value]
+) -> list[str]:
+    """Corrects a value by what is in effect; a special one may become any number."""
+    name = parameter.name
+    was = read_values(file, [parameter], scale=1).get(name)
+    now = read_values(effect, [parameter], scale=1).get(name)
+    if now is None or was == now or was in parameter.special:
+        return []
+    if was is not None and parameter.is_numeric and abs(float(was) - float(now)) <= 1e-6:
+        return []
+    found[name] = now
+    text = file.get(title_of(parameter), parameter.key)
+    return [f"{parameter.key} = {text}: RocksDB makes it {now}"]
+
+
+def _changed_option(section: str, key: str, text: str, now: str) -> list[str]:
+    """What is in effect instead; RocksDB writes the objects that it knows in a way of its own."""
+    fact = fact_of(section, key)
+    if fact is None or fact.type != "object":
+        return [f"{key} = {text}: RocksDB makes it {now}"]
+    if now != fact.default:
+        return []
+    return [f"{key} = {text}: not known to db_bench, measured with {now}"]
+
+
+def _alike(text: str, now: str) -> bool:
+    """Whether two texts are the same value."""
+    if text == now or {text, now} == {"", "nullptr"}:
+        return True
+    bools = {"1": "true", "0": "false"}
+    if bools.get(text, text) == now:
+        return True
+    if ":" in text and ":" in now:
+        mine, theirs = text.split(":"), now.split(":")
+        return len(mine) == len(theirs) and all(map(_alike, mine, theirs))
+    numbers = [read_number(each, whole="." not in each) for each in (text, now)]
+    return None not in numbers and float(numbers[0] or 0) == float(numbers[1] or 0)

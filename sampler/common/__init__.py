@@ -1,0 +1,1 @@
+"""What every package needs: errors, documents, sizes in words."""

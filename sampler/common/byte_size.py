@@ -1,0 +1,39 @@
+"""Sizes in bytes as people write them: 64MiB, 128 MB, 8k, 67108864."""
+
+import re
+
+from sampler.common.errors import InputError
+
+_BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", re.IGNORECASE)
+
+
+def parse_bytes(text: str, *, field: str = "size") -> int:
+    """Reads a size. ``MiB`` and a bare ``M`` (RocksDB's own habit) are 2**20, ``MB`` is 10**6.
+
+    Raises:
+        InputError: The text is not a size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise InputError(field, f"{text!r} is not a size; write it like 64MiB, 3GB or 67108864")
+    number, prefix, unit = match.group(1), match.group(2).lower(), (match.group(3) or "").lower()
+    factor = (_DECIMAL if unit == "b" and prefix else _BINARY)[prefix]
+    return int(float(number) * factor) if "." in number else int(number) * factor
+
+
+def format_bytes(size: float) -> str:
+    """Writes a size with a binary prefix: ``format_bytes(67108864)`` is ``'64 MiB'``."""
+    for prefix, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(size) >= factor:
+            return f"{size / factor:.4g} {prefix}"
+    return f"{size:.4g} B"
+
+
+def format_decimal(size: float) -> str:
+    """Writes a size with a decimal prefix: ``format_decimal(168_000_000)`` is ``'168 MB'``."""
+    for prefix, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if abs(size) >= factor:
+            return f"{size / factor:.4g} {prefix}"
+    return f"{size:.4g} B"

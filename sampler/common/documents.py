@@ -1,0 +1,98 @@
+"""Documents that users write: TOML files of spaces, workloads and objectives."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Collection, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sampler.common.errors import InputError
+
+# What means something is nested three deep; what is nested a thousand deep cannot even be shown.
+_MOST_DEPTH = 16
+_MOST_BITS = 10_000  # more could not be shown, and are written in hexadecimal alone
+
+
+def read_document(text: str, *, field: str) -> dict[str, Any]:
+    """Parses TOML.
+
+    Raises:
+        InputError: It is not TOML, is nested more than 16 deep, or holds a number that cannot be
+            shown.
+    """
+    try:
+        document = tomllib.loads(text)
+    except RecursionError:
+        raise InputError(field, "is nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
+        raise InputError(field, f"is not TOML: {error}") from None
+    level: list[Any] = [document]
+    for _ in range(_MOST_DEPTH):
+        inside: list[Any] = []
+        for each in level:
+            inside += each.values() if isinstance(each, dict) else each
+        if any(isinstance(each, int) and each.bit_length() > _MOST_BITS for each in inside):
+            raise InputError(field, "holds a number of thousands of digits")
+        level = [each for each in inside if isinstance(each, dict | list)]
+    if level:
+        raise InputError(field, "is nested too deeply")
+    return document
+
+
+def names_a_file(given: str | Path) -> bool:
+    """Whether a file of this name is there; what cannot be a name, as too long a text, is none."""
+    try:
+        return Path(given).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def finite_number(given: object) -> float | None:
+    """A number of a document as a float; None: it is none, not finite, or no float can hold it."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    try:
+        number = float(given)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: str) -> str:
+    """The TOML text of a shipped entry or of a user's file.
+
+    Args:
+        given: A shipped name, or the path of a TOML file.
+        kind: ``space``, ``workload`` or ``objective``.
+        shipped: The shipped names.
+        package: The room whose folder of the same name (plural) holds them.
+
+    Raises:
+        InputError: Neither.
+    """
+    if given in shipped:
+        file = files(package).joinpath(f"{kind}s", f"{given}.toml")
+        return file.read_text(encoding="utf-8")
+    path = Path(given)
+    if path.suffix == ".toml" or names_a_file(path):
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise InputError(f"--{kind}", f"cannot read {given!r}: {reason}") from None
+    names = ", ".join(shipped)
+    raise InputError(f"--{kind}", f"{given!r} is neither one of {names} nor a TOML file")
+
+
+def refuse_unknown(document: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """Refuses a key that means nothing: mostly a slip of the pen.
+
+    Raises:
+        InputError: There is one; the message lists those that are known.
+    """
+    for key in document:
+        if key not in known:
+            raise InputError(f"{where}.{key}", f"is unknown; known are {', '.join(sorted(known))}")

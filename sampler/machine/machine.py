@@ -1,0 +1,86 @@
+"""The machine that numbers come from: a number without it says little."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+from sampler.machine.cpu_state import governors
+from sampler.machine.hypervisor import is_virtual
+from sampler.machine.kernel_files import PROC, text_of
+
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+def host_name() -> str:
+    """This machine's name."""
+    return socket.gethostname()
+
+
+def cpu_threads() -> int:
+    """Hardware threads that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def fingerprint(bench_dir: Path) -> dict[str, Any]:
+    """CPU, memory, disk, file system, kernel and system, as far as they can be read.
+
+    Args:
+        bench_dir: The folder that databases under test are made in.
+    """
+    device, kind = file_system(bench_dir)
+    return {
+        "host": host_name(),
+        "cpu": _field(PROC / "cpuinfo", "model name") or platform.machine(),
+        "cores": cpu_threads(),
+        "governor": ", ".join(governors()) or None,
+        "virtual": is_virtual(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "disk": device,
+        "file_system": kind,
+        "kernel": platform.release(),
+        "system": _system(),
+        "python": platform.python_version(),
+    }
+
+
+def _field(path: Path, name: str) -> str | None:
+    """The first ``name : value`` of a file of such lines."""
+    for line in (text_of(path) or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
+    return None
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        return platform.system()
+
+
+def _unescaped(field: str) -> str:
+    r"""A field of /proc/self/mounts, where a space is ``\040`` (getmntent(3))."""
+    return _ESCAPED.sub(lambda octal: chr(int(octal.group(1), 8)), field)
+
+
+def file_system(folder: Path) -> tuple[str, str]:
+    """The device and type of the file system that a folder is, or will be, on.
+
+    Behind a symbolic link that is where the link leads. Both are ``unknown`` where the system
+    does not tell.
+    """
+    # Unlike Path.resolve() this bears links that lead in a circle.
+    place = Path(os.path.realpath(folder))
+    best, found = -1, ("unknown", "unknown")
+    for line in (text_of(PROC / "self/mounts") or "").splitlines():
+        device, mounted, kind, *_ = map(_unescaped, line.split(" "))
+        # The longest mount point that holds the folder; of equals the last one mounted.
+        if place.is_relative_to(mounted) and len(mounted) >= best:
+            best, found = len(mounted), (device, kind)
+    return found

@@ -1,0 +1,58 @@
+"""What memory is left, whether the machine swaps, and how pages are made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler.machine.control_groups import memory_left
+from sampler.machine.kernel_files import PROC, SYS, line_of, text_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryState:
+    """Memory at one moment; what cannot be read is None.
+
+    Attributes:
+        available_bytes: What the machine has without swapping, the page cache included.
+        left_by_groups: What control groups leave this process; None too where they set no limit.
+        swap_used_bytes: What has been swapped out.
+        pages_swapped: Pages swapped in and out since boot.
+        huge_pages: ``always``, ``madvise`` or ``never``.
+    """
+
+    available_bytes: int | None
+    left_by_groups: int | None
+    swap_used_bytes: int | None
+    pages_swapped: int | None
+    huge_pages: str | None
+
+    @property
+    def usable_bytes(self) -> int | None:
+        """What a program can have here: the less of what there is and of what it is granted."""
+        known = [n for n in (self.available_bytes, self.left_by_groups) if n is not None]
+        return min(known, default=None)
+
+
+def read_memory_state(proc: Path = PROC, sys: Path = SYS) -> MemoryState:
+    """Reads ``meminfo``, ``vmstat`` (proc(5)), control groups and the setting of huge pages."""
+    info, pages = _numbers(proc / "meminfo"), _numbers(proc / "vmstat")
+    available = info.get("MemAvailable", info.get("MemFree"))
+    total, free = info.get("SwapTotal"), info.get("SwapFree")
+    read, written = pages.get("pswpin"), pages.get("pswpout")
+    setting = line_of(sys / "kernel/mm/transparent_hugepage/enabled") or ""
+    chosen = re.search(r"\[(\w+)\]", setting)
+    return MemoryState(
+        available_bytes=None if available is None else available * 1024,
+        left_by_groups=memory_left(proc, sys),
+        swap_used_bytes=None if total is None or free is None else (total - free) * 1024,
+        pages_swapped=None if read is None or written is None else read + written,
+        huge_pages=chosen.group(1) if chosen else None,
+    )
+
+
+def _numbers(file: Path) -> dict[str, int]:
+    """Lines of a name, perhaps a colon, and a whole number; none where there is no file."""
+    lines = re.findall(r"^(\S+?):?\s+(\d+)", text_of(file) or "", re.M)
+    return {name: int(number) for name, number in lines}

@@ -1,0 +1,222 @@
+"""Parameter values as they stand in an OPTIONS file, both ways.
+
+Two options have no plain key: ``bloom_bits`` is a filter policy, and ``min_level_to_compress`` is
+a list of codecs, one for each level (db_bench_tool.cc, InitializeOptionsFromFlags). A list of
+several codecs keeps those that are not moved. While there is one, RocksDB passes over the key
+``compression`` (GetCompressionType in column_family.cc): ``compression_type`` is then the codec
+of the deepest compressed level, where most data lies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from sampler.options.options_file import CF, DB, TABLE, OptionsFile
+from sampler.parameters.parameter import Parameter, Value
+
+_TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}
+_NO_COMPRESSION, _PER_LEVEL = "kNoCompression", "compression_per_level"
+OLD_JOBS = ("max_background_compactions", "max_background_flushes")
+_RIBBON = "ribbonfilter"
+_BLOOM = ("bloomfilter", "rocksdb.BloomFilter", _RIBBON)
+# Its name alone does not tell how many bits: RocksDB reads filters with it and makes none
+# (filter_policy.cc, ReadOnlyBuiltinFilterPolicy).
+_READ_ONLY_BLOOM = "rocksdb.BuiltinBloomFilter"
+_ENUM = re.compile(r"k[A-Z]\w{1,60}", re.ASCII)
+_WHOLE = re.compile(r"\s*([+-]?\d{1,20})(?!\d)([kKmMgGtT]?)", re.ASCII)
+_REAL = re.compile(r"\s*([+-]?(?:\d{1,25}\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)", re.ASCII)
+_SHIFTS = {"k": 10, "m": 20, "g": 30, "t": 40}
+
+
+def title_of(parameter: Parameter) -> str:
+    """The section of an OPTIONS file that holds a parameter."""
+    return _TITLES[parameter.section]
+
+
+def scaled(parameter: Parameter, value: Value, scale: int) -> Value:
+    """The value to measure with: sizes in bytes divided, special values and counts as they are."""
+    if not parameter.scaled or scale == 1 or value in parameter.special or int(value) <= 0:
+        return value  # 0 never is a size: it means none, any or automatic
+    return max(1, int(value) // scale)
+
+
+def write_values(
+    options: OptionsFile,
+    values: Mapping[str, Value],
+    parameters: Iterable[Parameter],
+    *,
+    scale: int,
+) -> OptionsFile:
+    """Puts parameters into an OPTIONS file.
+
+    Args:
+        options: What stays.
+        values: The value of every known parameter, full scale.
+        parameters: Those to put in; ones that no OPTIONS file can carry are passed over.
+        scale: The divisor of byte-sized options; 1 for production.
+    """
+    given = options
+    for parameter in parameters:
+        if not parameter.is_option:
+            continue
+        title = title_of(parameter)
+        if parameter.name == "min_level_to_compress":
+            options = _with_codecs(options, given, values)
+            continue
+        text = _text(parameter, scaled(parameter, values[parameter.name], scale), given)
+        options = options.with_values(title, {parameter.key: text})
+    return options
+
+
+def _text(parameter: Parameter, value: Value, given: OptionsFile) -> str:
+    if parameter.name == "bloom_bits":
+        return _filter_policy(value, given)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if parameter.kind == "cat":
+        return dict(parameter.choices).get(value, str(value))
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _filter_policy(bits: Value, given: OptionsFile) -> str:
+    """A policy of the kind that the file has."""
+    if float(bits) <= 0:
+        return "nullptr"
+    kind, *rest = (
+        (given.get(TABLE, "filter_policy") or "").strip("{}").removeprefix("id=").split(":")
+    )
+    if kind == _RIBBON:
+        return ":".join([_RIBBON, str(bits), *rest[1:]])
+    return f"bloomfilter:{bits}:false"
+
+
+def _with_codecs(
+    options: OptionsFile, given: OptionsFile, values: Mapping[str, Value]
+) -> OptionsFile:
+    """Puts one codec a level into a file; no list where every level has the same.
+
+    Args:
+        options: The file so far.
+        given: As it was before anything was moved.
+        values: The value of every known parameter.
+    """
+    first, levels = int(values["min_level_to_compress"]), int(values["num_levels"])
+    codec = _codec_text(values["compression_type"])
+    listed = _codecs(given)
+    used = [each for each in listed if each != _NO_COMPRESSION]
+    if used and (first, codec) == (_first_compressed(listed), used[-1]):
+        return options  # RocksDB gives deeper levels the last of the list
+    if first < 0 and (len(set(used)) < 2 or codec != used[-1]):
+        text = codec if used else options.get(CF, "compression")
+        same = {} if text is None else {"compression": text}
+        return options.without(CF, [_PER_LEVEL]).with_values(CF, same)
+
+    def at(level: int) -> str:
+        if level < first:
+            return _NO_COMPRESSION
+        if not used or codec != used[-1]:
+            return codec
+        there = listed[min(level, len(listed) - 1)]
+        return used[0] if there == _NO_COMPRESSION else there
+
+    return options.with_values(CF, {_PER_LEVEL: ":".join(map(at, range(levels)))})
+
+
+def _codec_text(value: Value) -> str:
+    from sampler.parameters.catalogue import catalogue
+
+    return dict(catalogue()["compression_type"].choices).get(value, str(value))
+
+
+def _codecs(options: OptionsFile) -> list[str]:
+    """The codecs by level; empty where the file has no list."""
+    text = options.get(CF, _PER_LEVEL)
+    return [each.strip() for each in text.split(":")] if text else []
+
+
+def read_values(
+    options: OptionsFile, parameters: Iterable[Parameter], *, scale: int
+) -> dict[str, Value]:
+    """The values in a file, back at full scale; parameters that it does not name are left out.
+
+    A value that cannot be understood (of another RocksDB version, say) is left out too; one that
+    the catalogue does not offer keeps RocksDB's name for it.
+    """
+    found: dict[str, Value] = {}
+    for parameter in parameters:
+        if not parameter.is_option:
+            continue
+        value = _value(parameter, options)
+        if value is None:
+            continue
+        if parameter.scaled and value not in parameter.special:
+            value = int(value) * scale
+        found[parameter.name] = value
+    return found
+
+
+def _value(parameter: Parameter, options: OptionsFile) -> Value | None:
+    text = options.get(title_of(parameter), parameter.key)
+    match parameter.name:
+        case "min_level_to_compress":
+            return _first_compressed(_codecs(options))
+        case "bloom_bits":
+            return _bloom_bits(text)
+        case "max_background_jobs":
+            old = jobs_by_old_names(options)
+            text = text if old is None else str(old)
+        case "compression_type":
+            used = [each for each in _codecs(options) if each != _NO_COMPRESSION]
+            text = used[-1] if used else text
+    if text is None:
+        return None
+    match parameter.kind:
+        case "bool":
+            return {"true": True, "false": False, "1": True, "0": False}.get(text)
+        case "cat":
+            by_text = {written: value for value, written in parameter.choices}
+            return by_text.get(text, text if _ENUM.fullmatch(text) else None)
+        case "int" | "float":
+            return read_number(text, whole=parameter.kind == "int")
+
+
+def jobs_by_old_names(options: OptionsFile) -> int | None:
+    """Threads for flushes and compactions where their old names are set; None where none is.
+
+    Then ``max_background_jobs`` does nothing (GetBGJobLimits in db_impl_compaction_flush.cc).
+    """
+    found = [read_number(options.get(DB, key) or "", whole=True) for key in OLD_JOBS]
+    numbers = [-1 if number is None else int(number) for number in found]
+    return None if max(numbers) < 0 else sum(max(1, number) for number in numbers)
+
+
+def read_number(text: str, *, whole: bool) -> Value | None:
+    """A number as RocksDB reads it (string_util.cc, ParseUint64 and ParseDouble).
+
+    ``8M`` is 8 * 2**20. What follows the number is passed over, so that of ``1e6`` a whole number
+    is 1, and of ``8 M`` it is 8.
+    """
+    found = (_WHOLE if whole else _REAL).match(text)
+    if found is None:
+        return None
+    if not whole:
+        number = float(found[1])
+        return number if number - number == 0 else None
+    return int(found[1]) << _SHIFTS.get(found[2].lower(), 0)
+
+
+def _bloom_bits(text: str | None) -> Value | None:
+    if text is None or text in ("nullptr", "", _READ_ONLY_BLOOM):
+        return None if text is None else 0
+    kind, *rest = text.strip("{}").removeprefix("id=").split(":")
+    number = read_number(rest[0], whole=False) if rest else None
+    if kind not in _BLOOM or number is None:
+        return None
+    return int(number) if float(number).is_integer() else number
+
+
+def _first_compressed(codecs: Sequence[str]) -> int:
+    """The first level that is compressed; -1 where there is no list."""
+    compressed = (level for level, codec in enumerate(codecs) if codec != _NO_COMPRESSION)
+    return next(compressed, len(codecs)) if codecs else -1

@@ -1,0 +1,253 @@
+"""RocksDB's OPTIONS files: sections of key=value lines, nested structures in braces.
+
+The format is that of rocksdb/options/options_parser.cc. Keys that a file leaves out take the
+library's defaults, and fields that a structure leaves out likewise. Of a key that a section names
+twice the first line counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sampler.common.errors import InputError
+
+DB = "DBOptions"
+CF = 'CFOptions "default"'
+TABLE = 'TableOptions/BlockBasedTable "default"'
+VERSION = "Version"
+# In DB: where a database keeps what is not in its folder, and by what it reaches its files. Who
+# opens another database with them writes logs among those of the one that the options are of, or
+# is refused where there are any ("wal_dir contains existing log file").
+ELSEWHERE = ("wal_dir", "db_log_dir", "env")
+DEFAULT_FAMILY = "default"
+_CF_KIND, _TABLE_KIND = "CFOptions", "TableOptions/"
+_DOTTED = re.compile(r"\d{1,4}(\.\d{1,4}){0,2}", re.ASCII)
+_LEADS_OUT = re.compile(rf"^[^\S\n]*(?:{'|'.join(ELSEWHERE)})[^\S\n]*=.*\n?", re.MULTILINE)
+_SECTION = re.compile(r'\[\s*([\w/]+)(?:\s+"([^"]*)")?\s*\]')
+
+
+@dataclass(frozen=True)
+class OptionsFile:
+    """The text values of an OPTIONS file: section title -> key -> text.
+
+    Attributes:
+        lines: The line of each (section, key) in the file that it was read from, from 1; empty
+            for one that was put together.
+    """
+
+    sections: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lines: Mapping[tuple[str, str], int] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def version(self) -> tuple[int, ...] | None:
+        """The RocksDB that wrote the file, as it says: ``(7, 8, 3)``; None if it does not."""
+        text = self.sections.get(VERSION, {}).get("rocksdb_version", "")
+        return tuple(map(int, text.split("."))) if _DOTTED.fullmatch(text) else None
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The names of its column families, ``default`` first."""
+        return tuple(
+            argument for kind, argument in map(_title_parts, self.sections) if kind == _CF_KIND
+        )
+
+    def table(self) -> str:
+        """The title of the default family's table section; the block-based one if it has none."""
+        titles = (t for t in self.sections if _title_parts(t)[1] == DEFAULT_FAMILY)
+        return next((t for t in titles if t.startswith(_TABLE_KIND)), TABLE)
+
+    def place(self, section: str, key: str) -> str:
+        """Section, key and, where it is known, line: for messages."""
+        line = self.lines.get((section, key.partition(".")[0]))
+        return f"[{section}] {key}" + (f" (line {line})" if line else "")
+
+    def get(self, section: str, key: str) -> str | None:
+        """A value's text; ``struct.field`` looks inside a structure. None if it is not there."""
+        struct, *members = key.split(".")
+        text = self.sections.get(section, {}).get(struct)
+        for member in members:
+            text = None if text is None else parse_struct(text).get(member)
+        return text
+
+    def with_values(self, section: str, values: Mapping[str, str]) -> OptionsFile:
+        """A copy with values put in; ``struct.field`` sets one field of a structure."""
+        keys = dict(self.sections.get(section, {}))
+        for key, text in values.items():
+            struct, _, member = key.partition(".")
+            keys[struct] = _with_field(keys.get(struct, "{}"), member, text) if member else text
+        return OptionsFile({**self.sections, section: keys}, self.lines)
+
+    def without(self, section: str, names: Iterable[str]) -> OptionsFile:
+        """A copy with some keys left out."""
+        dropped = set(names)
+        keys = {k: t for k, t in self.sections.get(section, {}).items() if k not in dropped}
+        return OptionsFile({**self.sections, section: keys}, self.lines)
+
+    def of_family(self, family: str) -> OptionsFile:
+        """The part that one column family runs with: the database's options and its own."""
+        kept = {
+            title: keys
+            for title, keys in self.sections.items()
+            if _title_parts(title)[1] in (family, "")
+        }
+        return OptionsFile(kept, self.lines)
+
+
+def _with_field(struct: str, key: str, text: str) -> str:
+    """A structure with one of its fields, ``field`` or ``field.field``, set."""
+    name, _, member = key.partition(".")
+    fields = parse_struct(struct)
+    value = _with_field(fields.get(name, "{}"), member, text) if member else text
+    return format_struct({**fields, name: value})
+
+
+def parse_struct(text: str) -> dict[str, str]:
+    """The fields of ``{a=1;b={c=2;};}``; nested structures stay text."""
+    inner = text.strip()
+    if inner.startswith("{") and inner.endswith("}"):
+        inner = inner[1:-1]
+    fields: dict[str, str] = {}
+    depth = start = 0
+    for position, character in enumerate(inner + ";"):
+        depth += (character == "{") - (character == "}")
+        if character == ";" and depth <= 0:
+            name, equals, value = inner[start:position].partition("=")
+            if equals:
+                fields[name.strip()] = value.strip()
+            start = position + 1
+    return fields
+
+
+def format_struct(fields: Mapping[str, str]) -> str:
+    """The inverse of ``parse_struct``."""
+    return "{" + "".join(f"{name}={value};" for name, value in fields.items()) + "}"
+
+
+def leaves(options: OptionsFile) -> Iterator[tuple[tuple[str, str], str]]:
+    """Every option that is a plain value, as ((section, key), text).
+
+    Of a structure its fields, ``struct.field``, and their fields.
+    """
+    for section, keys in options.sections.items():
+        if section != VERSION:
+            for key, text in keys.items():
+                for name, value in _fields(key, text):
+                    yield (section, name), value
+
+
+def _fields(key: str, text: str) -> Iterator[tuple[str, str]]:
+    fields: Mapping[str, str] = parse_struct(text) if text.startswith("{") else {}
+    if not fields:
+        yield key, text
+    for name, value in fields.items():
+        yield from _fields(f"{key}.{name}", value)
+
+
+def without_leaf(options: OptionsFile, section: str, key: str) -> OptionsFile:
+    """A copy without an option, or without one field of a structure."""
+    name, _, member = key.partition(".")
+    if not member:
+        return options.without(section, [name])
+    rest = _without_field(options.sections.get(section, {}).get(name, "{}"), member)
+    return options.with_values(section, {name: rest})
+
+
+def _without_field(text: str, key: str) -> str:
+    name, _, member = key.partition(".")
+    fields = parse_struct(text)
+    if member:
+        fields[name] = _without_field(fields[name], member)
+    else:
+        fields.pop(name, None)
+    return format_struct(fields)
+
+
+def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
+    """Reads an OPTIONS file.
+
+    Sections of other column families are kept as they are; only the default one is tuned.
+
+    Raises:
+        InputError: A line is neither a section, a comment nor key=value, or sections are missing,
+            double or in an order that RocksDB refuses (CheckSection in options_parser.cc).
+    """
+    sections: dict[str, dict[str, str]] = {}
+    lines: dict[tuple[str, str], int] = {}
+    title: str | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        line = _without_comment(line).strip()
+        if not line:
+            continue
+        header = _SECTION.fullmatch(line)
+        if header:
+            title = header.group(1) + (f' "{header.group(2)}"' if header.group(2) else "")
+            problem = _misplaced(title, sections)
+            if problem:
+                raise InputError(name, f"line {number}: [{title}] {problem}")
+            sections[title] = {}
+            continue
+        key, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not key or title is None:
+            raise InputError(name, f"line {number} is not key=value in a section: {line[:60]!r}")
+        if key not in sections[title]:
+            sections[title][key] = value
+            lines[title, key] = number
+    for mandatory in (DB, CF):
+        if mandatory not in sections:
+            raise InputError(name, f"has no [{mandatory}] section")
+    return OptionsFile(sections, lines)
+
+
+def _title_parts(title: str) -> tuple[str, str]:
+    """The kind of a section and the column family that it is of; empty for the database's."""
+    kind, _, family = title.partition(" ")
+    return kind, family.strip('"')
+
+
+def _misplaced(title: str, before: Mapping[str, object]) -> str | None:
+    """Why RocksDB does not take a section after those before it; None: it does."""
+    kind, family = _title_parts(title)
+    if title in before:
+        return "is there twice"
+    if kind == _CF_KIND and title != CF and CF not in before:
+        return f"stands before [{CF}], which must be the first column family"
+    if kind.startswith(_TABLE_KIND) and f'{_CF_KIND} "{family}"' not in before:
+        return f'has no [{_CF_KIND} "{family}"] before it'
+    if kind not in (VERSION, DB, _CF_KIND) and not kind.startswith(_TABLE_KIND):
+        return f"is no section of an OPTIONS file; write [{DB}], [{CF}] or [{TABLE}]"
+    return None
+
+
+def within_its_folder(text: str) -> str:
+    """The text of an OPTIONS file, but a database that is opened with it stays in its folder."""
+    return _LEADS_OUT.sub("", text)
+
+
+def _without_comment(line: str) -> str:
+    """Drops what follows an unescaped #, as RocksDB's own parser does."""
+    found = re.search(r"(?<!\\)#", line)
+    return line[: found.start()] if found else line
+
+
+def format_options(
+    options: OptionsFile, *, rocksdb_version: str, comments: Iterable[str] = ()
+) -> str:
+    """The text of an OPTIONS file that RocksDB accepts.
+
+    Args:
+        options: The values; sections other than the database's, the default column family's and
+            its table's are written too, in their order.
+        rocksdb_version: ``7.8.3``. A file of an older version than the library's is accepted.
+        comments: Lines for the top, without ``#``.
+    """
+    lines = [f"# {line}".rstrip() for comment in comments for line in comment.splitlines() or [""]]
+    lines += [f"[{VERSION}]", f"  rocksdb_version={rocksdb_version}", "  options_file_version=1.1"]
+    titles = [DB, CF, TABLE]
+    titles += [t for t in options.sections if t not in (*titles, VERSION)]
+    for title in titles:
+        keys = options.sections.get(title, {})
+        if keys or title in (DB, CF):
+            lines += ["", f"[{title}]", *(f"  {key}={text}" for key, text in keys.items())]
+    return "\n".join(lines) + "\n"

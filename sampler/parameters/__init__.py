@@ -1,0 +1,1 @@
+"""A tunable and the catalogue of all of them."""

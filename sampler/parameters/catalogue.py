@@ -1,0 +1,91 @@
+"""The catalogue of RocksDB parameters, read from catalogue.csv.
+
+Names, sections, keys and defaults were checked against ``db_bench --help`` and the OPTIONS files
+that RocksDB 7.8.3 writes; ranges are proposals at production scale.
+"""
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import cast
+
+from sampler.parameters.parameter import Bound, Condition, Kind, Parameter, Section, Value
+
+# Known to leave nothing on disk. Not among them, though they are for reading above all, is what a
+# compaction heeds, too (mmap_read, compaction_readahead_size, cache_index_and_filter_blocks) and
+# so may change which files it has merged when the load ends.
+_RUN_TIME = frozenset({"cache_size", "threads"})
+
+
+@cache
+def catalogue() -> Mapping[str, Parameter]:
+    """All known parameters by name, in the catalogue's order."""
+    text = files("sampler").joinpath("catalogue.csv").read_text(encoding="utf-8")
+    parameters = (_parameter(row) for row in csv.DictReader(text.splitlines()))
+    return MappingProxyType({parameter.name: parameter for parameter in parameters})
+
+
+def _parameter(row: dict[str, str]) -> Parameter:
+    kind = cast(Kind, row["type"])
+    choices = tuple(_choice(kind, text) for text in row["choices"].split("|") if text)
+    return Parameter(
+        name=row["name"],
+        section=cast(Section, row["section"]),
+        kind=kind,
+        key=row["key"],
+        flag=row["flag"],
+        default=_literal(kind, row["default"]),
+        default_db_bench=_literal(kind, row["default_db_bench"]),
+        low=_number(kind, row["low"]),
+        high=_number(kind, row["high"]),
+        log=row["log"] == "1",
+        quantum=int(row["quantum"] or 1),
+        choices=choices,
+        special=tuple(_literal(kind, text) for text in row["special"].split("|") if text),
+        floor=_bound(row["floor"]),
+        ceiling=_bound(row["ceiling"]),
+        multiple_of=row["multiple_of"],
+        active_if=tuple(_condition(text) for text in row["active_if"].split(";") if text),
+        scaled=row["scaled"] == "1",
+        varies=row["varies"] == "1",
+        run_time=row["name"] in _RUN_TIME,
+        help=row["help"],
+    )
+
+
+def _literal(kind: Kind, text: str) -> Value:
+    match kind:
+        case "bool":
+            return text == "true"
+        case "int":
+            return int(text)
+        case "float":
+            return float(text)
+        case "cat":
+            return text
+
+
+def _number(kind: Kind, text: str) -> float | None:
+    if not text:
+        return None
+    return int(text) if kind == "int" else float(text)
+
+
+def _choice(kind: Kind, text: str) -> tuple[Value, str]:
+    value, _, written = text.partition("=")
+    return _literal(kind, value), written or value
+
+
+def _bound(text: str) -> Bound | None:
+    if not text:
+        return None
+    name, minus, offset = text.partition("-")
+    return Bound(name, -int(offset) if minus else 0)
+
+
+def _condition(text: str) -> Condition:
+    name, _, values = text.partition("=")
+    booleans = {"true": True, "false": False}
+    return Condition(name, tuple(booleans.get(value, value) for value in values.split("|")))

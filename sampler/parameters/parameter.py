@@ -1,0 +1,171 @@
+"""One tunable: what it is called, where it lives, which values it takes and what bounds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sampler.common.byte_size import parse_bytes
+from sampler.common.errors import InputError
+
+Value = bool | int | float | str
+Kind = Literal["int", "float", "bool", "cat"]
+Section = Literal["DBOptions", "CFOptions", "Table", "deployment", "workload", "command"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit set by another parameter: the other's value plus ``offset``."""
+
+    parameter: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """True when another parameter has one of these values."""
+
+    parameter: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A tunable, always at full scale.
+
+    Attributes:
+        name: The db_bench flag's name where there is one.
+        section: Where the value goes: a section of the OPTIONS file, ``deployment`` (passed as a
+            flag and exported beside the options), ``workload`` (a fact of the load that no OPTIONS
+            file can carry) or ``command`` (known to the user's own benchmark alone).
+        key: The key there; ``struct.field`` for a field of a nested structure.
+        low, high: The numeric range, both included. With ``multiple_of``, in multiples of it.
+        log: Whether draws are uniform in the logarithm.
+        quantum: Numeric values are multiples of it.
+        choices: For ``cat``, the values and their text in an OPTIONS file; for ``int``, the only
+            values that it takes.
+        default: The library's default.
+        default_db_bench: What db_bench uses when no flag and no file is given.
+        special: Values outside the range with a meaning of their own (-1, 0 = automatic).
+        floor, ceiling: Limits set by other parameters; they hold by construction in draws.
+        multiple_of: The value is a whole multiple of that parameter's value.
+        active_if: All must hold, otherwise the parameter does nothing and is left out.
+        scaled: A size in bytes that is divided by the scale while measuring.
+        varies: Whether the library's default differs between versions.
+        sweep: The values that a sweep over this parameter alone tries, in this order; empty: those
+            that it chooses itself. With ``multiple_of``, in multiples of it.
+        run_time: Whether it is known to leave nothing on disk: a database that was filled with
+            another value of it is the same. Whatever is not known to be so is taken to shape it.
+    """
+
+    name: str
+    section: Section
+    kind: Kind
+    default: Value
+    default_db_bench: Value
+    key: str = ""
+    flag: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    quantum: int = 1
+    choices: tuple[tuple[Value, str], ...] = ()
+    special: tuple[Value, ...] = ()
+    floor: Bound | None = None
+    ceiling: Bound | None = None
+    multiple_of: str = ""
+    active_if: tuple[Condition, ...] = ()
+    scaled: bool = False
+    varies: bool = False
+    sweep: tuple[Value, ...] = ()
+    run_time: bool = False
+    help: str = ""
+
+    @property
+    def is_option(self) -> bool:
+        """Whether an OPTIONS file can carry it."""
+        return self.section in ("DBOptions", "CFOptions", "Table")
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is a range of numbers."""
+        return self.kind in ("int", "float") and not self.choices
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The levels of a ``bool`` or ``cat`` parameter or of a list of numbers, else empty."""
+        return (False, True) if self.kind == "bool" else tuple(value for value, _ in self.choices)
+
+    def nearest_multiple(self, number: float) -> int:
+        """The multiple of its quantum that is nearest to a number, and at least the quantum."""
+        return max(self.quantum, round(number / self.quantum) * self.quantum)
+
+    @property
+    def refers_to(self) -> frozenset[str]:
+        """The parameters whose values must be known before this one's."""
+        bounds = {bound.parameter for bound in (self.floor, self.ceiling) if bound}
+        conditions = {condition.parameter for condition in self.active_if}
+        return frozenset(bounds | conditions | ({self.multiple_of} - {""}))
+
+
+def parse_value(parameter: Parameter, given: object, *, field: str = "") -> Value:
+    """Reads one value of a parameter from text or from TOML, without checking the range.
+
+    Raises:
+        InputError: The value is not of the parameter's type, or not one of its choices.
+    """
+    field = field or parameter.name
+    match parameter.kind:
+        case "bool":
+            return _parse_bool(given, field)
+        case "cat":
+            return _parse_choice(parameter, given, field)
+        case "int":
+            return _parse_int(given, field)
+        case "float":
+            return _parse_float(given, field)
+
+
+def _parse_bool(given: object, field: str) -> bool:
+    if isinstance(given, bool):
+        return given
+    if isinstance(given, str) and given.strip().lower() in ("true", "false", "1", "0"):
+        return given.strip().lower() in ("true", "1")
+    raise InputError(field, f"{given!r} is not true or false")
+
+
+def _parse_choice(parameter: Parameter, given: object, field: str) -> Value:
+    for value, text in parameter.choices:
+        if given == value or (isinstance(given, str) and given.strip() in (str(value), text)):
+            return value
+    names = ", ".join(str(value) for value in parameter.values)
+    raise InputError(field, f"{given!r} is not one of {names}")
+
+
+def _parse_int(given: object, field: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise InputError(field, f"{given!r} is not a whole number")
+    if isinstance(given, str):
+        text = given.strip()
+        digits = text.removeprefix("-")
+        plain = digits.isascii() and digits.isdecimal() and len(digits) < 20
+        number = int(text) if plain else parse_bytes(text, field=field)
+    elif isinstance(given, float) and not given.is_integer():
+        raise InputError(field, f"{given!r} is not a whole number")
+    else:
+        number = int(given)
+    if not -(2**63) <= number < 2**63:
+        raise InputError(field, "is larger than any option can be, 9223372036854775807")
+    return number
+
+
+def _parse_float(given: object, field: str) -> float:
+    try:
+        if isinstance(given, bool) or not isinstance(given, int | float | str):
+            raise ValueError
+        number = float(given)
+        if number - number != 0:  # infinite or not a number
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise InputError(field, f"{given!r:.80} is not a finite number") from None
+    return number

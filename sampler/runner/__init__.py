@@ -1,0 +1,1 @@
+"""One trial at a time: lock, folder, process, outcome, and nothing left behind."""

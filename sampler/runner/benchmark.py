@@ -1,0 +1,95 @@
+"""What a runner needs of a benchmark: a command line, perhaps others around it, and an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import Ended
+from sampler.space.space import Configuration
+
+
+class Preparation(Protocol):
+    """A process that must end well before a trial is measured."""
+
+    @property
+    def outputs(self) -> Path:
+        """The folder for its ``stdout`` and ``stderr``, yet to be made."""
+        ...
+
+    def argv(self) -> list[str]:
+        """Its command line."""
+        ...
+
+    def key(self) -> str | None:
+        """The same for all trials that would leave the same behind; None: never shared."""
+        ...
+
+    def settled(self) -> bool:
+        """Whether its work is done and it merely waits."""
+        ...
+
+    def finish(self, ended: Ended) -> Outcome | None:
+        """None when what it left can be measured, otherwise what becomes of the trial."""
+        ...
+
+
+class Count(Protocol):
+    """A process that looks at what a measured trial left, and completes its outcome."""
+
+    @property
+    def outputs(self) -> Path:
+        """The folder for its ``stdout`` and ``stderr``, yet to be made."""
+        ...
+
+    def argv(self) -> list[str]:
+        """Its command line."""
+        ...
+
+    def finish(self, ended: Ended) -> Outcome:
+        """The trial's outcome, whole."""
+        ...
+
+
+class Benchmark(Protocol):
+    """Makes a command line of a configuration, and an outcome of what the command left."""
+
+    @property
+    def timeout_seconds(self) -> float:
+        """A trial that takes longer, its preparation included, is ``timed_out``."""
+        ...
+
+    @property
+    def space_bytes(self) -> int:
+        """Free bytes that a trial needs."""
+        ...
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """Writes what the command reads into the trial's folder and returns the command line."""
+        ...
+
+    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+        """What must run before the command; None: nothing."""
+        ...
+
+    def environment(self) -> Mapping[str, str]:
+        """The environment of all of them."""
+        ...
+
+    def settled(self, folder: Path) -> bool:
+        """Whether the work is done and the command merely waits."""
+        ...
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+    ) -> Outcome:
+        """What the run came to."""
+        ...
+
+    def counting(
+        self, configuration: Configuration, folder: Path, outcome: Outcome
+    ) -> Count | None:
+        """What must run after the command for a figure that it does not tell; None: nothing."""
+        ...

@@ -1,0 +1,47 @@
+"""What came of running a configuration once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sampler.parameters.parameter import Value
+
+
+class TrialState(StrEnum):
+    """How a trial stands, or how it ended."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"  # refused or crashed, with the benchmark's own words
+    TIMED_OUT = "timed_out"
+    CENSORED = "censored"  # cut off as too slow: time is a lower bound, other metrics partial
+    INFEASIBLE = "infeasible"  # known bad before it ran
+    LOST = "lost"  # its host or controller died; it is run again
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A measurement, or a failure with its reason.
+
+    Attributes:
+        metrics: ``waf``, ``sa`` (ratios), ``time`` (s), ``rate`` (ops/s) and others, see
+            ``sampler.bench.metrics``. Under ``censored`` only ``time`` (a lower bound) and
+            ``rate`` (an upper bound) may be compared; under a failure empty.
+        counters: Raw tickers in bytes or counts, by RocksDB's names without ``rocksdb.``.
+        effective: The values in effect, read back from the OPTIONS file that RocksDB wrote, full
+            scale; None where it wrote none.
+        failure: Why it is not ``done``, in RocksDB's own words where it said any.
+        warnings: What the reader of the numbers must know (assertions on, values adjusted).
+        bench_seconds: How long the benchmark's process lived.
+        by_host: Whether the failure may be the host's fault rather than the configuration's: its
+            disk was nearly full.
+    """
+
+    state: TrialState
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    effective: Mapping[str, Value] | None = None
+    failure: str | None = None
+    warnings: tuple[str, ...] = ()
+    bench_seconds: float = 0.0
+    by_host: bool = False

@@ -1,0 +1,163 @@
+"""Databases kept for other trials that would prepare the very same.
+
+RocksDB never writes to a table or blob file again once it is finished, only deletes it, so those
+are hard links: they cost no room while a trial uses them, and deleting one leaves the others. What
+RocksDB does go on writing (CURRENT, MANIFEST, OPTIONS, the write-ahead log) is copied.
+
+A copy is put together in a trial's folder and renamed into place; one that is dropped is renamed
+to such a folder first. So a kill at any moment leaves either a whole copy or a folder that the
+next trial removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sampler.runner.prepared_note import NOTE, read_note
+from sampler.runner.trial_folder import make_trial_folder, remove_trial_folder
+
+FOLDER = "prepared-copies"
+UNUSED_SECONDS = 24 * 3600
+_FILES = "files.json"
+_IMMUTABLE = (".sst", ".blob")
+_SHARE_OF_DISK = 4
+_LEFT_OUT = ("LOG", "LOCK")
+
+
+@dataclass(frozen=True)
+class PreparedCopies:
+    """The copies of one bench folder; whoever calls holds the host's lock.
+
+    Attributes:
+        bench_dir: The bench folder; copies are in a folder of their own there.
+        most_bytes: What all copies may hold together; 0: none are kept. They never hold more than
+            a quarter of what the disk would have free without them.
+    """
+
+    bench_dir: Path
+    most_bytes: int
+
+    def take(self, key: str, folder: Path) -> bool:
+        """Puts a kept database into a trial's folder, as ``db``, with its note.
+
+        A copy with a file missing, or of another size or time of change than when it was kept, is
+        dropped.
+
+        Returns:
+            Whether there was a whole one.
+        """
+        entry = self.bench_dir / FOLDER / key
+        if self.most_bytes <= 0 or not entry.is_dir():
+            return False
+        try:
+            wanted = json.loads((entry / _FILES).read_text(encoding="utf-8"))
+            if wanted != _files(entry / "db") or read_note(entry) is None:
+                raise ValueError
+            _duplicate(entry / "db", folder / "db")
+            shutil.copyfile(entry / NOTE, folder / NOTE)
+            os.utime(entry)
+        except (OSError, ValueError):
+            shutil.rmtree(folder / "db", ignore_errors=True)
+            (folder / NOTE).unlink(missing_ok=True)
+            self._drop(entry)
+            return False
+        return True
+
+    def keep(self, key: str, folder: Path) -> bool:
+        """Keeps a copy of a trial's database and note; the least recently used make room.
+
+        Returns:
+            Whether it is kept. It is not where it is too large, is there already, or the disk
+            does not hold it: the trial goes on all the same.
+        """
+        entry, made = self.bench_dir / FOLDER / key, folder / "copy"
+        size = sum(path.stat().st_size for path in _kept(folder / "db"))
+        allowed = self._allowed()
+        if size > allowed:
+            return False
+        try:
+            made.mkdir()
+            _duplicate(folder / "db", made / "db")
+            shutil.copyfile(folder / NOTE, made / NOTE)
+            (made / _FILES).write_text(json.dumps(_files(made / "db")), encoding="utf-8")
+            self._shrink_to(allowed - size)
+            entry.parent.mkdir(exist_ok=True)
+            made.rename(entry)
+        except OSError:  # ENOTEMPTY: there is one of that key
+            shutil.rmtree(made, ignore_errors=True)
+            return False
+        return True
+
+    def clean(self) -> None:
+        """Drops what was not used for a day, and what is beyond the limit."""
+        until = time.time() - UNUSED_SECONDS
+        for entry, used, _ in self._entries():
+            if used < until:
+                self._drop(entry)
+        if (self.bench_dir / FOLDER).is_dir():
+            self._shrink_to(self._allowed())
+
+    def clear(self) -> None:
+        """Drops all copies."""
+        self._shrink_to(0)
+
+    def _allowed(self) -> int:
+        held = sum(size for _, _, size in self._entries())
+        free = shutil.disk_usage(self.bench_dir).free
+        return min(self.most_bytes, (held + free) // _SHARE_OF_DISK)
+
+    def _shrink_to(self, most_bytes: int) -> None:
+        entries = sorted(self._entries(), key=lambda each: -each[1])
+        held = 0
+        for entry, _, size in entries:
+            held += size
+            if held > most_bytes or most_bytes <= 0:
+                self._drop(entry)
+        with contextlib.suppress(OSError):
+            (self.bench_dir / FOLDER).rmdir()  # where it is empty
+
+    def _entries(self) -> Iterator[tuple[Path, float, int]]:
+        """Each copy, when it was last used, and the bytes of its files."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for entry in list((self.bench_dir / FOLDER).iterdir()):
+                size = sum(path.stat().st_size for path in entry.glob("db/*"))
+                yield entry, entry.stat().st_mtime, size
+
+    def _drop(self, entry: Path) -> None:
+        """Out of the way at once; what a kill leaves of it is removed as a trial's folder is."""
+        folder = make_trial_folder(self.bench_dir)
+        with contextlib.suppress(OSError):
+            entry.rename(folder / "dropped")
+        remove_trial_folder(folder)
+
+
+def _duplicate(source: Path, target: Path) -> None:
+    """Links what RocksDB never writes to again, copies the rest."""
+    target.mkdir()
+    for path in _kept(source):
+        if path.suffix in _IMMUTABLE:
+            try:
+                os.link(path, target / path.name)
+                continue
+            except OSError:
+                pass  # a file system without hard links, or too many of them
+        shutil.copy2(path, target / path.name)
+
+
+def _kept(database: Path) -> list[Path]:
+    """The files of a database but its logs in words and its lock."""
+    files = (path for path in database.iterdir() if path.is_file())
+    return [path for path in files if not path.name.startswith(_LEFT_OUT)]
+
+
+def _files(database: Path) -> dict[str, list[int]]:
+    """Size and time of change (ns) of each file."""
+    stats = {path.name: path.stat() for path in _kept(database)}
+    return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}

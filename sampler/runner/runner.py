@@ -1,0 +1,176 @@
+"""One trial at a time on this machine: lock, folder, process, outcome, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sampler.common.errors import InputError
+from sampler.machine.process_identity import kill_marked
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.host_lock import MARK, host_lock
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.prepared_copies import PreparedCopies
+from sampler.runner.settings import Settings
+from sampler.runner.trial_folder import (
+    make_trial_folder,
+    remove_leftovers,
+    remove_trial_folder,
+    require_space,
+)
+from sampler.runner.trial_processes import TrialLimits, TrialProcesses
+from sampler.space.space import Configuration
+
+_MOST_AGAIN = 2
+
+
+@dataclass
+class _InFlight:
+    processes: TrialProcesses
+    closing: contextlib.ExitStack
+
+
+class LocalRunner:
+    """Runs trials one after the other, each holding the host-wide lock.
+
+    Not for several threads; the thread that starts a trial and waits for it must live until it
+    ends.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        settings: Settings,
+        *,
+        waiting: Callable[[str], None] = lambda _: None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Binds a benchmark to this machine.
+
+        Args:
+            benchmark: What is run.
+            settings: Where.
+            waiting: Told who holds the host while a trial must wait for it.
+            pause: How to wait.
+        """
+        self._benchmark, self._settings = benchmark, settings
+        self._waiting, self._pause = waiting, pause
+        self._copies = PreparedCopies(settings.bench_dir, settings.prepared_bytes)
+        self._flight: _InFlight | None = None
+
+    def start(
+        self,
+        configuration: Configuration,
+        *,
+        cutoff_seconds: float | None = None,
+        share: bool = False,
+    ) -> None:
+        """Begins a trial, when the host is free.
+
+        Args:
+            configuration: What is measured.
+            cutoff_seconds: After it the trial is cut off; None: never.
+            share: Whether a database that must be prepared may be a copy of one that was prepared
+                alike. What is to be independent evidence prepares its own.
+
+        Raises:
+            InputError: The machine cannot run it: no room on the disk, no right to write.
+            RuntimeError: A trial is in flight already.
+        """
+        if self._flight:
+            raise RuntimeError("a trial is in flight already")
+        token = secrets.token_hex(8)
+        with contextlib.ExitStack() as closing:
+            lock = closing.enter_context(
+                host_lock(self._settings.lock, token, waiting=self._waiting, pause=self._pause)
+            )
+            remove_leftovers(self._settings.bench_dir)
+            self._make_room()
+            folder = make_trial_folder(self._settings.bench_dir)
+            closing.callback(remove_trial_folder, folder)
+            processes = TrialProcesses(
+                self._benchmark,
+                configuration,
+                folder,
+                limits=TrialLimits(
+                    cutoff_seconds=cutoff_seconds, free_bytes=self._settings.free_bytes
+                ),
+                mark={MARK: token},
+                lock=lock,
+                copies=self._copies if share else None,
+            )
+            # What left the process group is found by its environment, and ended too.
+            closing.callback(kill_marked, f"{MARK}={token}")
+            self._flight = _InFlight(processes, closing.pop_all())
+
+    def wait(self, timeout: float) -> Outcome | None:
+        """The outcome, or None when the trial is not over after ``timeout`` s.
+
+        Raises:
+            InputError: What follows its preparation cannot be started.
+        """
+        flight = self._flight
+        if flight is None:
+            raise RuntimeError("no trial is in flight")
+        try:
+            outcome = flight.processes.wait(timeout)
+        except BaseException:
+            self.cancel()
+            raise
+        if outcome is not None:
+            self._flight = None
+            flight.closing.close()
+        return outcome
+
+    def cancel(self) -> None:
+        """Ends the trial in flight, if there is one, and cleans up after it."""
+        flight, self._flight = self._flight, None
+        if flight:
+            with flight.closing:
+                flight.processes.cancel()
+
+    def run(
+        self,
+        configuration: Configuration,
+        *,
+        share: bool = False,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Outcome:
+        """Measures one configuration from beginning to end; see ``start``.
+
+        A run that counts for nothing, for the machine's clock was set, is made again; twice.
+
+        Args:
+            configuration: What is measured.
+            share: As for ``start``.
+            meanwhile: Called about every second while it is measured; what it raises ends the run.
+        """
+        for _ in range(_MOST_AGAIN):
+            outcome = self._run(configuration, share, meanwhile)
+            if outcome.state is not TrialState.LOST:
+                return outcome
+        return self._run(configuration, share, meanwhile)
+
+    def _run(
+        self, configuration: Configuration, share: bool, meanwhile: Callable[[], None]
+    ) -> Outcome:
+        self.start(configuration, share=share)
+        try:
+            while (outcome := self.wait(1.0)) is None:
+                meanwhile()
+        except BaseException:
+            self.cancel()
+            raise
+        return outcome
+
+    def _make_room(self) -> None:
+        """Cleans the copies of prepared databases, and gives them up where the disk is full."""
+        self._copies.clean()
+        try:
+            require_space(self._settings.bench_dir, self._benchmark.space_bytes)
+        except InputError:
+            self._copies.clear()
+            require_space(self._settings.bench_dir, self._benchmark.space_bytes)

@@ -1,0 +1,62 @@
+"""Where things are on this machine, from the environment (``ROCKTUNE_...``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from platformdirs import user_cache_path
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from sampler.common.errors import InputError
+from sampler.runner.host_lock import default_path
+
+
+class Settings(BaseSettings):
+    """Where things are.
+
+    Attributes:
+        db_bench: The program, a path or a name on PATH.
+        builds: Further RocksDB builds that jobs may name, as ``9.7=/opt/9.7/db_bench,NAME=PATH``.
+            One line, not a file: a host has few, and a unit file or a container sets variables.
+        bench_dir: Databases under test are made here and removed after each trial.
+        lock: The lock that keeps trials on this host apart.
+        free_bytes: A trial is ended when its disk has less than this left.
+        prepared_bytes: What copies of prepared databases may hold in the bench folder; 0: none.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="ROCKTUNE_")
+
+    db_bench: str = "db_bench"
+    builds: str = ""
+    bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
+    lock: Path = Field(default_factory=default_path)
+    free_bytes: int = 256 * 2**20
+    prepared_bytes: int = Field(default=2 * 2**30, ge=0)
+
+
+def load_settings() -> Settings:
+    """The settings of this environment.
+
+    Raises:
+        InputError: A variable does not hold what it should.
+    """
+    return from_environment(Settings)
+
+
+S = TypeVar("S", bound=BaseSettings)
+
+
+def from_environment(kind: type[S]) -> S:
+    """Settings of a kind, read from variables that begin with ``ROCKTUNE_``.
+
+    Raises:
+        InputError: A variable does not hold what it should.
+    """
+    try:
+        return kind()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = f"ROCKTUNE_{first['loc'][0]}".upper()
+        raise InputError(name, f"{first['msg']}, not {first['input']!r}") from None

@@ -1,0 +1,165 @@
+"""The processes of one trial: what prepares its database, what is measured, and what counts.
+
+Only what is measured must run; the others where the load asks for them.
+
+They share the trial's limits, its folder and its end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sampler.common.errors import InputError
+from sampler.runner.benchmark import Benchmark, Count
+from sampler.runner.outcome import Outcome
+from sampler.runner.prepared_copies import PreparedCopies
+from sampler.runner.prepared_note import read_note
+from sampler.runner.process import BenchProcess, Limits
+from sampler.space.space import Configuration
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialLimits:
+    """What the processes of a trial may use: those that prepare and measure together.
+
+    Attributes:
+        cutoff_seconds: After it the trial is too slow to be worth waiting for; None: never.
+        free_bytes: It is ended when its folder's disk has less than this left.
+    """
+
+    cutoff_seconds: float | None
+    free_bytes: int
+
+
+class TrialProcesses:
+    """One trial under way. Not for several threads at once."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        configuration: Configuration,
+        folder: Path,
+        *,
+        limits: TrialLimits,
+        mark: Mapping[str, str],
+        lock: int,
+        copies: PreparedCopies | None,
+    ) -> None:
+        """Starts the first process.
+
+        Args:
+            benchmark: What is run.
+            configuration: What is measured.
+            folder: The trial's own.
+            limits: Of both processes together.
+            mark: Variables by which its processes are found.
+            lock: The descriptor of the host's lock, which they keep open.
+            copies: Prepared databases that it may take and add to; None: it prepares its own.
+
+        Raises:
+            InputError: It cannot be started.
+        """
+        self._benchmark, self._configuration, self._folder = benchmark, configuration, folder
+        self._limits, self._mark, self._lock = limits, mark, lock
+        self._argv = benchmark.prepare(configuration, folder)
+        # What preparing took here, and what it counts for in the limits: the same for a copy, so
+        # that a configuration is cut off or not whether its database was there or not.
+        self._prepared_seconds = self._counted = 0.0
+        self._counting: Count | None = None
+        self._preparation = benchmark.preparing(configuration, folder)
+        key = self._preparation.key() if self._preparation and copies else None
+        self._copies = copies if key else None
+        self._key = key or ""
+        if self._preparation and not self._taken():
+            self._preparation.outputs.mkdir()
+            preparation = self._preparation
+            self._process = self._spawn(
+                preparation.argv(), preparation.outputs, preparation.settled
+            )
+        else:
+            self._preparation = None
+            self._measure()
+
+    def wait(self, timeout: float) -> Outcome | None:
+        """The outcome, or None when the trial is not over after ``timeout`` s.
+
+        Raises:
+            InputError: The second process cannot be started.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            ended = self._process.wait(max(0.0, until - time.monotonic()))
+            if ended is None:
+                return None
+            if self._counting is not None:
+                return self._whole(self._counting.finish(ended))
+            if self._preparation is None:
+                outcome = self._benchmark.harvest(
+                    self._configuration, self._folder, ended, self._began
+                )
+                if not self._count(outcome):
+                    return self._whole(outcome)
+                continue
+            failed = self._preparation.finish(ended)
+            if failed is not None:
+                return failed
+            self._preparation = None
+            self._prepared_seconds = self._counted = ended.wall_seconds
+            if self._copies:
+                self._copies.keep(self._key, self._folder)
+            self._measure()
+
+    def _whole(self, outcome: Outcome) -> Outcome:
+        return replace(outcome, bench_seconds=outcome.bench_seconds + self._prepared_seconds)
+
+    def _count(self, outcome: Outcome) -> bool:
+        """Starts what completes the outcome; False where nothing must."""
+        self._counting = self._benchmark.counting(self._configuration, self._folder, outcome)
+        if self._counting is None:
+            return False
+        self._counting.outputs.mkdir()
+        # It is no part of what is measured: no cut-off is meant for it.
+        self._limits = replace(self._limits, cutoff_seconds=None)
+        self._counted = 0.0
+        self._process = self._spawn(self._counting.argv(), self._counting.outputs, lambda: False)
+        return True
+
+    def cancel(self) -> None:
+        """Ends the process that runs."""
+        self._process.cancel()
+
+    def _taken(self) -> bool:
+        """Whether a copy is there and was taken."""
+        if self._copies is None or not self._copies.take(self._key, self._folder):
+            return False
+        note = read_note(self._folder)
+        self._counted = note.seconds if note else 0.0
+        return True
+
+    def _measure(self) -> None:
+        self._process = self._spawn(
+            self._argv, self._folder, lambda: self._benchmark.settled(self._folder)
+        )
+
+    def _spawn(self, argv: list[str], outputs: Path, settled: Callable[[], bool]) -> BenchProcess:
+        cutoff = self._limits.cutoff_seconds
+        self._began = time.time()
+        try:
+            return BenchProcess(
+                argv,
+                folder=outputs,
+                work_in=Path.cwd(),
+                environment={**self._benchmark.environment(), **self._mark},
+                limits=Limits(
+                    timeout_seconds=max(0.0, self._benchmark.timeout_seconds - self._counted),
+                    cutoff_seconds=None if cutoff is None else max(0.0, cutoff - self._counted),
+                    settled=settled,
+                    free_bytes=self._limits.free_bytes,
+                ),
+                keep_open=(self._lock,),
+            )
+        except OSError as error:
+            raise InputError("benchmark", f"cannot be started: {error}") from None

@@ -1,0 +1,1 @@
+"""A parameter space: ranges, rules, draws and starting points."""

@@ -1,0 +1,1 @@
+"""A load: its file, its benchmarks of db_bench, the keys that it leaves."""

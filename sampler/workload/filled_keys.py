@@ -1,0 +1,271 @@
+"""How much the benchmarks of a process write, and how many distinct keys they leave behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sampler.parameters.parameter import Value
+from sampler.workload.db_bench_benchmarks import DbBenchBenchmark, Run, last_database
+
+Flags = Mapping[str, Value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What one db_bench process is told of sizes.
+
+    Attributes:
+        num: Size of the key space, which stands in where no flag says how many operations.
+        threads: Client threads.
+        flags: Further flags.
+        filled: Whether the database holds keys before the first benchmark.
+    """
+
+    num: int
+    key_size: int = 16
+    value_size: int = 1024
+    threads: int = 1
+    flags: Flags = field(default_factory=dict)
+    filled: bool = False
+
+    @property
+    def mean_value(self) -> float:
+        """Bytes of a value, on average (db_bench_tool.cc, RandomGenerator)."""
+        if self.flags.get("value_size_distribution_type", "fixed") == "fixed":
+            return float(self.value_size)
+        least, most = (
+            int(self.flags.get(f"value_size_{end}", usual))
+            for end, usual in (("min", 100), ("max", 102_400))
+        )
+        return (least + most) / 2
+
+
+def operations_of(benchmark: DbBenchBenchmark, num: int, flags: Flags) -> int:
+    """Operations of each thread of a benchmark, where no duration says otherwise.
+
+    Args:
+        benchmark: Which.
+        num: Size of the key space.
+        flags: Further flags: ``writes``, ``reads``, ``deletes``, ``batch_size``.
+    """
+    writes, reads, deletes = (int(flags.get(n, -1)) for n in ("writes", "reads", "deletes"))
+    match benchmark.loop:
+        case "writes":  # DoWrite: 0 writes are num of them
+            found = writes if writes > 0 else num
+        case "readwrites":
+            found = num if writes < 0 and reads < 0 else max(writes, reads)
+        case "deletes":
+            found = deletes if deletes >= 0 else num
+        case "reads":
+            found = reads if reads >= 0 else num
+        case "num":
+            found = num
+        case "once":
+            return 1
+    if benchmark.name == "readrandomsmall":
+        found //= 1000
+    batch = max(1, benchmark.batch or int(flags.get("batch_size", 1)))
+    return found // batch * batch if benchmark.writes else found  # a smaller last one is left out
+
+
+def threads_of(benchmark: DbBenchBenchmark, threads: int) -> int:
+    """The threads that really do a benchmark."""
+    return 1 if benchmark.one_thread else threads
+
+
+def written_bytes(runs: Iterable[Run], sizes: Sizes) -> float:
+    """Bytes of keys and values that all threads write, as far as that is known before.
+
+    What a thread beside reads writes is not, and counts as nothing; values that grow or shrink
+    count as their mean.
+    """
+    total, filled = 0.0, sizes.filled
+    for run in runs:
+        filled = filled and not run.benchmark.fresh
+        total += run.times * _bytes_of_one(run.benchmark, sizes, filled)
+        filled = filled or run.benchmark.writes
+    return total
+
+
+def _bytes_of_one(benchmark: DbBenchBenchmark, sizes: Sizes, filled: bool) -> float:
+    if not benchmark.writes or benchmark.beside:
+        return 0.0
+    operations = operations_of(benchmark, sizes.num, sizes.flags)
+    known = _BYTES.get(benchmark.name, _pairs)
+    return known(sizes, operations, filled) * threads_of(benchmark, sizes.threads)
+
+
+def _pairs(sizes: Sizes, operations: int, _filled: bool) -> float:
+    return operations * (sizes.key_size + sizes.mean_value)
+
+
+def _deletes(sizes: Sizes, operations: int, _filled: bool) -> float:
+    return float(operations * sizes.key_size)
+
+
+def _mixed(sizes: Sizes, operations: int, filled: bool) -> float:
+    share = (100 - int(sizes.flags.get("readwritepercent", 90))) / 100
+    return share * _pairs(sizes, operations, filled)
+
+
+def _merging(sizes: Sizes, operations: int, filled: bool) -> float:
+    return int(sizes.flags.get("mergereadpercent", 70)) / 100 * _pairs(sizes, operations, filled)
+
+
+def _verified(sizes: Sizes, operations: int, _filled: bool) -> float:
+    """PutMany and DeleteMany: three keys, each a byte longer."""
+    deletes = int(sizes.flags.get("deletepercent", 2)) / 100
+    puts = 1 - int(sizes.flags.get("readwritepercent", 90)) / 100 - deletes
+    key = sizes.key_size + 1
+    return 3 * operations * (max(0.0, puts) * (key + sizes.mean_value) + deletes * key)
+
+
+def _exclusive_or(sizes: Sizes, operations: int, filled: bool) -> float:
+    """A value as long as the one that was there, so an empty one in an empty database."""
+    return operations * (sizes.key_size + (sizes.mean_value if filled else 0.0))
+
+
+def _appended(sizes: Sizes, operations: int, _filled: bool) -> float:
+    """A value grows by as much with each write to its key."""
+    earlier = operations * sizes.threads / (2 * sizes.num)
+    return operations * (sizes.key_size + sizes.mean_value * (1 + earlier))
+
+
+def _replaced(sizes: Sizes, operations: int, _filled: bool) -> float:
+    """Some keys with values, then deletes and puts of empty values."""
+    distinct = int(sizes.flags.get("numdistinct", 1000))
+    return distinct * (sizes.key_size + sizes.mean_value) + 2.0 * operations * sizes.key_size
+
+
+def _transactions(sizes: Sizes, operations: int, _filled: bool) -> float:
+    """Four digits and a number as key, a small number as value (transaction_test_util.cc)."""
+    sets = int(sizes.flags.get("transaction_sets", 2))
+    return float(operations * sets * (4 + len(str(sizes.num)) + 3))
+
+
+def _mixgraph(sizes: Sizes, operations: int, _filled: bool) -> float:
+    """Values of a generalised Pareto distribution; ``value_size`` is not looked at."""
+    get, put, seek = (
+        float(sizes.flags.get(f"mix_{kind}_ratio", usual))
+        for kind, usual in (("get", 1.0), ("put", 0.0), ("seek", 0.0))
+    )
+    k, sigma, theta = (
+        float(sizes.flags.get(f"value_{name}", usual))
+        for name, usual in (("k", 0.2615), ("sigma", 25.45), ("theta", 0.0))
+    )
+    mean = theta + sigma / (1 - k) if k < 1 else math.inf
+    most = float(sizes.flags.get("mix_max_value_size", 1024))
+    whole = get + put + seek
+    share = put / whole if whole > 0 else 0.0
+    return operations * share * (sizes.key_size + min(max(mean, 10.0), most))
+
+
+_BYTES: dict[str, Callable[[Sizes, int, bool], float]] = {
+    "readrandomwriterandom": _mixed,
+    "readrandommergerandom": _merging,
+    "randomwithverify": _verified,
+    "xorupdaterandom": _exclusive_or,
+    "appendrandom": _appended,
+    "randomreplacekeys": _replaced,
+    "randomtransaction": _transactions,
+    "mixgraph": _mixgraph,
+    "deleteseq": _deletes,
+    "deleterandom": _deletes,
+}
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Writes to the keys 0 to ``keys`` - 1.
+
+    Attributes:
+        keys: Size of the key space, at least 1.
+        writes: Drawn uniformly, with replacement.
+        whole: Whether every key was written once besides.
+        part: The share of the keys that was written once besides, drawn without replacement.
+    """
+
+    keys: int
+    writes: float
+    whole: bool = False
+    part: float = 0.0
+
+    @property
+    def log_absent(self) -> float:
+        """Logarithm of the chance that one of its keys was not written."""
+        if self.whole or self.part >= 1 or (self.keys == 1 and self.writes >= 1):
+            return -math.inf
+        drawn = self.writes * math.log1p(-1 / self.keys) if self.keys > 1 else 0.0
+        return drawn + math.log1p(-self.part)
+
+
+def distinct_keys(fills: Sequence[Fill]) -> float:
+    """Expected number of distinct keys, where fills of different sizes begin at the same key.
+
+    A key is absent when no fill that reaches it wrote it: of w uniform writes to n keys none hits
+    a key with probability (1 - 1/n)^w.
+    """
+    found, lower = 0.0, 0
+    for upper in sorted({fill.keys for fill in fills}):
+        absent = sum(fill.log_absent for fill in fills if fill.keys >= upper)
+        found -= (upper - lower) * math.expm1(absent)
+        lower = upper
+    return found
+
+
+def fills_of(runs: Sequence[Run], sizes: Sizes, written: float | None = None) -> list[Fill]:
+    """What a process leaves of its key space, as far as a formula tells.
+
+    Keys of no known number are taken to be drawn uniformly, deletes to delete nothing.
+
+    Args:
+        runs: The benchmarks of the process, in order.
+        sizes: What it is told.
+        written: Keys that it wrote, where that was counted: asked for where how many are drawn
+            is not known before.
+    """
+    alive = last_database(runs)
+    if not any(run.benchmark.writes for run in alive):
+        return []
+    drawn = sum(_drawn(run, sizes) for run in alive)
+    if written is not None and any(_open_ended(run, sizes.flags) for run in alive):
+        # What is written once, and what was there before the database began anew, is known.
+        known = sum(_drawn(run, sizes) for run in runs[: len(runs) - len(alive)])
+        known += sum(_in_order(run, sizes) for run in runs)
+        drawn = max(0.0, written - known)
+    fills = [Fill(sizes.num, drawn)]
+    for run in alive:
+        count = operations_of(run.benchmark, sizes.num, sizes.flags)
+        if run.benchmark.keys == "sequential" and count:
+            fills.append(Fill(count, 0.0, whole=True))
+        if run.benchmark.keys == "unique":
+            fills.append(Fill(sizes.num, 0.0, part=min(1.0, count / sizes.num)))
+    return fills
+
+
+def _drawn(run: Run, sizes: Sizes) -> float:
+    """Keys that all threads draw, where their number is known."""
+    if run.benchmark.keys not in ("uniform", "counted") or run.benchmark.beside:
+        return 0.0
+    if run.benchmark.loop == "deletes":
+        return 0.0
+    count = float(operations_of(run.benchmark, sizes.num, sizes.flags))
+    if run.benchmark.name == "readrandomwriterandom":
+        count = count * (100 - int(sizes.flags.get("readwritepercent", 90))) / 100
+    return run.times * count * threads_of(run.benchmark, sizes.threads)
+
+
+def _in_order(run: Run, sizes: Sizes) -> float:
+    """Keys that all threads write in order, or each once."""
+    if run.benchmark.keys not in ("sequential", "unique"):
+        return 0.0
+    count = operations_of(run.benchmark, sizes.num, sizes.flags)
+    return run.times * count * threads_of(run.benchmark, sizes.threads)
+
+
+def _open_ended(run: Run, flags: Flags) -> bool:
+    """Whether how many keys it draws is not known before it has run."""
+    timed = run.benchmark.timed and bool(flags.get("duration"))
+    return run.benchmark.writes and (run.benchmark.beside or timed)

@@ -1,0 +1,158 @@
+"""Flags and benchmarks that Rocktune does not measure with, each refused by name with a way out.
+
+What is wrong is found before anything runs. A job that an earlier version stored is not asked
+again: it ran, or failed, as it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sampler.common.errors import InputError
+from sampler.options.option_flags import option_flags
+from sampler.parameters.parameter import Value
+from sampler.workload.db_bench_benchmarks import Run
+from sampler.workload.filled_keys import operations_of
+from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Workload
+
+_OWN_DATABASE = (
+    "is set by Rocktune, which never opens a database of yours: it measures in a folder of its "
+    "own. Let [prepare] fill one like it (num, key_size and value_size as yours has them), or "
+    "write a [command] workload that copies yours and runs db_bench on the copy"
+)
+_FIELDS = ("benchmarks", "num", "key_size", "value_size", "threads", "compression_ratio", "seed")
+_OWN = {
+    "db": _OWN_DATABASE,
+    "wal_dir": "is set by Rocktune, which keeps all that a run writes in one folder; leave it out",
+    "use_existing_db": (
+        "is set by Rocktune, which never opens a database of yours; [prepare] fills one that the "
+        "benchmarks then use"
+    ),
+    **{name: f"is set by Rocktune; use the workload's own field {name}" for name in _FIELDS},
+    "options_file": "is set by Rocktune; give your OPTIONS file as --baseline",
+    "cache_size": "is set by Rocktune; it is a parameter of its own, of every space that names it",
+    **dict.fromkeys(
+        ("statistics", "histogram", "progress_reports"),
+        "is set by Rocktune for every trial; leave it out",
+    ),
+}
+_OUTSIDE = "names files outside of the trial's own folder; leave it out"
+_REFUSED = {
+    **dict.fromkeys(
+        ("trace_file", "block_cache_trace_file", "report_file", "backup_dir", "restore_dir",
+         "truth_db", "secondary_path", "env_uri", "fs_uri", "hdfs"),
+        _OUTSIDE,
+    ),
+    "num_multi_db": "Rocktune measures one database; leave it out, or use num_column_families",
+    "use_blob_db": (
+        "is the old BlobDB, whose files Rocktune does not count; write enable_blob_files=true in "
+        '[CFOptions "default"] of an OPTIONS file for --baseline'
+    ),
+    "use_secondary_db": "reads a second database beside the one that is measured; leave it out",
+    "readonly": "lets nothing be written, and RocksDB does not compact then; leave it out",
+    "statistics_string": "takes the place of the statistics that are read; leave it out",
+    "stats_level": "may leave out what is read; leave it out",
+}  # fmt: skip
+# A value at which the flag means nothing.
+_OFF = (False, 0, 1, "")
+
+
+def flag_problems(flags: Mapping[str, Value], where: str) -> Iterator[InputError]:
+    """Flags that are Rocktune's own, that do nothing beside an OPTIONS file, or lead outside.
+
+    Args:
+        flags: By name.
+        where: ``flags`` or ``prepare.flags``.
+    """
+    options = option_flags()
+    for name, value in flags.items():
+        if name in _OWN:
+            continue  # refused when it is read
+        if name in _REFUSED and not (name == "num_multi_db" and value in _OFF):
+            yield InputError(f"{where}.{name}", _REFUSED[name])
+        if name in options and not _honoured(name, flags):
+            problem = "is an option of RocksDB, which db_bench ignores beside an OPTIONS file"
+            if name == "bloom_bits":
+                problem = "is an option of RocksDB, which every trial has in its OPTIONS file"
+            yield InputError(f"{where}.{name}", f"{problem}; {options[name].instead(value)}")
+
+
+def own_flag(name: str) -> str:
+    """Why a flag cannot be given, where Rocktune sets it itself; empty where it does not."""
+    return _OWN.get(name, "")
+
+
+def _honoured(name: str, flags: Mapping[str, Value]) -> bool:
+    """Whether an option's flag does something all the same."""
+    match name:
+        case "prefix_size":  # the shape of keys (GenerateKeyFromInt)
+            return bool(flags.get("keys_per_prefix"))
+        case "merge_operator":  # Rocktune writes it into the OPTIONS file of a trial
+            return True
+    return False
+
+
+def load_problems(workload: Workload) -> Iterator[InputError]:
+    """What a load as a whole asks for and cannot have.
+
+    Args:
+        workload: A load of db_bench whose fields are right, each by itself.
+    """
+    flags = dict(workload.flags)
+    prepare = workload.prepare
+    yield from _needs(workload.runs, flags, "workload.benchmarks", "flags")
+    if prepare:
+        yield from _needs(prepare.runs, dict(prepare.flags), "prepare.benchmarks", "prepare.flags")
+    yield from _beyond(workload.runs, workload.num, flags, "flags")
+    if flags.get("use_existing_keys") and prepare is None:
+        yield InputError("flags.use_existing_keys", "needs [prepare]: without it there are none")
+    if flags.get("expire_style") == "compaction_filter":
+        yield InputError(
+            "flags.expire_style",
+            "'compaction_filter' does nothing beside an OPTIONS file; write delete or none",
+        )
+    yield from _families(flags, prepare)
+    if prepare is None and workload.writes_nothing:
+        names = ", ".join(workload.benchmarks)
+        yield InputError(
+            "workload.benchmarks",
+            f"{names} would read an empty database, for nothing writes before; add [prepare] "
+            'with benchmarks = ["fillrandom"]',
+        )
+
+
+def _needs(
+    runs: Sequence[Run], flags: Mapping[str, Value], field: str, where: str
+) -> Iterator[InputError]:
+    for run in runs:
+        missing = [name for name in run.benchmark.needs if not flags.get(name)]
+        if missing:
+            example = {"merge_operator": '"put"', "row_cache_size": "8388608"}
+            given = " and ".join(f"{name} = {example.get(name, 'true')}" for name in missing)
+            yield InputError(field, f"{run.benchmark.name} needs {given} in [{where}]")
+
+
+def _beyond(
+    runs: Sequence[Run], num: int, flags: Mapping[str, Value], where: str
+) -> Iterator[InputError]:
+    for run in runs:
+        if run.benchmark.keys == "unique" and operations_of(run.benchmark, num, flags) > num:
+            yield InputError(
+                f"{where}.writes", f"{run.benchmark.name} has no more than num = {num} keys"
+            )
+
+
+def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[InputError]:
+    """Column families must be the same in both processes: RocksDB opens a database with all."""
+    asked = flags.get("num_column_families", 1)
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        yield InputError("flags.num_column_families", f"{asked!r} is not a whole number from 1 on")
+        return
+    given = dict(prepare.flags).get("num_column_families", asked) if prepare else asked
+    if given != asked:
+        yield InputError(
+            "prepare.flags.num_column_families",
+            f"is {given}, and that of [flags] is {asked}; RocksDB opens a database with all of "
+            "its column families",
+        )

@@ -1,0 +1,209 @@
+"""What the benchmark does: operations, sizes, threads, and what is paid before counting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from sampler.parameters.parameter import Value
+from sampler.workload.db_bench_benchmarks import Run, run_of
+from sampler.workload.filled_keys import (
+    Sizes,
+    distinct_keys,
+    fills_of,
+    operations_of,
+    threads_of,
+    written_bytes,
+)
+from sampler.workload.prepare import SHARED, Prepare
+from sampler.workload.stretched_flags import stretched
+
+Settle = Literal["wait", "flush", "none"]
+
+# A fact of the load beside the parameters' values, where it has more than one.
+COLUMN_FAMILIES = "num_column_families"
+MOST_SECONDS = 1e7  # of a time limit
+# How many operations db_bench counts for these depends on what it finds in the database, or on
+# flags that are looked at nowhere else.
+_UNCOUNTED = frozenset({
+    "readseq", "readreverse", "readtocache", "readrandomfast", "readwhilescanning",
+    "approximatesizerandom", "timeseries", "randomreplacekeys",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A benchmark of the user's own, instead of db_bench."""
+
+    argv: tuple[str, ...]
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """A load that is never tuned.
+
+    Attributes:
+        benchmarks: db_bench's benchmarks, run one after the other in one process.
+        measured: Those of them that ``rate`` and latencies are taken from.
+        num: Size of the key space, and operations per thread of each benchmark.
+        settle: What is paid before counting: ``wait`` flushes and waits until no compaction is
+            left, ``flush`` flushes, ``none`` stops where the load stops (as the paper did).
+        scale: The divisor of byte-sized options while measuring.
+        flags: Further db_bench flags, by name.
+        timeout_seconds: After it a trial is ``timed_out``.
+        command: The user's own benchmark; then the other fields are unused.
+        external: The user's own runner measures, anywhere, and tells the service.
+        prepare: What fills the database before, in a process of its own; None: nothing, the
+            benchmarks begin with an empty one.
+    """
+
+    name: str
+    help: str = ""
+    benchmarks: tuple[str, ...] = ("fillrandom",)
+    measured: tuple[str, ...] = ("fillrandom",)
+    num: int = 100_000
+    key_size: int = 16
+    value_size: int = 1024
+    threads: int = 1
+    compression_ratio: float = 0.5
+    settle: Settle = "wait"
+    scale: int = 64
+    seed: int = 42
+    flags: tuple[tuple[str, Value], ...] = ()
+    timeout_seconds: float = 600.0
+    command: Command | None = None
+    external: bool = False
+    prepare: Prepare | None = None
+
+    @property
+    def by_db_bench(self) -> bool:
+        """Whether db_bench runs it, and not something of the user's own."""
+        return self.command is None and not self.external
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The benchmarks, as they are asked for."""
+        return tuple(map(run_of, self.benchmarks))
+
+    @property
+    def column_families(self) -> int:
+        """Column families of the database, each with write buffers of its own."""
+        return max(1, int(dict(self.flags).get(COLUMN_FAMILIES, 1)))
+
+    @property
+    def writes_nothing(self) -> bool:
+        """Whether the measured process writes no key, whatever was there before."""
+        beside = any(run.benchmark.beside for run in self.runs)
+        return not beside and not written_bytes(self.runs, self.sizes(1))
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether nothing is written while it is measured: then there is no ``waf`` either."""
+        return self.prepare is not None and self.writes_nothing
+
+    @property
+    def owes(self) -> Settle:
+        """How the measured process settles: one that wrote nothing owes nothing."""
+        return "none" if self.only_reads else self.settle
+
+    def facts(self) -> dict[str, Value]:
+        """What of the load stands beside the values of parameters, in a space's context."""
+        families = {} if self.column_families == 1 else {COLUMN_FAMILIES: self.column_families}
+        return {
+            "threads": self.threads,
+            "compression_ratio": self.compression_ratio,
+            **families,
+        }
+
+    def threads_of(self, configuration: Mapping[str, Value]) -> int:
+        """Client threads; the ``paper`` space draws them."""
+        return int(configuration.get("threads", self.threads))
+
+    def at_scale(self, scale: int) -> Workload:
+        """The same load at another scale: as many times more keys as options are larger.
+
+        So the tree keeps its shape. A trial is given as many times more time; of ``flags`` those
+        that count operations grow alike, and a sine wave is stretched with the load, at the same
+        rates.
+        """
+        times = self.scale / scale
+        flags = tuple((name, stretched(name, value, times)) for name, value in self.flags)
+        seconds = min(self.timeout_seconds * max(times, 1.0), MOST_SECONDS - 1)
+        num = max(1, round(self.num * times))
+        prepare = self.prepare.at_size(times) if self.prepare else None
+        return replace(
+            self,
+            num=num,
+            scale=scale,
+            timeout_seconds=seconds,
+            flags=flags,
+            prepare=prepare,
+        )
+
+    def sizes(self, threads: int) -> Sizes:
+        """What its measured process is told of sizes."""
+        return Sizes(
+            num=self.num,
+            key_size=self.key_size,
+            value_size=self.value_size,
+            threads=threads,
+            flags=dict(self.flags),
+            filled=self.prepare is not None,
+        )
+
+    def user_bytes(self) -> int:
+        """Bytes of keys and values that one thread writes."""
+        return int(written_bytes(self.runs, self.sizes(1)))
+
+    def loaded_bytes(self) -> int:
+        """Bytes of keys and values that all threads write, those that prepare among them."""
+        measured = written_bytes(self.runs, self.sizes(self.threads))
+        if self.prepare is None:
+            return int(measured)
+        sizes = self.prepare.sizes(key_size=self.key_size, value_size=self.value_size)
+        shared = {name: value for name, value in self.flags if name in SHARED}
+        sizes = replace(sizes, flags={**shared, **sizes.flags})
+        return int(measured + written_bytes(self.prepare.runs, sizes))
+
+    def operations(self, threads: int) -> float | None:
+        """Operations of its benchmark, where there is one and their number is set; or None."""
+        flags = dict(self.flags)
+        if len(self.runs) != 1 or flags.get("duration"):
+            return None
+        (run,) = self.runs
+        if run.warm_ups or run.benchmark.name in _UNCOUNTED:
+            return None
+        count = operations_of(run.benchmark, self.num, flags)
+        return float(run.repeats * count * threads_of(run.benchmark, threads))
+
+    def distinct_keys(self, threads: int, written: float | None = None) -> float:
+        """Expected number of distinct keys that the load leaves.
+
+        Random writes draw keys uniformly with replacement, so after w writes of n keys an
+        expected n (1 - (1 - 1/n)^w) are there; a sequential fill leaves those that it writes,
+        all n unless the flag ``writes`` says otherwise. Deletes are passed over: of loads with
+        any ``live_keys`` tells that this is no more than a bound.
+
+        Args:
+            threads: Client threads of the measured benchmarks.
+            written: Keys that the measured process wrote, where that was counted. It is asked
+                for where how many are written is not known before: with the flag ``duration``,
+                or of a benchmark like ``readwhilewriting``.
+        """
+        mine = fills_of(self.runs, self.sizes(threads), written)
+        return distinct_keys([*(self.prepare.fills if self.prepare else ()), *mine])
+
+    def distinct_user_bytes(self, threads: int, written: float | None = None) -> float:
+        """Bytes of distinct live keys and values that the load leaves (expected)."""
+        return self.distinct_keys(threads, written) * (self.key_size + self.value_size)
+
+
+def least_user_bytes(memtable_bytes: int, scale: int) -> int:
+    """The least load that measures anything: 16 times the write buffers at their scale.
+
+    A smaller one stays largely in memory, and looks cheap because it was never written.
+    """
+    return 16 * (memtable_bytes // scale)
