@@ -17,7 +17,7 @@ from api.problems import ProblemError, field_problems, refused
 from db.lease import LeaseHeld
 from jobs.lifecycle import WrongState
 from jobs.open_jobs import NotAsked
-from optimizer.ports import LeaseLost
+from optimizer.run.ports import LeaseLost
 from sampler.common.errors import InputError
 
 _OLD = ("42P01", "42703")  # PostgreSQL: no such table, no such column

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from api.trial_schemas import TrialPage, TrialPublic
 from db.trial_list import TrialOrder, list_trials
-from optimizer.trial import Phase
+from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

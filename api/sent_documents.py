@@ -9,10 +9,10 @@ from typing import Any
 from api.job_schemas import StartFile
 from api.problems import shown
 from db.types import safe_text
-from optimizer.limit_text import parse_limit
-from optimizer.objective import Limit
-from optimizer.objective_file import SHIPPED as OBJECTIVES
-from optimizer.objective_file import (
+from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.objective import Limit
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import (
     load_objective,
     objective_document,
     objective_from_document,

@@ -20,9 +20,9 @@ from jobs.frame import frame
 from jobs.measured_metrics import usual_objective
 from jobs.specification import Specification
 from jobs.warm_start_text import parse_warm_start
-from optimizer.detect_text import parse_detect
-from optimizer.objective_file import load_objective, objective_document
-from optimizer.problem import SearchSettings
+from optimizer.budget.detect_text import parse_detect
+from optimizer.objective.objective_file import load_objective, objective_document
+from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import parse_bytes

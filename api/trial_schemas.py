@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from api.whole import Whole
 from jobs.telling import Told
-from optimizer.asking import Asked
-from optimizer.trial import Trial
+from optimizer.run.asking import Asked
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 # Beyond it a change in percent could be more than a number can hold.

@@ -23,10 +23,10 @@ from benchmarks.simulated_hosts import SimulatedHosts
 from jobs.assembly import assembly_of
 from jobs.checked_specification import specification_of
 from jobs.specification import Specification
-from optimizer.objective_file import load_objective, objective_document
-from optimizer.planning import Budget
+from optimizer.objective.objective_file import load_objective, objective_document
+from optimizer.run.planning import Budget
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.tuning import Tuning
 
 WORKLOAD = {"name": "known-truth", "command": {"argv": ["true"], "timeout_seconds": 600}}
 

@@ -36,7 +36,7 @@ from db.trial_export import KEPT_NAMES, TrialNames
 from db.trial_log import StoredTrialLog
 from db.trial_rows import proposal
 from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench_output import parse_output
 from sampler.runner.outcome import TrialState
 from sampler.space.latent import decode

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 
 
 class MemoryLog:
-    """Meets ``optimizer.ports.TrialLog`` and ``Progress`` for simulations."""
+    """Meets ``optimizer.run.ports.TrialLog`` and ``Progress`` for simulations."""
 
     def __init__(self) -> None:
         """Begins empty."""

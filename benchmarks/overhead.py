@@ -28,8 +28,8 @@ from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 
 TRIALS = (100, 1_000, 10_000)

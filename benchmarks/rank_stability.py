@@ -3,7 +3,7 @@
 Run with ``python -m benchmarks.rank_stability`` for the recorded trials of tests/data, with
 ``--db URL --job ID`` for the draws of a stored job, or with ``--made-up N`` for trials of a known
 truth. It writes a page in markdown and a plot: how rankings of n draws agree with each other and
-with the ranking of all, and what the rule of ``optimizer.sampling`` would have done in many random
+with the ranking of all, and what the rule of ``sampling`` would have done in many random
 orders of the same trials, at this and other levels.
 """
 

@@ -14,9 +14,9 @@ from db.job_store import Store
 from jobs.frame import frame
 from jobs.specification import specification_from_document
 from models.design import FeatureMatrix
-from optimizer.history import History
-from optimizer.knowledge import DrawsKey, ended_well, learned_table
-from optimizer.trial import Phase, Purpose
+from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
 
 RECORDED = Path(__file__).parents[1] / "tests/data/recorded_trials_load.jsonl.gz"
 

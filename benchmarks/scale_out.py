@@ -31,12 +31,12 @@ from db.process import this_process
 from db.trial_log import StoredTrialLog
 from jobs.assembly import assembly_of
 from jobs.checked_specification import specification_of
-from optimizer.objective_file import load_objective, objective_document
-from optimizer.planning import Budget
-from optimizer.standing import Standing
+from optimizer.objective.objective_file import load_objective, objective_document
+from optimizer.run.planning import Budget
+from optimizer.run.standing import Standing
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase, Trial
-from optimizer.tuning import Tuning
+from optimizer.trials.trial import Phase, Trial
 
 _WORKLOAD = {"name": "instant", "command": {"argv": ["true"], "timeout_seconds": 60}}
 _SPACE = {

@@ -37,7 +37,7 @@ from db.lease import acquire
 from db.migrate import upgrade
 from db.process import this_process
 from db.trial_log import StoredTrialLog
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 PAGES = (

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from optimizer.ports import Ended
-from optimizer.trial import Trial
+from optimizer.run.ports import Ended
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 MEAN_SECONDS = 60.0
@@ -30,7 +30,7 @@ def halved(configuration: Mapping[str, Any], chance: random.Random) -> dict[str,
 
 
 class SimulatedHosts:
-    """Meets ``optimizer.ports.Hosts``: so many hosts of different speed, in simulated time.
+    """Meets ``optimizer.run.ports.Hosts``: so many hosts of different speed, in simulated time.
 
     A trial takes as long as its metric ``time`` says, by its configuration and its host;
     ``wait`` hands out whichever ends next, and takes none of the real time.

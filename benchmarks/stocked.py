@@ -13,8 +13,8 @@ from db.transactions import writing
 from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specify import specify
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 
 # As many metrics as db_bench's runs have, scattered by some percent.

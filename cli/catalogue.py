@@ -110,8 +110,8 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
 
 def objectives(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
-    from optimizer.limit_text import limit_words
-    from optimizer.objective_file import SHIPPED, load_objective, objective_text
+    from optimizer.objective.limit_text import limit_words
+    from optimizer.objective.objective_file import SHIPPED, load_objective, objective_text
 
     if name is None:
         _list({name: load_objective(name).help for name in SHIPPED})

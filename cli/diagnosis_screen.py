@@ -13,8 +13,8 @@ from jobs.doctor.diagnosis import Diagnosis
 from jobs.doctor.examination import Watcher
 from jobs.doctor.finding import Finding, Level, percent
 from jobs.doctor.noise import WANTED_CHANGES, Noise
-from optimizer.power import MOST_PAIRS, POWER
-from optimizer.trial import Trial
+from optimizer.budget.power import MOST_PAIRS, POWER
+from optimizer.trials.trial import Trial
 
 _STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "red"}
 _INDENT = 9

@@ -103,7 +103,7 @@ def _measure(
     from db.job_store import Store
     from db.lease import LeaseHeld
     from jobs.explain_runs import measure_explanation
-    from optimizer.detect_text import parse_detect
+    from optimizer.budget.detect_text import parse_detect
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 

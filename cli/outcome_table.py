@@ -13,8 +13,8 @@ from jobs.explanation_words import estimate_words, minimal_lines, step_words, wi
 from jobs.learned import by_models, ranked_r2
 from jobs.limit_rows import limit_lines
 from jobs.warm_start_lines import warm_start_lines
-from optimizer.confirm_load import confirmation_words
-from optimizer.detect_text import percent, told
+from optimizer.budget.confirm_load import confirmation_words
+from optimizer.budget.detect_text import percent, told
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 

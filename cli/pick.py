@@ -108,7 +108,7 @@ def pick(
 
 def _objective(given: str) -> str:
     """As the interface takes it: a shipped name, or the file's content."""
-    from optimizer.objective_file import SHIPPED, load_objective, objective_document
+    from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 
     if given in SHIPPED:
         return given

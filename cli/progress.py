@@ -7,8 +7,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from cli.job_words import not_whole
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
 

@@ -15,7 +15,7 @@ from cli.exits import Exit
 from cli.start_options import DropUnknown, StartFrom, WarmStart
 from cli.strategy_option import Strategy
 from cli.where import Url
-from optimizer.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from cli.remote import Remote

@@ -14,7 +14,7 @@ from cli.database_option import Db
 from cli.exits import Exit, complain
 from cli.start_options import DropUnknown, StartFrom, WarmStart
 from cli.strategy_option import Strategy
-from optimizer.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -145,9 +145,9 @@ def tune(
     from jobs.specify import specify
     from jobs.start_from import read_starts
     from jobs.warm_start_text import parse_warm_start
-    from optimizer.detect_text import parse_detect
-    from optimizer.limit_text import parse_limit
-    from optimizer.problem import SearchSettings
+    from optimizer.budget.detect_text import parse_detect
+    from optimizer.objective.limit_text import parse_limit
+    from optimizer.trials.problem import SearchSettings
     from sampler.common.byte_size import parse_bytes
     from sampler.runner.settings import load_settings
 

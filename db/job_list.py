@@ -23,7 +23,7 @@ from sqlalchemy import (
 from db.job_row import JobState
 from db.tables import job
 from db.transactions import reading
-from optimizer.trial import Phase
+from optimizer.trials.trial import Phase
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from db.trial_rows import (
     read_trials_ended,
 )
 from db.types import plain
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 

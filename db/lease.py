@@ -25,7 +25,7 @@ from db.clock import now
 from db.process import is_dead, spoken
 from db.tables import job
 from db.transactions import writing
-from optimizer.ports import LeaseLost
+from optimizer.run.ports import LeaseLost
 
 LEASE_SECONDS = 60.0
 

@@ -13,8 +13,8 @@ from db.tables import document, job, trial
 from db.transactions import writing
 from db.trial_rows import proposal
 from db.types import plain
-from optimizer.standing import Standing
-from optimizer.trial import Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Trial
 
 
 def restore_job(

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, null, select
 
 from db.tables import MAIN_METRICS, trial
 from db.trial_rows import metrics_of, read_rows
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _MOST_REASONS = 500

@@ -33,7 +33,7 @@ from sqlalchemy import (
 from db.job_row import JobState
 from db.read_ahead import Prepare, reading_ahead
 from db.tables import MAIN_METRICS, document, job, trial
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 PAGE = 500
 """Trials read at a time: a few MB, with all that is made of them. More is no quicker."""

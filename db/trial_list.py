@@ -27,7 +27,7 @@ from sqlalchemy import (
 from db.tables import trial
 from db.transactions import reading
 from db.trial_rows import read_rows
-from optimizer.trial import Phase, Trial
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
 # As expressions: by the columns SQLite would rather take an index of few columns, and then look at

@@ -1,4 +1,4 @@
-"""The trials of one job, kept in the database: ``optimizer.ports.TrialLog``."""
+"""The trials of one job, kept in the database: ``optimizer.run.ports.TrialLog``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from db.tables import document, job, trial
 from db.transactions import reading, writing
 from db.trial_rows import outcome, proposal, read_trials, withdrawn
 from db.types import plain
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
 WITHDRAWN = "withdrawn"

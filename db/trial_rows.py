@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Select, bindparam, func, null, select
 
 from db.tables import MAIN_METRICS, trial
 from db.types import finite, plain
-from optimizer.packed_point import PackedPoint
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.packed_point import PackedPoint
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _columns = (

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, Select, func, or_, select
 from db.tables import trial
 from db.transactions import reading
 from db.trial_rows import read_rows
-from optimizer.trial import Purpose, Trial
+from optimizer.trials.trial import Purpose, Trial
 
 
 def sampled_trials(engine: Engine, job_id: int, *, most: int) -> tuple[list[Trial], int]:

@@ -33,11 +33,11 @@ from jobs.specification import Specification, specification_from_document
 from jobs.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
 from jobs.warm_start import DOCUMENT as PRIOR
 from jobs.whole_file import write_whole
-from optimizer.history import History
-from optimizer.prior import Prior
-from optimizer.standing import Scoreboard
-from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
+from optimizer.run.standing import Scoreboard
+from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
+from optimizer.trials.history import History
+from optimizer.trials.prior import Prior
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from jobs.frame import frame
 from jobs.specification import Specification
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.builds import installed_build
 from sampler.bench.command_bench import CommandBench, require_program

@@ -15,10 +15,10 @@ from jobs.specification import Specification
 from jobs.specify import specify
 from jobs.start_from import NONE, read_starts
 from jobs.warm_start_text import parse_warm_start
-from optimizer.detect_text import parse_detect
-from optimizer.limit_text import parse_limit
-from optimizer.objective_file import SHIPPED as OBJECTIVES
-from optimizer.problem import SearchSettings
+from optimizer.budget.detect_text import parse_detect
+from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.trials.problem import SearchSettings
 from sampler.common.byte_size import parse_bytes
 from sampler.common.documents import finite_number, names_a_file, read_document
 from sampler.common.errors import InputError, noting, refuse_noted

@@ -9,8 +9,8 @@ from typing import Any
 from jobs.batch_file import SETTINGS, batch_file, file_beside, findings_of, started
 from jobs.batch_items import batch_items
 from jobs.start_from import sent_starts
-from optimizer.objective_file import SHIPPED as OBJECTIVES
-from optimizer.objective_file import objective_text
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import read_document
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import SHIPPED as SPACES

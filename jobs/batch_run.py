@@ -28,7 +28,7 @@ from jobs.batch_result import end_batch_now
 from jobs.batch_turn import BatchHeld
 from jobs.lease_keeper import JobCancelled
 from jobs.queued_job import LIVE
-from optimizer.ports import LeaseLost
+from optimizer.run.ports import LeaseLost
 
 _JOB_WAITS = "waits for the jobs of its batch that come before"
 _HELD_SECONDS = 1.0

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from db.process import spoken, this_process
 from db.turn import Taken, Turn, give_back, keep, take
 from jobs.patience import is_away
-from optimizer.ports import ControllerStops
+from optimizer.run.ports import ControllerStops
 
 _SECONDS = 60.0  # as long as a job's lease: a process that is dead on this machine is seen at once
 _KEEP_SECONDS = 10.0

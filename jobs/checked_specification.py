@@ -20,11 +20,11 @@ from jobs.search_asked import (
 from jobs.specification import Specification
 from jobs.start_from import require_sizes, require_starts
 from jobs.warm_start_text import WarmStart
-from optimizer.default_strategy import DEFAULT_STRATEGY
-from optimizer.objective import Limit, Objective
-from optimizer.objective_file import limit_document, objective_from_document
-from optimizer.problem import SearchSettings
+from optimizer.objective.objective import Limit, Objective
+from optimizer.objective.objective_file import limit_document, objective_from_document
 from optimizer.strategies import find_strategy
+from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
+from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.normal_form import read_user_options

@@ -14,12 +14,12 @@ from db.tables import MAIN_METRICS
 from db.transactions import reading
 from db.trial_course import count_baseline, read_baseline, read_course
 from jobs.remembered import Remembered
-from optimizer.baseline import Baseline, summarise
-from optimizer.front_growth import measured
-from optimizer.measured_again import again, each_once
-from optimizer.objective import Objective
-from optimizer.objective_file import objective_from_document
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.evaluation.front_growth import measured
+from optimizer.evaluation.measured_again import again, each_once
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 _baselines = Remembered[Baseline | None]()
 

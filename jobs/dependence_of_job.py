@@ -13,10 +13,10 @@ from db.trial_sample import sampled_trials
 from jobs.frame import frame
 from jobs.remembered import Remembered
 from jobs.specification import specification_from_document
-from optimizer.dependence import Dependences, dependences
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.trial import Purpose
+from optimizer.ranking.dependence import Dependences, dependences
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 
 _MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
 _known = Remembered[Dependences | None]()

@@ -9,7 +9,7 @@ from typing import Any
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER
 from optimizer.explanation.document import fewer_changes
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.space.space import Configuration, digest
 

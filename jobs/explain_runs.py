@@ -25,8 +25,8 @@ from jobs.lifecycle import is_external
 from jobs.report import report_html
 from jobs.run_environment import environment_of
 from jobs.specification import specification_from_document
+from optimizer.confirmation.rounds import order_of
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
-from optimizer.rounds import order_of
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.outcome import TrialState

@@ -17,7 +17,7 @@ from jobs.frame import frame
 from jobs.remembered import Remembered
 from jobs.specification import specification_from_document
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
-from optimizer.history import History
+from optimizer.trials.history import History
 
 _made_anew = Remembered[dict[str, Any]]()
 

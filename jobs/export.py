@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optimizer.kept_limits import kept_words
-from optimizer.problem import Problem
+from optimizer.objective.kept_limits import kept_words
+from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, differences, effective_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes

@@ -20,20 +20,20 @@ from jobs.open_jobs import NotAsked, OpenJob, OpenJobs
 from jobs.report import report_html
 from jobs.specification import specification_from_document
 from jobs.telling import Telling, Told
-from optimizer.asking import Asked, ask
-from optimizer.choosing import winner_of
-from optimizer.conclusion import conclude
-from optimizer.confirmation import declared_test
-from optimizer.history import History
-from optimizer.learned_document import learned_document
-from optimizer.planning import reason
-from optimizer.sampling_document import why_sampling_ended
-from optimizer.search_document import why_search_ended
-from optimizer.standing import Scoreboard
+from optimizer.confirmation.choosing import winner_of
+from optimizer.confirmation.confirmation import declared_test
+from optimizer.results.conclusion import conclude
+from optimizer.results.learned_document import learned_document
+from optimizer.results.sampling_document import why_sampling_ended
+from optimizer.results.search_document import why_search_ended
+from optimizer.run.asking import Asked, ask
+from optimizer.run.planning import reason
+from optimizer.run.standing import Scoreboard
+from optimizer.run.tuning import DECLARED_TEST
 from optimizer.strategies import find_strategy
-from optimizer.strategy import LearnsEffects
-from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import DECLARED_TEST
+from optimizer.strategies.strategy import LearnsEffects
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
 
 __all__ = ["ExternalJobs", "NotAsked", "live_ranking"]

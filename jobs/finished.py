@@ -15,12 +15,12 @@ from db.trial_export import KEPT_NAMES, TrialNames
 from jobs.export import ExportRefusedError, describe, describe_minimal
 from jobs.report_engine import VERSION
 from jobs.specification import Specification
-from optimizer.conclusion import Conclusion
 from optimizer.explanation.document import fewer_changes
-from optimizer.ports import TrialLog
-from optimizer.problem import Problem
-from optimizer.result import fitness_by_trial, result_document
-from optimizer.trial import Trial
+from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.run.ports import TrialLog
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
 from sampler.space.space import Configuration
 
 _OUTPUT, _REPORT = "output", "report"

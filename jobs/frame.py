@@ -12,8 +12,8 @@ from jobs.measured_baseline import better_scale, measured_baseline
 from jobs.shallow_tree import shallow_warnings
 from jobs.specification import Specification
 from jobs.start_from import starting_points
-from optimizer.objective_file import objective_from_document
-from optimizer.problem import Problem, SearchSettings
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.problem import Problem, SearchSettings
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.build_flags import require_supported
 from sampler.bench.installed import InstalledDbBench

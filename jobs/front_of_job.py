@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from jobs.frame import frame
 from jobs.specification import Specification
-from optimizer.front_growth import Metrics, measured, within_limits
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.objective import Direction, Term, pareto_front
-from optimizer.trial import Trial
-from optimizer.weights_text import parse_weights
+from optimizer.evaluation.front_growth import Metrics, measured, within_limits
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.objective.objective import Direction, Term, pareto_front
+from optimizer.objective.weights_text import parse_weights
+from optimizer.trials.history import History
+from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 
 

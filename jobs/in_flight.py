@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from optimizer.ports import TrialLog
+from optimizer.run.ports import TrialLog
 from sampler.runner.outcome import TrialState
 
 

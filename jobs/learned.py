@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobs.charts.importance import held_out
-from optimizer.learned_document import FORESTS, MODELS
+from optimizer.results.learned_document import FORESTS, MODELS
 
 
 def by_models(found: Mapping[str, Any]) -> bool:

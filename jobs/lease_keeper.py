@@ -11,9 +11,9 @@ from db.job_queue import state_of
 from db.job_row import JobState
 from db.lease import Lease, renew
 from jobs.patience import is_away
-from optimizer.ports import Progress
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.ports import Progress
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 
 _RENEW_SECONDS = 10.0
 # Cancelling must end db_bench within two seconds; one small query a second disturbs no clock.

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.lease import Lease, renew
-from optimizer.ports import LeaseLost
+from optimizer.run.ports import LeaseLost
 
 _RENEW_SECONDS = 10.0
 

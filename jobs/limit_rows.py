@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.kept_limits import kept_words
-from optimizer.limit_text import limit_words
-from optimizer.objective import Limit
+from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.limit_text import limit_words
+from optimizer.objective.objective import Limit
 
 _UNKNOWN = ("at_least", "at_most", "value", "kept", "runs_kept", "runs")
 

@@ -21,7 +21,7 @@ from jobs.charts.convergence import convergence
 from jobs.charts.drift import drift
 from jobs.charts.metric_course import metric_course
 from jobs.course import Course, course_of
-from optimizer.objective import Term
+from optimizer.objective.objective import Term
 
 _LONG_SECONDS = 0.2
 _REST = 5.0

@@ -12,11 +12,11 @@ from db.job_row import ENDED, JobRow
 from db.transactions import reading
 from db.trial_course import read_facts, read_latest, read_runs_of
 from jobs.course import baseline_so_far
-from optimizer.baseline import Baseline
-from optimizer.front_growth import measured
-from optimizer.objective import Objective
-from optimizer.objective_file import objective_from_document
-from optimizer.trial import Purpose, Trial
+from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.front_growth import measured
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.trial import Purpose, Trial
 
 _LATEST = 15
 _REASONS = 10
@@ -117,7 +117,7 @@ def bench_share(standing: Mapping[str, Any] | None) -> float | None:
     """Of a host's time, what the benchmark has: its mean run beside the mean pause after it.
 
     Args:
-        standing: ``optimizer.standing.Standing`` as a document; None: no trial has ended.
+        standing: ``optimizer.run.standing.Standing`` as a document; None: no trial has ended.
     """
     pause = (standing or {}).get("between_seconds")
     ended = standing["done"] + standing["failed"] if standing else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.machine.machine import host_name
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome
@@ -13,7 +13,7 @@ from sampler.runner.settings import Settings
 
 
 class LocalHost:
-    """Meets ``optimizer.ports.Bench`` with this machine."""
+    """Meets ``optimizer.run.ports.Bench`` with this machine."""
 
     def __init__(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import structlog
 
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 
 _log = structlog.get_logger("job")
 

@@ -14,7 +14,7 @@ from jobs.charts.chart import Chart
 from jobs.charts.dependence import dependence, pair_effect
 from jobs.charts.groups import Question, groups, questions
 from jobs.dependence_of_job import dependence_of_job
-from optimizer.dependence import Dependences, Together
+from optimizer.ranking.dependence import Dependences, Together
 from sampler.space.space_file import space_from_document
 from sampler.workload.metric_units import BYTES, unit_of
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from optimizer.objective import Objective
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.workload.live_keys import why_untold
 from sampler.workload.metric_units import OF_WRITES, db_bench_metrics

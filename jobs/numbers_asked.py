@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimizer.budget import LEAST_TRIALS
+from optimizer.budget.budget import LEAST_TRIALS
 from sampler.common.errors import InputError
 
 DEFAULT_TRIALS = 96

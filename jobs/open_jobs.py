@@ -21,11 +21,11 @@ from jobs.frame import Frame, frame
 from jobs.lifecycle import is_external
 from jobs.specification import Specification, specification_from_document
 from jobs.warm_start import frozen_prior
-from optimizer.budget import Plan
-from optimizer.history import History
-from optimizer.libraries import load_libraries
-from optimizer.planning import Budget, plan_of
-from optimizer.standing import Scoreboard
+from optimizer.budget.budget import Plan
+from optimizer.run.libraries import load_libraries
+from optimizer.run.planning import Budget, plan_of
+from optimizer.run.standing import Scoreboard
+from optimizer.trials.history import History
 from sampler.common.errors import InputError
 
 _LEASE_SECONDS = 30.0

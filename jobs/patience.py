@@ -11,9 +11,9 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from db.address import without_secrets
-from optimizer.ports import TrialLog
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.ports import TrialLog
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class Patience:
 
 
 class PatientLog:
-    """A log of trials that waits for its database; see ``optimizer.ports.TrialLog``."""
+    """A log of trials that waits for its database; see ``optimizer.run.ports.TrialLog``."""
 
     def __init__(self, log: TrialLog, patience: Patience) -> None:
         """Wraps a log."""

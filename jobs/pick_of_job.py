@@ -9,16 +9,16 @@ from typing import Any
 from jobs.export import carried_apart, export_options
 from jobs.frame import Frame, frame
 from jobs.specification import Specification
-from optimizer.contradicting_limits import require_possible
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.limit_text import limit_words, parse_limit
-from optimizer.objective import Objective
-from optimizer.objective_file import objective_document
-from optimizer.picking import Picked, pick, require_measured
-from optimizer.second_opinion import Opinion, opinions
-from optimizer.trial import Trial
-from optimizer.weights_text import parse_weights, weights_words
+from optimizer.confirmation.picking import Picked, pick, require_measured
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.objective.contradicting_limits import require_possible
+from optimizer.objective.limit_text import limit_words, parse_limit
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_document
+from optimizer.objective.weights_text import parse_weights, weights_words
+from optimizer.surrogate.second_opinion import Opinion, opinions
+from optimizer.trials.history import History
+from optimizer.trials.trial import Trial
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes

@@ -10,9 +10,9 @@ from jobs.export import export_options
 from jobs.local_host import LocalHost
 from jobs.run_environment import environment_of
 from jobs.specification import Specification
-from optimizer.one_host import OneHost
-from optimizer.ports import Hosts
-from optimizer.trial import Trial
+from optimizer.run.one_host import OneHost
+from optimizer.run.ports import Hosts
+from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 from sampler.runner.trial_folder import require_space

@@ -20,7 +20,7 @@ from jobs.patience import is_away
 from jobs.place import Place, ThisMachine
 from jobs.run_job import run_job
 from jobs.specification import Specification, specification_from_document
-from optimizer.ports import LeaseLost
+from optimizer.run.ports import LeaseLost
 from sampler.bench.builds import advertised
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings

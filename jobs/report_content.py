@@ -37,12 +37,12 @@ from jobs.proof_rows import UNITS, proof_rows
 from jobs.report_phases import phase_rows
 from jobs.report_power import detectable
 from jobs.warm_start_lines import warm_start_lines
-from optimizer.baseline import Baseline, summarise
-from optimizer.confirm_load import confirmation_words
-from optimizer.front_growth import Front, front_of, measured, within_limits
-from optimizer.measured_again import again, each_once
-from optimizer.objective import Objective, Term
-from optimizer.trial import Phase, Trial
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.budget.confirm_load import confirmation_words
+from optimizer.evaluation.front_growth import Front, front_of, measured, within_limits
+from optimizer.evaluation.measured_again import again, each_once
+from optimizer.objective.objective import Objective, Term
+from optimizer.trials.trial import Phase, Trial
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document

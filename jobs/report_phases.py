@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from jobs.learned import by_models
-from optimizer.measured_again import again
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.evaluation.measured_again import again
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.power import smallest_change
+from optimizer.budget.power import smallest_change
 
 
 def detectable(result: Mapping[str, Any]) -> dict[str, float]:

@@ -28,10 +28,10 @@ from jobs.report import report_html
 from jobs.same_build import require_same_build
 from jobs.specification import Specification
 from jobs.warm_start import frozen_prior, hosts_in, said_of
-from optimizer.planning import Budget
-from optimizer.ports import ControllerStops, LeaseLost, Progress
+from optimizer.run.planning import Budget
+from optimizer.run.ports import ControllerStops, LeaseLost, Progress
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.tuning import Tuning
 from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from jobs.warm_start_text import WarmStart
-from optimizer.budget import LEAST_TRIALS, divide
-from optimizer.detect_text import MOST_DETECTED
-from optimizer.detection import LEAST_TRIALS_TO_DETECT
-from optimizer.objective import Objective
-from optimizer.problem import SearchSettings
-from optimizer.strategy import Strategy
+from optimizer.budget.budget import LEAST_TRIALS, divide
+from optimizer.budget.detect_text import MOST_DETECTED
+from optimizer.budget.detection import LEAST_TRIALS_TO_DETECT
+from optimizer.objective.objective import Objective
+from optimizer.strategies.strategy import Strategy
+from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
 
 

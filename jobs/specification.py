@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from jobs.warm_start_text import WarmStart
-from optimizer.objective_file import objective_from_document
-from optimizer.problem import SearchSettings
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_from_document

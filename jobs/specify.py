@@ -10,7 +10,7 @@ from jobs.checked_specification import Asked, specification_of
 from jobs.measured_metrics import usual_objective
 from jobs.programs_from_anywhere import findable, findable_program
 from jobs.specification import Specification
-from optimizer.objective_file import load_objective, objective_document
+from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.common.documents import read_document
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.normal_form import read_user_options

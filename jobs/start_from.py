@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from optimizer.problem import Problem, StartingPoint
-from optimizer.starts import starting_point
 from optimizer.strategies import STRATEGIES
-from optimizer.strategy import Prefers
+from optimizer.strategies.starts import starting_point
+from optimizer.strategies.strategy import Prefers
+from optimizer.trials.problem import Problem, StartingPoint
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import guide_values, names_guide, threads_of, with_threads
 from sampler.machine.machine import cpu_threads

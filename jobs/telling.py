@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from jobs.given import given_configuration
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.steps import BASELINE_TRIAL
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.space.space import digest

@@ -15,12 +15,12 @@ from db.job_store import Store
 from jobs.frame import frame
 from jobs.specification import specification_from_document
 from jobs.warm_start_text import AUTO, WarmStart
-from optimizer.history import History
-from optimizer.ports import TrialLog
-from optimizer.prior import Prior, PriorJob
-from optimizer.prior_taking import MOST, prior_job
-from optimizer.problem import Problem
-from optimizer.trial import Purpose
+from optimizer.run.ports import TrialLog
+from optimizer.surrogate.prior_taking import MOST, prior_job
+from optimizer.trials.history import History
+from optimizer.trials.prior import Prior, PriorJob
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload
 

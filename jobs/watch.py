@@ -18,7 +18,7 @@ from db.nights import Night
 from jobs.watch_environment import Difference, differences
 from jobs.watch_series import FITNESS, Series, series_of
 from models.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
-from optimizer.objective import SCALE
+from optimizer.objective.objective import SCALE
 
 SCHEMA = 1
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from db.nights import Night
 from jobs.specification import Specification
-from optimizer.objective import SCALE, Direction
-from optimizer.objective_file import objective_from_document
+from optimizer.objective.objective import SCALE, Direction
+from optimizer.objective.objective_file import objective_from_document
 
 Kind = Literal["default", "best"]
 FITNESS = "fitness"

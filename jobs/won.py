@@ -24,9 +24,9 @@ from jobs.options_diff import options_diff
 from jobs.proof_rows import proof_rows
 from jobs.report_power import detectable
 from jobs.unproven import reasons_unproven, what_next
-from optimizer.confirm_load import confirmation_words
-from optimizer.objective import Objective, Term
-from optimizer.objective_file import objective_from_document
+from optimizer.budget.confirm_load import confirmation_words
+from optimizer.objective.objective import Objective, Term
+from optimizer.objective.objective_file import objective_from_document
 
 _FRONT_ROWS = 12
 

@@ -16,7 +16,7 @@ from jobs.charts.front import front
 from jobs.charts.front_growth import front_growth
 from jobs.course import course_of
 from jobs.remembered import Remembered
-from optimizer.trial import Purpose
+from optimizer.trials.trial import Purpose
 
 _made = Remembered[Sequence[Chart]]()
 

@@ -23,7 +23,7 @@ from jobs.patience import is_away
 from jobs.queue_connections import QueueGivenUp
 from jobs.queued_job import LIVE, is_to_run, run_queued
 from jobs.schedule_fire import keep_schedules
-from optimizer.ports import ControllerStops
+from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name

@@ -10,7 +10,7 @@ from db.job_store import Store
 from db.tables import MAIN_METRICS, trial
 from db.transactions import writing
 from db.trial_rows import proposal
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _awkward = st.sampled_from(

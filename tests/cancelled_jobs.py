@@ -15,7 +15,7 @@ from db.job_row import JobState
 from db.job_store import Store
 from jobs.lifecycle import WAITS, cancel
 from jobs.specify import specify
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 ENDS_WITHIN = 2.0

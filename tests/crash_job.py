@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 _OPEN = (TrialState.RUNNING, TrialState.LOST)

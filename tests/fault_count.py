@@ -7,7 +7,7 @@ from typing import Any
 from bench_processes import BenchChild
 from fault_bench import Line
 
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 Trials = Mapping[int, Trial]

@@ -2,7 +2,7 @@
 
 from db.engine import make_engine
 from db.job_store import Store
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 
 def trials_of(url: str, job: int = 1) -> list[Trial]:

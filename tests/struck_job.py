@@ -20,7 +20,7 @@ from db.job_store import Store
 from jobs.lifecycle import WAITS
 from jobs.patience import is_away
 from jobs.specify import specify
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 _BESIDE = 60  # trials for baselines and confirmation
 _RECOVERS_WITHIN = 120.0

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from api.dependencies import Service
 from api.job_schemas import JobChange
-from optimizer.objective_file import SHIPPED as OBJECTIVES
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import load_objective
 from optimizer.strategies import STRATEGIES
 from sampler.common.documents import read_document
 from sampler.space.space_file import SHIPPED as SPACES

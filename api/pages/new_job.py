@@ -24,7 +24,7 @@ from db.job_row import JobRow
 from db.tokens import Role
 from jobs.limit_rows import limits_asked
 from jobs.specification import specification_from_document
-from optimizer.limit_text import limit_words
+from optimizer.objective.limit_text import limit_words
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

@@ -20,10 +20,10 @@ from db.tables import MAIN_METRICS
 from db.tokens import Role
 from db.trial_list import TrialOrder, count_listed
 from jobs.course import baseline_so_far, confirms_larger_load
-from optimizer.baseline import Baseline
-from optimizer.objective import Objective
-from optimizer.objective_file import objective_from_document
-from optimizer.trial import Phase
+from optimizer.baseline.baseline import Baseline
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.trial import Phase
 from sampler.runner.outcome import TrialState
 
 router = APIRouter(include_in_schema=False)

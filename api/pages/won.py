@@ -24,7 +24,7 @@ from jobs.course import baseline_so_far
 from jobs.pick_of_job import Preference
 from jobs.won import won
 from jobs.won_charts import won_charts
-from optimizer.objective_file import objective_from_document
+from optimizer.objective.objective_file import objective_from_document
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

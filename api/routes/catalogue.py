@@ -15,8 +15,8 @@ from api.result_schemas import CatalogueEntry, HostPublic, StartEntry
 from api.security import requires
 from db.hosts import list_hosts as stored_hosts
 from db.tokens import Role
-from optimizer.objective_file import SHIPPED as OBJECTIVES
-from optimizer.objective_file import objective_text
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import read_document
 from sampler.kioxia_guide.for_workload import HELP, SOURCE
 from sampler.kioxia_guide.for_workload import NAME as GUIDE

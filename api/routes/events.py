@@ -18,7 +18,7 @@ from api.security import StillKnownDep, requires
 from api.trial_schemas import TrialPublic
 from db.job_row import ENDED, JobRow
 from db.tokens import Role
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["events"], responses=EVERYWHERE)
 

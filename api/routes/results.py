@@ -30,7 +30,7 @@ from jobs.explanation_words import withheld_words
 from jobs.finished import options_of
 from jobs.report_engine import policy
 from jobs.report_of_job import report_of_job
-from optimizer.learned_document import FORESTS
+from optimizer.results.learned_document import FORESTS
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

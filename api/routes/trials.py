@@ -26,7 +26,7 @@ from api.trial_schemas import (
 )
 from db.tokens import Role
 from db.trial_list import TrialOrder
-from optimizer.trial import Phase
+from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from benchmarks.explanation_coverage.machine import FunctionMachine
 from benchmarks.memory_log import MemoryLog
 from benchmarks.search.function import TestFunction
-from optimizer.budget import LEAST_TRIALS, divide
-from optimizer.one_host import OneHost
-from optimizer.planning import Budget
-from optimizer.problem import Problem
+from optimizer.budget.budget import LEAST_TRIALS, divide
+from optimizer.run.one_host import OneHost
+from optimizer.run.planning import Budget
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.trial import Trial
-from optimizer.tuning import Tuning
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
 
 
 @dataclass(frozen=True)

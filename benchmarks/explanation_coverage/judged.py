@@ -13,8 +13,8 @@ from benchmarks.explanation_coverage.job import Ended, Key, posed
 from benchmarks.search.function import TestFunction
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.explanation import Estimate, Explanation, explain
-from optimizer.history import History
-from optimizer.problem import Problem
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from sampler.space.space import Configuration
 
 _INTERVAL_ERRORS = 3.92  # as the product makes an error of the proof's interval

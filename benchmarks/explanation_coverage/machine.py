@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from benchmarks.search.function import TestFunction
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -16,7 +16,7 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class FunctionMachine:
-    """Meets ``optimizer.ports.Bench``, in simulated time.
+    """Meets ``optimizer.run.ports.Bench``, in simulated time.
 
     The noise of a trial depends on the job and the trial's number alone, and not by way of the
     seed of its proposal, or proposal and noise would be one stream of random numbers.

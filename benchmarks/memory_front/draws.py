@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.recorded_trials import RECORDED
 from benchmarks.reproduction.study import Study
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import load_objective
 from sampler.runner.outcome import TrialState
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.reproduction.study import Study
-from optimizer.objective import Term, pareto_front
-from optimizer.trial import Purpose
+from optimizer.objective.objective import Term, pareto_front
+from optimizer.trials.trial import Purpose
 
 _TERMS = (Term("memory", "min"), Term("fitness", "max"))
 

@@ -8,10 +8,10 @@ from benchmarks.real_search.book import Book
 from benchmarks.real_search.study import Study
 from benchmarks.real_search.summary import Winner
 from benchmarks.real_search.tables import along_table
-from optimizer.history import History
-from optimizer.knowledge import best_first
-from optimizer.problem import Problem
-from optimizer.trial import Purpose
+from optimizer.evaluation.knowledge import best_first
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 
 _PARTS = (1 / 8, 1 / 4, 1 / 2, 1)
 Along = dict[str, list[list[float | None]]]

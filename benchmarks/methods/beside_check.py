@@ -29,7 +29,7 @@ from benchmarks.real_search.place import Place
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.real_search.summary import Interval, change_of
 from benchmarks.search.asking import baseline_trial
-from optimizer.history import History
+from optimizer.trials.history import History
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
 

@@ -17,8 +17,8 @@ from benchmarks.search.asking import baseline_trial
 from jobs.frame import frame
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.budget import LEAST_TRIALS
-from optimizer.history import History
+from optimizer.budget.budget import LEAST_TRIALS
+from optimizer.trials.history import History
 from sampler.runner.settings import Settings
 
 _HERE = Path("benchmarks/methods")

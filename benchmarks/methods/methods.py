@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from benchmarks.search.wrapped import Wrapped
 from jobs.start_from import starting_points
-from optimizer.history import History
-from optimizer.problem import Problem, StartingPoint
-from optimizer.starts import next_start
 from optimizer.strategies import find_strategy
-from optimizer.strategy import Prefers, Proposal, Strategy
-from optimizer.trial import Phase, Purpose
+from optimizer.strategies.starts import next_start
+from optimizer.strategies.strategy import Prefers, Proposal, Strategy
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem, StartingPoint
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 
 PAPER, GREEDY, FOREST = "paper", "greedy", "forest"
@@ -37,7 +37,7 @@ class Begun(Wrapped):
         return self.strategy.propose(problem, history, number=number, explore=explore)
 
     def preferred(self, problem: Problem, history: History) -> Sequence[int]:
-        """What its models prefer; see ``optimizer.strategy.Prefers``."""
+        """What its models prefer; see ``optimizer.strategies.strategy.Prefers``."""
         strategy = self.strategy
         return strategy.preferred(problem, history) if isinstance(strategy, Prefers) else []
 

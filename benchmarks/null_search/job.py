@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from benchmarks.memory_log import MemoryLog
 from benchmarks.null_search.machine import Level, NullMachine
-from optimizer.one_host import OneHost
-from optimizer.planning import Budget
-from optimizer.problem import Problem
-from optimizer.search_document import search_document
+from optimizer.results.search_document import search_document
+from optimizer.run.one_host import OneHost
+from optimizer.run.planning import Budget
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.trial import Purpose
-from optimizer.tuning import Tuning
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.search.noise import Noise, noise_of
 from benchmarks.search.recorded import Recorded
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -45,7 +45,7 @@ def level_of(recorded: Recorded) -> Level:
 
 @dataclass
 class NullMachine:
-    """Meets ``optimizer.ports.Bench``, in simulated time.
+    """Meets ``optimizer.run.ports.Bench``, in simulated time.
 
     The noise of a trial depends on the job and the trial's number alone, and not by way of the
     seed of its proposal, or proposal and noise would be one stream of random numbers.

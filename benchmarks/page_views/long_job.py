@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, insert, select, update
 from benchmarks.stocked import one_job
 from db.tables import MAIN_METRICS, job, trial
 from db.transactions import writing
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.trial import Phase, Purpose
 
 _RUN = 1000  # trials that are really proposed; the others repeat them
 _SPREAD = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.draws import draw
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.ranking_scale.rows import Row
 from benchmarks.ranking_scale.scales import Scale
-from optimizer.objective import Objective
+from optimizer.objective.objective import Objective
 from sampler.runner.outcome import TrialState
 
 FITNESS = "fitness"

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.checked_specification import specification_of
 from jobs.specification import Specification
-from optimizer.objective_file import load_objective, objective_document
+from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.common.documents import read_document
 from sampler.space.space_file import space_text
 from sampler.workload.workload_file import load_workload, workload_document

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.ranking_scale.correlation import TOP, Agreement, agreement, top_kept
 from benchmarks.ranking_scale.effects import ALPHA, DrawnEffect, StepEffect
 from benchmarks.ranking_scale.measured import FITNESS, Measured
-from optimizer.objective import Objective
+from optimizer.objective.objective import Objective
 from sampler.runner.outcome import TrialState
 
 # (smaller, larger) with the rounds that are compared; a scale with itself is what noise allows.

@@ -18,7 +18,7 @@ from benchmarks.make_command import make_command
 from benchmarks.real_coverage.page import coverage, pairs_of, too_few, write_page
 from jobs.assembly import assemble
 from jobs.specify import specify
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value

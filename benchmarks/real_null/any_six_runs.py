@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from benchmarks.reproduction.study import Study
 from jobs.frame import frame
-from optimizer.confirmation import LEAST_PAIRS, judge
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.confirmation.confirmation import judge
 
 
 def chances_of_any_six(study: Study) -> list[float]:

@@ -12,8 +12,8 @@ from scipy.stats import binomtest
 from benchmarks.real_null.any_six_runs import chances_of_any_six
 from benchmarks.reproduction.page import machine_words
 from benchmarks.reproduction.study import Study
-from optimizer.confirmation import ALPHA
-from optimizer.trial import Purpose
+from optimizer.budget.power import ALPHA
+from optimizer.trials.trial import Purpose
 
 _TURNED = "2026-11-24"  # the first day of which all jobs turn every second pair round
 _RARE = 0.01  # a table that only one in a hundred would be speaks against the declared share

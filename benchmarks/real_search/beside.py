@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from benchmarks.real_search.idle_end import IdleEnd
 from benchmarks.real_search.place import Place
 from jobs.local_host import LocalHost
-from optimizer.trial import Phase, Trial
+from optimizer.trials.trial import Phase, Trial
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
@@ -57,7 +57,7 @@ class _Flight:
 
 
 class BesideBench:
-    """Meets ``optimizer.ports.Bench``; every thread has a trial of its own in flight.
+    """Meets ``optimizer.run.ports.Bench``; every thread has a trial of its own in flight.
 
     Use it within ``whole_host``.
     """

@@ -16,12 +16,12 @@ from benchmarks.real_search.measure import measured
 from benchmarks.real_search.study import Study
 from benchmarks.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
 from benchmarks.search.run import recommended
-from optimizer.cutoff import cutoff_seconds
-from optimizer.history import History
-from optimizer.knowledge import baseline_of, best_first
-from optimizer.problem import Problem
-from optimizer.strategy import Strategy
-from optimizer.trial import Purpose, Trial
+from optimizer.budget.cutoff import cutoff_seconds
+from optimizer.evaluation.knowledge import baseline_of, best_first
+from optimizer.strategies.strategy import Strategy
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space import digest
 
 

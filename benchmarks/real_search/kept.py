@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from optimizer.problem import Problem
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import digest
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from benchmarks.real_search.kept import ended
-from optimizer.ports import Bench
-from optimizer.problem import Problem
-from optimizer.trial import Trial
+from optimizer.run.ports import Bench
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 
 _TICK_SECONDS = 5.0

@@ -14,8 +14,8 @@ from benchmarks.real_search.book import Book
 from benchmarks.real_search.kept import row_of, trial_of
 from benchmarks.real_search.measure import measured
 from benchmarks.real_search.study import Study
-from optimizer.problem import Problem
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.space.space import Configuration, digest
 
 BASELINE = "baseline"

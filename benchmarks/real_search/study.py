@@ -17,8 +17,8 @@ from jobs.local_host import LocalHost
 from jobs.run_environment import environment_of
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.ports import Bench
-from optimizer.problem import Problem
+from optimizer.run.ports import Bench
+from optimizer.trials.problem import Problem
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark

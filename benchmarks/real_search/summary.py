@@ -12,9 +12,9 @@ from scipy.stats import t as student
 
 from benchmarks.real_search.book import Book
 from benchmarks.real_search.side_by_side import BASELINE, set_of, winners
-from optimizer.objective import Objective
-from optimizer.problem import Problem
-from optimizer.trial import Purpose
+from optimizer.objective.objective import Objective
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from jobs.archive import Archive, read_archive
 from jobs.frame import frame
-from optimizer.conclusion import conclude
-from optimizer.history import History
-from optimizer.planning import Budget, plan_of
-from optimizer.result import fitness_by_trial, result_document
+from optimizer.results.conclusion import conclude
+from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies.genetic import generation_of
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 

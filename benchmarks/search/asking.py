@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from optimizer.budget import LEAST_TRIALS, Plan, divide
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.strategy import Proposal
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.budget.budget import LEAST_TRIALS, Plan, divide
+from optimizer.strategies.strategy import Proposal
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.space.space import digest
 
 

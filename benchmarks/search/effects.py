@@ -30,14 +30,14 @@ from models.agreement import top_overlap
 from models.design import FeatureMatrix
 from models.quick_importance import combined_importance, quick_forests
 from models.ranking import mean_share
-from optimizer.budget import divide
-from optimizer.history import History
-from optimizer.knowledge import DrawsKey, ended_well, learned_table
-from optimizer.learned_document import LEAST_SHARE, surely_matters
-from optimizer.problem import Problem
+from optimizer.budget.budget import divide
+from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.results.learned_document import LEAST_SHARE, surely_matters
 from optimizer.strategies import find_strategy
-from optimizer.strategy import LearnsEffects, Proposal, Strategy
-from optimizer.trial import Phase, Purpose
+from optimizer.strategies.strategy import LearnsEffects, Proposal, Strategy
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.machine.machine import fingerprint
 from sampler.space.encoding import encode_columns
 from sampler.space.space import digest

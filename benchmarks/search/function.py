@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.search.noise import Noise
 from benchmarks.search.truth import Truth
-from optimizer.problem import Problem
-from optimizer.trial import Purpose, Trial
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 from sampler.space.space import Configuration

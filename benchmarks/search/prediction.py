@@ -19,7 +19,7 @@ from benchmarks.search.recorded import Recorded, read_recorded
 from models.additive_kernel import Settings, covariance, likeness
 from models.additive_process import fit_process, standardised
 from models.additive_shares import learn_shares
-from optimizer.coordinates import layout_of
+from optimizer.surrogate.coordinates import layout_of
 from sampler.machine.machine import fingerprint
 from sampler.space.encoding import encode_columns
 from sampler.space.latent import encode

@@ -24,9 +24,9 @@ from benchmarks.search.best import Effort
 from benchmarks.search.function import TestFunction
 from benchmarks.search.functions import Functions
 from benchmarks.search.run import measure, measure_baseline
-from optimizer.history import History
 from optimizer.strategies import find_strategy
-from optimizer.strategy import Strategy
+from optimizer.strategies.strategy import Strategy
+from optimizer.trials.history import History
 from sampler.machine.machine import fingerprint
 
 OUT = Path("docs/results/proposals.md")

@@ -19,11 +19,11 @@ from typing import Any
 from benchmarks.recorded_trials import RECORDED
 from jobs.archive import read_archive
 from jobs.frame import frame
-from optimizer.baseline import summarise
-from optimizer.knowledge import COMPARABLE
-from optimizer.objective_file import load_objective
-from optimizer.problem import Problem, SearchSettings
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.knowledge import COMPARABLE
+from optimizer.objective.objective_file import load_objective
+from optimizer.trials.problem import Problem, SearchSettings
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value

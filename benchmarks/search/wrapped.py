@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.strategy import Strategy
+from optimizer.strategies.strategy import Strategy
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from jobs.charts.chart import (
     thinned,
     thinned_words,
 )
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jobs.charts.chart import SERIES, Chart, axis, short, words
-from optimizer.dependence import Curve, Together
+from optimizer.ranking.dependence import Curve, Together
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.charts.chart import SERIES, Chart, Trace, axis, line_at, short, thinned, words
-from optimizer.baseline import Baseline
-from optimizer.trial import Trial
+from optimizer.baseline.baseline import Baseline
+from optimizer.trials.trial import Trial
 
 
 def drift(trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]) -> Chart | None:

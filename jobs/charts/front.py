@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from jobs.charts.chart import Chart, Trace, again_words, axis, short, thinned, thinned_words, words
-from optimizer.objective import Term
+from optimizer.objective.objective import Term
 
 Points = Mapping[int, Mapping[str, float]]
 _DIAMOND = {"color": "@accent", "size": 9, "symbol": "diamond"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.charts.chart import Chart, axis, line_at, short, thinned, thinned_words
-from optimizer.objective import Term
+from optimizer.objective.objective import Term
 
 Growth = Sequence[tuple[int, float]]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from jobs.charts.chart import Chart
 from jobs.charts.front import Points, front
-from optimizer.objective import Term, pareto_front
+from optimizer.objective.objective import Term, pareto_front
 
 _LATENCIES = {"write_p99": "writes", "read_p99": "reads", "update_p99": "updates"}
 _LEAST_POINTS = 3  # fewer show no front

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from jobs.charts.chart import Chart, axis, short, words
 from models.groups import group_labels
-from optimizer.baseline import CLOCKS
-from optimizer.knowledge import COMPARABLE
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.baseline.baseline import CLOCKS
+from optimizer.evaluation.knowledge import COMPARABLE
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
 

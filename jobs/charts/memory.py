@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jobs.charts.chart import Chart, axis, line_at, short, thinned, thinned_words
-from optimizer.trial import Purpose, Trial
+from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 
 _MIB = 2.0**20

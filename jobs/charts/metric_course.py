@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jobs.charts.chart import Chart, axis, line_at, short, thinned, thinned_words, words
-from optimizer.baseline import MetricNoise
-from optimizer.objective import Term
-from optimizer.trial import Purpose, Trial
+from optimizer.baseline.baseline import MetricNoise
+from optimizer.objective.objective import Term
+from optimizer.trials.trial import Purpose, Trial
 from sampler.workload.metric_units import BYTES, unit_of
 
 _MIB = 2.0**20

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts.chart import Chart, Trace, words
-from optimizer.trial import Purpose, Trial
+from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
 

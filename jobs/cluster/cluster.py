@@ -17,8 +17,8 @@ from jobs.cluster.dask_hosts import DaskHosts
 from jobs.cluster.measuring import describe_build, export_here
 from jobs.cluster.request import HostUnfit
 from jobs.specification import Specification
-from optimizer.ports import Hosts
-from optimizer.trial import Trial
+from optimizer.run.ports import Hosts
+from optimizer.trials.trial import Trial
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.common.errors import InputError
 from sampler.space.space import Configuration

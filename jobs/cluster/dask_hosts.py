@@ -1,4 +1,4 @@
-"""The hosts of a cluster, as the tuning run sees them: ``optimizer.ports.Hosts`` through Dask.
+"""The hosts of a cluster, as the tuning run sees them: ``optimizer.run.ports.Hosts`` through Dask.
 
 One future per host in flight, published under the trial's name: a controller that is started
 again finds those that went on without it, and the results that came meanwhile.
@@ -23,8 +23,8 @@ from jobs.cluster.measuring import measure
 from jobs.cluster.request import HostUnfit, MeasureRequest
 from jobs.cluster.resting import Resting
 from jobs.specification import Specification
-from optimizer.ports import Ended
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.run.ports import Ended
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 _HAND_OVER_SECONDS = 30.0

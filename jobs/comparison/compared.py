@@ -14,7 +14,7 @@ from jobs.comparison.table import Table, tables
 from jobs.comparison.words import cautions, sentences
 from jobs.in_turn.runs_file import Run, runs_file
 from jobs.in_turn.turns import Turns, Watcher, measure_turns, whole_sets
-from optimizer.confirmation import LEAST_PAIRS
+from optimizer.budget.power import LEAST_PAIRS
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name

@@ -21,7 +21,7 @@ from jobs.page_environment import page_environment
 from jobs.report import amount, data, p_value
 from jobs.report_engine import PLACE
 from jobs.upgrade.verdict import change_in_words
-from optimizer.objective import Term
+from optimizer.objective.objective import Term
 from sampler.common.byte_size import format_bytes
 from sampler.runner.outcome import TrialState
 from sampler.workload.metric_units import unit_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from jobs.in_turn.turns import Sets
 from jobs.upgrade.comparison import CaseChange, MetricChange, compare
-from optimizer.objective import Direction, Term
+from optimizer.objective.objective import Direction, Term
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.workload.metric_units import db_bench_metrics, unit_of

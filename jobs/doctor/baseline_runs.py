@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from jobs.assembly import Assembly
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.machine.machine import host_name
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

@@ -19,7 +19,7 @@ from jobs.doctor.noise_check import LEAST_RUNS, judge_failures, judge_noise, not
 from jobs.doctor.quick_looks import look
 from jobs.doctor.subject import look_at_db_bench, subject_of
 from jobs.specification import Specification
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings

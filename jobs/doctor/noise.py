@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optimizer.baseline import MetricNoise, summarise
-from optimizer.budget import divide
-from optimizer.confirmation import CONFIDENCE
-from optimizer.power import pairs_for, smallest_change
-from optimizer.trial import Trial
+from optimizer.baseline.baseline import MetricNoise, summarise
+from optimizer.budget.budget import divide
+from optimizer.budget.power import pairs_for, smallest_change
+from optimizer.confirmation.confirmation import CONFIDENCE
+from optimizer.trials.trial import Trial
 
 USUAL_TRIALS = (90, 400, 1000)
 WANTED_CHANGES = (0.05, 0.01)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from jobs.doctor.finding import Finding, Level, figure, graded, percent
 from jobs.doctor.noise import MetricScatter, Noise
-from optimizer.baseline import CLOCKS
-from optimizer.trial import Trial
+from optimizer.baseline.baseline import CLOCKS
+from optimizer.trials.trial import Trial
 
 # With 7 pairs, what a job of 90 trials has, such a spread of single runs hides every change below
-# 9%, 20% and 43% (optimizer.power); gains that tuning finds are often of the first two sizes.
+# 9%, 20% and 43% (power); gains that tuning finds are often of the first two sizes.
 SPREAD_NOTE, SPREAD_WARNING, SPREAD_PROBLEM = 0.05, 0.10, 0.20
 LEAST_RUNS = 2
 

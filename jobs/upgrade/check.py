@@ -19,8 +19,8 @@ from jobs.upgrade.option_drift import OptionDrift, option_drift
 from jobs.upgrade.own_file import OwnFile, own_file
 from jobs.upgrade.verdict import is_worse, sentences
 from jobs.whole_file import write_whole
-from optimizer.confirmation import LEAST_PAIRS
-from optimizer.objective_file import objective_from_document
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.objective.objective_file import objective_from_document
 from sampler.bench.build_facts import build_facts
 from sampler.bench.builds import Build, installed_build
 from sampler.bench.db_bench import DbBench

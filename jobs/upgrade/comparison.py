@@ -13,9 +13,9 @@ from jobs.in_turn.runs_file import Run
 from jobs.in_turn.turns import whole_sets
 from jobs.upgrade.cases import DEFAULTS, KEPT
 from models.anova import holm
-from optimizer.confirmation import CONFIDENCE, LEAST_PAIRS, Change, change, differences_of
-from optimizer.objective import Term
-from optimizer.power import smallest_mean
+from optimizer.budget.power import LEAST_PAIRS, smallest_mean
+from optimizer.confirmation.confirmation import CONFIDENCE, Change, change, differences_of
+from optimizer.objective.objective import Term
 from sampler.runner.outcome import TrialState
 
 SIGNIFICANT = 1 - CONFIDENCE

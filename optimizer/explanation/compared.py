@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from optimizer.confirmation import (
-    LEAST_PAIRS,
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.confirmation.confirmation import (
     Change,
     Pair,
     change,
@@ -16,10 +16,10 @@ from optimizer.confirmation import (
     interval_of_mean,
     medians,
 )
-from optimizer.coordinates import Floats
 from optimizer.explanation.explanation import Estimate
-from optimizer.kept_limits import kept_words, limits_kept
-from optimizer.objective import Objective
+from optimizer.objective.kept_limits import kept_words, limits_kept
+from optimizer.objective.objective import Objective
+from optimizer.surrogate.coordinates import Floats
 
 BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
 Metrics = Mapping[str, float]

@@ -9,8 +9,8 @@ from typing import Any
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.explanation import Explanation, explain
 from optimizer.explanation.withheld import withheld_of
-from optimizer.history import History
-from optimizer.problem import Problem
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from sampler.space.space import Configuration
 
 NOTHING_EXPLAINED: Mapping[str, None] = {"explanation": None, "explanation_withheld": None}

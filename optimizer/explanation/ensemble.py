@@ -17,8 +17,8 @@ from models.additive_evidence import left_out
 from models.additive_kernel import Settings, covariance, covariances, likeness
 from models.additive_process import AdditiveProcess, fit_process, standardised
 from models.share_posterior import drawn_shares
-from optimizer.coordinates import Floats, Layout
-from optimizer.surrogate import Surrogate
+from optimizer.surrogate.coordinates import Floats, Layout
+from optimizer.surrogate.surrogate import Surrogate
 
 MEMBERS = 24
 DRAWS_EACH = 40

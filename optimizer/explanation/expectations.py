@@ -8,18 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from optimizer.confirm_load import apart
-from optimizer.coordinates import Floats
+from optimizer.budget.confirm_load import apart
+from optimizer.evaluation.knowledge import baseline_of
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.ensemble import Ensemble, ensemble_of
 from optimizer.explanation.widened import widened
 from optimizer.explanation.withheld import distinct
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.metric_lessons import TEACHING
-from optimizer.objective import SCALE, Objective
-from optimizer.problem import Problem
-from optimizer.surrogate import Surrogate, surrogate_once
+from optimizer.objective.objective import SCALE, Objective
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.metric_lessons import TEACHING
+from optimizer.surrogate.surrogate import Surrogate, surrogate_once
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from sampler.space.latent import encode
 from sampler.space.space import Configuration
 

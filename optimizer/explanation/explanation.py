@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.one_thread import one_thread
-from optimizer.coordinates import Floats
 from optimizer.explanation.changes import Changes, Names
 from optimizer.explanation.expectations import (
     Expectations,
@@ -20,8 +19,9 @@ from optimizer.explanation.expectations import (
 )
 from optimizer.explanation.path import fewest_changes, moves_from, path_of
 from optimizer.explanation.withheld import withheld_of
-from optimizer.history import History
-from optimizer.problem import Problem
+from optimizer.surrogate.coordinates import Floats
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
 

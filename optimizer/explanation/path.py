@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from optimizer.coordinates import Floats
 from optimizer.explanation.changes import Changes, Names
+from optimizer.surrogate.coordinates import Floats
 from sampler.space.space import Configuration
 
 Fitness = Callable[[Sequence[Configuration]], Floats]

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from models.additive_evidence import LEAST_JUDGED
-from optimizer.budget import LEAST_TRIALS, divide
-from optimizer.confirm_load import apart
+from optimizer.budget.budget import LEAST_TRIALS, divide
+from optimizer.budget.confirm_load import apart
 from optimizer.explanation.changes import Changes
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.trial import Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 

@@ -8,7 +8,7 @@ from optimizer.strategies.genetic import Genetic
 from optimizer.strategies.greedy import Greedy
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2
-from optimizer.strategy import Strategy
+from optimizer.strategies.strategy import Strategy
 from sampler.common.errors import InputError
 
 STRATEGIES: dict[str, Strategy] = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.space.latent import Point
 
 _LAST = math.nextafter(1.0, 0.0)  # a coordinate is below 1

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.coordinates import Floats
-from optimizer.expected_gain import likely_metrics
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.measured_again import Measured, again, configurations_of
-from optimizer.problem import Problem
-from optimizer.prospect import fitness_noise
-from optimizer.surrogate import Surrogate
-from optimizer.trial import Purpose, Trial
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.evaluation.measured_again import Measured, again, configurations_of
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import likely_metrics
+from optimizer.surrogate.prospect import fitness_noise
+from optimizer.surrogate.surrogate import Surrogate
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 
 SHARE = 0.1  # of what is explored, at most, measures again
 MOST = 3  # measurements of one configuration, at most

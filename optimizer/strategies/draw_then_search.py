@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from optimizer.history import History
-from optimizer.problem import Problem
 from optimizer.strategies.axes import Axis, axes_of, random_point
 from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.lessons import Lessons, lessons_of
-from optimizer.strategy import Proposal, first_new
-from optimizer.trial import Phase, Purpose
+from optimizer.strategies.strategy import Proposal, first_new
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.space.latent import Point
 
 

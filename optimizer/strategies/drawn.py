@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.strategy import Proposal, first_new
-from optimizer.trial import Phase, Purpose
+from optimizer.strategies.strategy import Proposal, first_new
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.space.draws import Design, draw
 from sampler.space.latent import Point
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from deap import base, tools
 
-from optimizer.coordinates import Floats
 from optimizer.strategies.deap_random import deap_seeded
+from optimizer.surrogate.coordinates import Floats
 
 _KEPT, _CHILDREN, _GENERATIONS = 24, 48, 12
 _MOVES = 2.0  # coordinates that a mutation moves, on average

@@ -1,7 +1,7 @@
 """The genetic algorithm of Jin et al. (JIPS 2022), section 4.5, over the top parameters.
 
 Half of the budget is drawn at random and ranked, or less where the ranking is stable sooner
-(``optimizer.sampling``). Then eight random chromosomes over the k most important parameters; of
+(``sampling``). Then eight random chromosomes over the k most important parameters; of
 each generation the best four survive, two children come from a crossover of two survivors, and two
 chromosomes are wholly new. The other parameters stay at the baseline.
 """
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 from deap import base, tools
 
-from optimizer.history import History
-from optimizer.knowledge import best_first, comparable, ranking_of
-from optimizer.leaders import leaders
-from optimizer.problem import Problem
-from optimizer.sampling import decides_at, enough_drawn
+from optimizer.evaluation.knowledge import best_first, comparable, ranking_of
+from optimizer.evaluation.leaders import leaders
+from optimizer.ranking.sampling import decides_at, enough_drawn
 from optimizer.strategies.deap_random import deap_seeded
 from optimizer.strategies.drawn import propose_draw, sampled
-from optimizer.strategy import Proposal, first_new
-from optimizer.trial import Phase, Purpose
+from optimizer.strategies.strategy import Proposal, first_new
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.space.latent import Point
 
 POPULATION = 8

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.starts import next_start, planned_starts
 from optimizer.strategies.probes import Probe
+from optimizer.strategies.starts import next_start, planned_starts
+from optimizer.strategies.strategy import Proposal
 from optimizer.strategies.sweeping import Course, course_of
-from optimizer.strategy import Proposal
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value
 

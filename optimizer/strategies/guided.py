@@ -5,7 +5,7 @@ A few evenly spread draws, then after each trial one additive process for each m
 what they expect the fitness to gain. docs/results/search.md compares it with the others.
 
 What the models doubt is measured again (``optimizer.strategies.doubt``), and the search knows when
-what it can still gain drowns in noise (``optimizer.prospect``).
+what it can still gain drowns in noise (``optimizer.surrogate.prospect``).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.one_thread import one_thread
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.parameter_effects import ParameterEffects, parameter_effects
-from optimizer.problem import Problem
-from optimizer.prospect import Prospect
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.strategies.doubt import SURE, SURE_AT_THE_END, Doubt, doubt_of
 from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.held import held_for
 from optimizer.strategies.outlook import Outlook, outlook_of
-from optimizer.strategy import Proposal, first_new
-from optimizer.surrogate import surrogate_of
-from optimizer.trial import Phase, Purpose
+from optimizer.strategies.strategy import Proposal, first_new
+from optimizer.surrogate.prospect import Prospect
+from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.space.latent import Point
 
 DRAWS = 20
@@ -76,7 +76,7 @@ class Guided(DrawsFirst):
         return _promising(problem, history, names, outlook, number)
 
     def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
-        """What the next run promises; see ``optimizer.strategy.Foresees``."""
+        """What the next run promises; see ``optimizer.strategies.strategy.Foresees``."""
         names, samples = problem.searched, self.samples(problem, explore)
         if not names or sampled(history) < samples:
             return None
@@ -88,7 +88,7 @@ class Guided(DrawsFirst):
     def preferred(self, problem: Problem, history: History) -> list[int]:
         """By what the models think of each: a single lucky run does not mislead them.
 
-        See ``optimizer.strategy.Prefers``.
+        See ``optimizer.strategies.strategy.Prefers``.
         """
         with one_thread():
             surrogate = surrogate_of(problem, history, problem.searched)
@@ -105,7 +105,7 @@ class Guided(DrawsFirst):
         )
 
     def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
-        """How much each parameter matters; see ``optimizer.strategy.LearnsEffects``."""
+        """How much each parameter matters; see ``optimizer.strategies.strategy.LearnsEffects``."""
         return parameter_effects(problem, history, problem.searched)
 
 

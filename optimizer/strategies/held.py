@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.coordinates import Floats
-from optimizer.expected_gain import chance_to_keep, fitness_of, likely_metrics
-from optimizer.problem import Problem
-from optimizer.surrogate import Surrogate
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import chance_to_keep, fitness_of, likely_metrics
+from optimizer.surrogate.surrogate import Surrogate
+from optimizer.trials.problem import Problem
 
 # Of what is measured again half would break a limit that it keeps with a chance of one half.
 _SURELY_KEPT = 0.8

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.problem import Problem
+from optimizer.evaluation.knowledge import baseline_of
 from optimizer.strategies.axes import Axis
-from optimizer.trial import Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 from sampler.space.latent import Point, encode
 
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.coordinates import Floats
-from optimizer.expected_gain import expected_gain
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.problem import Problem
-from optimizer.prospect import Prospect, fitness_noise
+from optimizer.evaluation.knowledge import baseline_of
 from optimizer.strategies.evolution import evolve
 from optimizer.strategies.held import Held, held_for
-from optimizer.surrogate import Surrogate, surrogate_of
-from optimizer.trial import Phase, Purpose
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import expected_gain
+from optimizer.surrogate.prospect import Prospect, fitness_noise
+from optimizer.surrogate.surrogate import Surrogate, surrogate_of
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 
 _STARTS, _FRESH = 8, 40
 

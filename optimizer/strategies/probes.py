@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import SPECIAL_SHARE, Point, decode, encode
 from sampler.space.space import Configuration, Space, digest

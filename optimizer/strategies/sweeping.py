@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 from weakref import WeakKeyDictionary
 
-from optimizer.baseline import Baseline, summarise
-from optimizer.history import History
-from optimizer.measured_again import mean_metrics
-from optimizer.problem import Problem
-from optimizer.starts import planned_starts
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.evaluation.measured_again import mean_metrics
 from optimizer.strategies.probes import Probe, probes_of
-from optimizer.trial import Purpose, Trial
+from optimizer.strategies.starts import planned_starts
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 from sampler.parameters.parameter import Value
 from sampler.space.space import digest
 

@@ -26,7 +26,7 @@ from jobs.finished import Finished
 from jobs.frame import frame
 from jobs.specification import specification_from_document
 from models.ranking import rank_parameters
-from optimizer import knowledge
+from optimizer.evaluation import knowledge
 from sampler.common.documents import read_document
 from sampler.workload.workload_file import workload_text
 

@@ -17,7 +17,7 @@ from db.hosts import see_host
 from db.migrate import upgrade
 from db.tables import host
 from jobs.service_settings import ServiceSettings
-from optimizer.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names, usual_points

@@ -21,9 +21,9 @@ from jobs import live_job as live_module
 from jobs.charts.metric_course import metric_course
 from jobs.course import baseline_so_far, course_of
 from jobs.live_job import live_job
-from optimizer.baseline import MetricNoise, summarise
-from optimizer.objective import Term
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.baseline.baseline import MetricNoise, summarise
+from optimizer.objective.objective import Term
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1400"]}

@@ -13,8 +13,8 @@ from benchmarks.reproduction.study import Study
 from jobs.archive import Archive
 from jobs.frame import frame
 from optimizer.explanation.compared import BASELINE
-from optimizer.planning import Budget
-from optimizer.result import result_document
+from optimizer.results.result import result_document
+from optimizer.run.planning import Budget
 from sampler.space.space import digest
 from sampler.space.starting_points import known_points
 

@@ -23,7 +23,8 @@ from cli.exits import Exit
 from cli.main import main as terminal
 from models.ranking import rank_parameters
 from models.split_half import split_half
-from optimizer import knowledge, sampling
+from optimizer.evaluation import knowledge
+from optimizer.ranking import sampling
 from sampler.common.errors import InputError
 
 FIRST = Path(__file__).parents[1] / "data" / "reproduction_first_80.jsonl.gz"

@@ -17,11 +17,11 @@ from benchmarks.real_search.summary import by_strategy, compared, winners_of
 from benchmarks.real_search.tables import winners_table
 from jobs.frame import frame
 from jobs.start_from import starting_points
-from optimizer.history import History
-from optimizer.knowledge import best_first
-from optimizer.problem import Problem
+from optimizer.evaluation.knowledge import best_first
 from optimizer.strategies import find_strategy
-from optimizer.trial import Purpose
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError
 from sampler.workload.workload_file import load_workload
 

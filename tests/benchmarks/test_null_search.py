@@ -13,9 +13,9 @@ from benchmarks.null_search.job import Key, Line, keys_of, run_job
 from benchmarks.null_search.machine import level_of
 from benchmarks.null_search.page import groups_of, too_often
 from benchmarks.search.recorded import Recorded, Run, read_recorded
-from optimizer import knowledge
-from optimizer.objective_file import load_objective
-from optimizer.problem import Problem
+from optimizer.evaluation import knowledge
+from optimizer.objective.objective_file import load_objective
+from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import load_workload

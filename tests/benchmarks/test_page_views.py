@@ -10,7 +10,7 @@ from benchmarks.page_views import long_job
 from benchmarks.page_views.__main__ import main
 from db.job_store import Store
 from jobs.course import course_of
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.trial import Phase, Purpose
 
 
 def test_a_job_is_made_longer_between_its_search_and_its_proof(

@@ -18,7 +18,7 @@ from benchmarks.ranking_scale.order import EVERY, order_of
 from benchmarks.ranking_scale.page import write_page
 from benchmarks.ranking_scale.rows import append_row, read_rows
 from benchmarks.ranking_scale.scales import CODECS, SCALES
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.real_coverage.__main__ import CHANGED, SIDES, run_missing
 from benchmarks.real_coverage.page import FITNESS, Pair, coverage, expected, too_few, write_page
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 

@@ -25,11 +25,11 @@ from benchmarks.real_search.summary import (
     winners_of,
 )
 from benchmarks.search.asking import baseline_trial, candidate_trial
-from optimizer.cutoff import cutoff_seconds
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
+from optimizer.budget.cutoff import cutoff_seconds
+from optimizer.evaluation.knowledge import baseline_of
 from optimizer.strategies import find_strategy
-from optimizer.trial import Purpose
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

@@ -23,9 +23,9 @@ from benchmarks.real_search.place import Closed, Place
 from benchmarks.real_search.study import study_of
 from benchmarks.search.asking import baseline_trial
 from jobs.specify import specify
-from optimizer.history import History
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.process import Ended, Ending

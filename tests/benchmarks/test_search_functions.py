@@ -11,7 +11,7 @@ from benchmarks.search.functions import Functions, families_of
 from benchmarks.search.noise import noise_of
 from benchmarks.search.recorded import ARCHIVES, of_archive, read_recorded
 from benchmarks.search.truth import Tuned, learn, table_of, tune, unseen_r2
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 
 ARCHIVE = Path(__file__).parents[1] / "data/reproduction_first_80.jsonl.gz"

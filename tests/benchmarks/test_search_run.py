@@ -10,7 +10,7 @@ from benchmarks.known_truth import DEFAULT
 from benchmarks.search.best import Effort, search_best
 from benchmarks.search.run import run
 from optimizer.strategies import find_strategy
-from optimizer.trial import Purpose
+from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
 
 CHECKPOINTS = (25, 100)

@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks.known_truth import SPACE, truth
 from benchmarks.search.function import TestFunction
 from benchmarks.search.noise import Noise
-from optimizer.objective_file import load_objective
-from optimizer.problem import Problem
+from optimizer.objective.objective_file import load_objective
+from optimizer.trials.problem import Problem
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import load_workload
 

@@ -16,7 +16,7 @@ class Killed(BaseException):
 
 @dataclass
 class ToyBench:
-    """Meets `optimizer.ports.Bench`; dies when it is asked for one run more than `most`."""
+    """Meets `optimizer.run.ports.Bench`; dies when it is asked for one run more than `most`."""
 
     most: int = 10**6
     asked: list = field(default_factory=list)

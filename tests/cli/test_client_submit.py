@@ -12,9 +12,9 @@ from client_scene import Answer, Asked, Scene, stub
 
 from cli import submit
 from jobs.specify import specify
-from optimizer.objective import Limit
-from optimizer.objective_file import objective_document, objective_from_document
-from optimizer.problem import SearchSettings
+from optimizer.objective.objective import Limit
+from optimizer.objective.objective_file import objective_document, objective_from_document
+from optimizer.trials.problem import SearchSettings
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

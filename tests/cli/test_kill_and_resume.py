@@ -16,7 +16,7 @@ from terminal import Desk, Zygote, rest
 from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 KILLS = 8

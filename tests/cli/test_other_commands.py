@@ -10,8 +10,8 @@ from terminal import Desk
 
 from db.engine import make_engine
 from db.migrate import HEAD, current
-from optimizer.objective_file import SHIPPED as OBJECTIVES
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import load_objective
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import SHIPPED as WORKLOADS

@@ -19,7 +19,7 @@ from cli.main import main
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from optimizer.libraries import load_libraries
+from optimizer.run.libraries import load_libraries
 
 assert cli.outcome_table and cli.progress and jobs.artifacts and jobs.run_job
 load_libraries()

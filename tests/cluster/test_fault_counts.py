@@ -7,7 +7,7 @@ from bench_processes import BenchChild
 from fault_bench import lines_of
 from fault_count import begun, changed, gone, left, missing, runs_again, untraced
 
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 RECORD = """\

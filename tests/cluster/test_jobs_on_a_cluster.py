@@ -13,7 +13,7 @@ from bench_cluster import BenchCluster, bench_cluster, result_of
 from service_desk import ServiceProcess, wait_until
 from stored_trials import trials_of
 
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 TRIALS = 64  # with fewer a third host would not be worth its baseline

@@ -10,8 +10,8 @@ from db.job_store import Store
 from db.lease import acquire
 from db.process import this_process
 from db.trial_log import StoredTrialLog
-from optimizer.standing import Standing
-from optimizer.trial import Phase
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase
 
 
 def specification(**more: Any) -> dict[str, Any]:

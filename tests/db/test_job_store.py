@@ -8,8 +8,8 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import Lease
 from db.trial_log import StoredTrialLog
-from optimizer.ports import LeaseLost
-from optimizer.trial import Phase
+from optimizer.run.ports import LeaseLost
+from optimizer.trials.trial import Phase
 from sampler.runner.outcome import TrialState
 
 

@@ -17,8 +17,8 @@ from db.process import this_process
 from db.tables import metadata
 from db.transactions import writing
 from db.trial_log import StoredTrialLog
-from optimizer.ports import LeaseLost
-from optimizer.trial import Phase
+from optimizer.run.ports import LeaseLost
+from optimizer.trials.trial import Phase
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
 

@@ -23,7 +23,7 @@ from db.process import this_process
 from db.tables import MAIN_METRICS
 from db.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting
 from db.trial_log import StoredTrialLog
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 
 @pytest.fixture(autouse=True)

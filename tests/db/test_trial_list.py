@@ -9,7 +9,7 @@ from db.tables import trial
 from db.transactions import reading, writing
 from db.trial_list import TrialOrder, count_listed, list_trials
 from db.trial_rows import proposal
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 STATES = (TrialState.DONE, TrialState.DONE, TrialState.FAILED, TrialState.DONE)

@@ -17,8 +17,8 @@ from db.process import this_process
 from db.tables import MAIN_METRICS
 from db.trial_log import StoredTrialLog
 from db.types import safe_text
-from optimizer.ports import TrialLog
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.run.ports import TrialLog
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 

@@ -24,7 +24,7 @@ from db.lease import acquire, release
 from db.migrate import upgrade
 from db.process import this_process
 from db.trial_log import StoredTrialLog
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 

@@ -12,9 +12,9 @@ from jobs.doctor.diagnosis import Diagnosis, Fitness
 from jobs.doctor.finding import Finding, Level
 from jobs.doctor.noise import noise_of
 from jobs.doctor.noise_check import judge_failures, judge_noise, not_measured
-from optimizer.budget import divide
-from optimizer.power import pairs_for, smallest_change
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.budget.budget import divide
+from optimizer.budget.power import pairs_for, smallest_change
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 BEGAN = datetime(2026, 11, 21, tzinfo=UTC)

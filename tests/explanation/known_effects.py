@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from pretend_bench import problem_of, trial_of
 
-from optimizer.history import History
-from optimizer.problem import Problem
-from optimizer.trial import Purpose
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 

@@ -9,8 +9,8 @@ from known_effects import additive, effects_space, fitness, history_of, problem
 from pretend_bench import trial_of
 
 from optimizer.explanation.explanation import Explanation, explain
-from optimizer.objective import Limit
-from optimizer.trial import Purpose
+from optimizer.objective.objective import Limit
+from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
 

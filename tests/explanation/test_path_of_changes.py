@@ -12,7 +12,7 @@ from known_effects import problem
 
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.path import fewest_changes, path_of
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from optimizer.explanation.compared import compare, judge_minimal
-from optimizer.objective import Limit, Objective, Term
+from optimizer.objective.objective import Limit, Objective, Term
 
 RATE = Objective("rate", (Term("rate", "max"),))
 NOISE = 0.05

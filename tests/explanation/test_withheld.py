@@ -8,11 +8,11 @@ from known_effects import additive, history_of, problem
 
 from jobs.explanation_rows import explanation_rows
 from jobs.explanation_words import withheld_words
-from optimizer.budget import divide
+from optimizer.budget.budget import divide
 from optimizer.explanation.document import explanation_document
 from optimizer.explanation.explanation import explain
-from optimizer.history import History
-from optimizer.trial import Purpose
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
 from sampler.space.space_file import space_from_document
 

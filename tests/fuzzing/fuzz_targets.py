@@ -22,10 +22,10 @@ from jobs.archive import read_archive
 from jobs.batch_file import read_batch
 from jobs.schedule_times import read_times
 from jobs.warm_start_text import parse_warm_start
-from optimizer.detect_text import parse_detect
-from optimizer.limit_text import parse_limit
-from optimizer.objective_file import objective_document, objective_from_document
-from optimizer.weights_text import parse_weights
+from optimizer.budget.detect_text import parse_detect
+from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.objective_file import objective_document, objective_from_document
+from optimizer.objective.weights_text import parse_weights
 from sampler.bench.build_facts import read_facts
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output

@@ -12,9 +12,9 @@ from db.job_store import Store
 from jobs import run_job as room
 from jobs.assembly import assemble
 from jobs.specification import specification_from_document
-from optimizer.ports import LeaseLost
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.ports import LeaseLost
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 
 

@@ -15,7 +15,7 @@ from jobs.external import ExternalJobs, NotAsked
 from jobs.lifecycle import TOLD
 from jobs.specify import specify
 from jobs.telling import Told
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 
 def submit_external(engine: Engine, **asked: Any) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from codec_space import SPACE
 
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 
 # `codec = "fast"` halves what is written; `level` does nothing. All without another process: a
 # trial is a few milliseconds of /bin/sh.

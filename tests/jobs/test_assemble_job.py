@@ -7,7 +7,7 @@ from instant import write_space, write_workload
 from jobs.assembly import assemble
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.problem import SearchSettings
+from optimizer.trials.problem import SearchSettings
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options

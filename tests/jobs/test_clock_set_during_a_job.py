@@ -9,8 +9,8 @@ from db.job_store import Store
 from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specify import specify
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner import process
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings

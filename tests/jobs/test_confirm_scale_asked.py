@@ -12,7 +12,7 @@ from jobs.frame import frame
 from jobs.local_host import LocalHost
 from jobs.specification import specification_from_document
 from jobs.specify import specify
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

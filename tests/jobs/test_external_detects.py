@@ -5,8 +5,8 @@ from sqlalchemy import Engine
 
 from db.job_store import Store
 from jobs.external import ExternalJobs
-from optimizer.problem import SearchSettings
-from optimizer.trial import Purpose
+from optimizer.trials.problem import SearchSettings
+from optimizer.trials.trial import Purpose
 
 
 def test_is_planned_by_the_noise_that_was_told(database: Engine):

@@ -13,7 +13,7 @@ from db.job_row import JobState
 from db.job_store import Store
 from jobs.external import ExternalJobs, live_ranking
 from jobs.telling import Told
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

@@ -18,7 +18,7 @@ from jobs.external import ExternalJobs, NotAsked, live_ranking
 from jobs.finished import options_of
 from jobs.lifecycle import WrongState, cancel, resume
 from jobs.telling import Told
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.options.options_file import parse_options
 from sampler.runner.outcome import TrialState

@@ -6,8 +6,8 @@ from sqlalchemy import Engine
 from db.job_store import Store
 from jobs.external import ExternalJobs
 from jobs.telling import Told
-from optimizer.objective import Limit
-from optimizer.trial import Trial
+from optimizer.objective.objective import Limit
+from optimizer.trials.trial import Trial
 
 LIMIT = Limit("lag", at_most_baseline=1.5)
 

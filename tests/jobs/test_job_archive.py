@@ -20,7 +20,7 @@ from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 

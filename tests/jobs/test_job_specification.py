@@ -8,7 +8,7 @@ from instant import write_space, write_workload
 from jobs.numbers_asked import DEFAULT_TRIALS
 from jobs.specification import specification_from_document
 from jobs.specify import specify
-from optimizer.problem import SearchSettings
+from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
 
 

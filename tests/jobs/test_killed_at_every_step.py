@@ -26,8 +26,8 @@ from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.standing import Standing
-from optimizer.trial import Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
 

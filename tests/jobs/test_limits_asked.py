@@ -10,7 +10,7 @@ from instant import write_space, write_workload
 from jobs.limit_rows import limit_lines, limit_rows
 from jobs.specification import Specification, specification_from_document
 from jobs.specify import specify
-from optimizer.objective import Limit
+from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
 
 RATE = Limit("rate", at_least_baseline=0.95)

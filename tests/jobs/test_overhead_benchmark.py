@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.overhead import instant, main, measure
-from optimizer.budget import LEAST_TRIALS
+from optimizer.budget.budget import LEAST_TRIALS
 
 
 def test_a_hundred_trials_on_each_database(empty_database_url: str, tmp_path: Path):

@@ -11,8 +11,8 @@ from jobs.frame import frame
 from jobs.measured_metrics import require_terms, usual_objective
 from jobs.specification import Specification, specification_from_document
 from jobs.specify import specify
-from optimizer.limit_text import parse_limit
-from optimizer.objective_file import load_objective
+from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes
 from sampler.workload.metric_units import db_bench_metrics

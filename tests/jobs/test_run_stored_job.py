@@ -27,9 +27,9 @@ from jobs.report_of_job import report_of_job
 from jobs.run_job import run_job
 from jobs.specification import Specification
 from jobs.specify import specify
-from optimizer.ports import LeaseLost
-from optimizer.standing import Standing
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.run.ports import LeaseLost
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings

@@ -6,7 +6,7 @@ import pytest
 
 from jobs.cluster.request import MeasureRequest
 from jobs.local_host import LocalHost
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

@@ -5,7 +5,7 @@ import pytest
 from jobs.frame import frame
 from jobs.specify import specify
 from jobs.start_from import read_starts, sent_starts
-from optimizer.problem import Problem
+from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.parameters.parameter import Value

@@ -18,8 +18,8 @@ from db.lease import LeaseHeld
 from jobs.assembly import assemble
 from jobs.run_job import run_job
 from jobs.specify import specify
-from optimizer.standing import Standing
-from optimizer.trial import Trial
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from db.job_store import Store
 from db.trial_export import TrialNames
 from jobs.trial_columns import TrialColumns
 from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 
 FIRST = ["number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
          "started_at", "finished_at", "bench_seconds"]  # fmt: skip

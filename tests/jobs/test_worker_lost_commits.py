@@ -22,7 +22,7 @@ from jobs.durable_queue import DurableQueue
 from jobs.patience import Patience, PatientLog
 from jobs.run_job import run_job
 from jobs.specify import specify
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 
 __all__ = ["scene"]

@@ -20,7 +20,7 @@ from db.job_store import Store
 from db.migrate import upgrade
 from db.nights import nights
 from jobs.batch_turn import BatchTurn
-from optimizer.trial import Trial
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 Here = Callable[..., int]

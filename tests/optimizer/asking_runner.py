@@ -11,15 +11,14 @@ from typing import Any
 
 from pretend_bench import PretendBench, trial_of
 
-from optimizer.asking import Asked, ask
-from optimizer.budget import Plan
-from optimizer.choosing import candidates_of, winner_of
-from optimizer.history import History
-from optimizer.planning import Budget, plan_of
-from optimizer.problem import Problem
-from optimizer.steps import BASELINE_TRIAL
+from optimizer.budget.budget import Plan
+from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.run.asking import Asked, ask
+from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 

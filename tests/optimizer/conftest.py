@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from models.ranking import rank_parameters
-from optimizer import knowledge
+from optimizer.evaluation import knowledge
 
 
 @pytest.fixture(scope="module")

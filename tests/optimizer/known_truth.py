@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from pretend_bench import Job, Metrics, PretendBench, problem_of, small_space
 
-from optimizer.conclusion import Conclusion
-from optimizer.planning import Budget
-from optimizer.trial import Trial
+from optimizer.results.conclusion import Conclusion
+from optimizer.run.planning import Budget
+from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 
 METRICS = ("waf", "sa", "time", "rate")

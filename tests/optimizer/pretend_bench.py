@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from optimizer.conclusion import Conclusion
-from optimizer.history import History
-from optimizer.objective import Objective
-from optimizer.objective_file import load_objective
-from optimizer.one_host import OneHost
-from optimizer.planning import Budget
-from optimizer.ports import LeaseLost
-from optimizer.problem import Problem, SearchSettings
-from optimizer.standing import Standing
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.conclusion import Conclusion
+from optimizer.run.one_host import OneHost
+from optimizer.run.planning import Budget
+from optimizer.run.ports import LeaseLost
+from optimizer.run.standing import Standing
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase, Purpose, Trial
-from optimizer.tuning import Tuning
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem, SearchSettings
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import Space, digest
 from sampler.space.space_file import space_from_document
@@ -186,7 +186,7 @@ class PretendBench:
 
 @dataclass
 class ListLog:
-    """Keeps trials in memory, as strictly as ``optimizer.ports.TrialLog`` says."""
+    """Keeps trials in memory, as strictly as ``optimizer.run.ports.TrialLog`` says."""
 
     kept: dict[int, Trial] = field(default_factory=dict)
     phases: list[Phase] = field(default_factory=list)

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 import numpy as np
 from pretend_bench import START, Configuration, ListLog, Metrics, Watcher, bowl
 
-from optimizer.conclusion import Conclusion
-from optimizer.planning import Budget
-from optimizer.ports import Ended
-from optimizer.problem import Problem
+from optimizer.results.conclusion import Conclusion
+from optimizer.run.planning import Budget
+from optimizer.run.ports import Ended
+from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
-from optimizer.trial import Trial
-from optimizer.tuning import Tuning
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 
@@ -46,7 +46,7 @@ class PretendHost:
 
 @dataclass
 class PretendHosts:
-    """Meets ``optimizer.ports.Hosts``; time passes when somebody waits."""
+    """Meets ``optimizer.run.ports.Hosts``; time passes when somebody waits."""
 
     machines: Sequence[PretendHost]
     function: Callable[[Configuration], Metrics] = bowl

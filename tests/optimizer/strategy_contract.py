@@ -19,13 +19,13 @@ from pretend_bench import (
     unmeasured,
 )
 
-from optimizer.budget import divide
-from optimizer.history import History
-from optimizer.problem import Problem
+from optimizer.budget.budget import divide
 from optimizer.strategies import find_strategy
 from optimizer.strategies.draw_then_search import DrawThenSearch
-from optimizer.strategy import Foresees, Proposal
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.strategies.strategy import Foresees, Proposal
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document

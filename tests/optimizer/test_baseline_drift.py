@@ -7,9 +7,9 @@ import pytest
 from pretend_bench import START, trial_of
 from scipy import stats
 
-from optimizer.baseline import Baseline, summarise
-from optimizer.drift import drift_p
-from optimizer.trial import Purpose, Trial
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.baseline.drift import drift_p
+from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 SPACING = 100.0  # seconds between two runs of the baseline

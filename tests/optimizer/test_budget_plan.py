@@ -1,6 +1,6 @@
 import pytest
 
-from optimizer.budget import LEAST_TRIALS, Plan, divide, trials_in
+from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, trials_in
 
 EVERY_SIZE = range(LEAST_TRIALS, 3001)
 

@@ -6,15 +6,15 @@ import pytest
 from pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
 from two_loads import LARGER, TwoLoads
 
-from optimizer.budget import Plan, divide
-from optimizer.conclusion import Conclusion
-from optimizer.confirm_load import confirming_seconds, growth
-from optimizer.history import History
-from optimizer.planning import Budget, plan_of
-from optimizer.problem import Problem
-from optimizer.result import fitness_by_trial, result_document
-from optimizer.standing import Scoreboard
-from optimizer.trial import Phase, Purpose
+from optimizer.budget.budget import Plan, divide
+from optimizer.budget.confirm_load import confirming_seconds, growth
+from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.run.standing import Scoreboard
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 
 
 def two_loads(strategy: str = "sobol") -> Problem:

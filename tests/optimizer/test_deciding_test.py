@@ -6,17 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from optimizer.budget import divide
-from optimizer.confirmation import (
-    ALPHA,
-    LEAST_PAIRS,
+from optimizer.budget.budget import divide
+from optimizer.budget.power import ALPHA, LEAST_PAIRS
+from optimizer.confirmation.confirmation import (
     Pair,
     change,
     declared_test,
     interval_of_mean,
     judge,
 )
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective_file import load_objective
 
 PAPER = load_objective("paper")
 WAF = load_objective("waf")

@@ -6,14 +6,14 @@ from functools import cache
 import pytest
 from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
-from optimizer.choosing import candidates_of
-from optimizer.history import History
-from optimizer.measured_again import again
-from optimizer.planning import Budget, plan_of
+from optimizer.confirmation.choosing import candidates_of
+from optimizer.evaluation.measured_again import again
+from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import doubt, guided
 from optimizer.strategies.guided import Guided
-from optimizer.strategy import Proposal
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.strategies.strategy import Proposal
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

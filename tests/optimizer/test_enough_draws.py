@@ -9,12 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretend_bench import Job, ListLog, PretendBench, configurations, job_of, problem_of
 
-from optimizer.budget import divide
-from optimizer.history import History
-from optimizer.planning import Budget
-from optimizer.problem import Problem
-from optimizer.result import result_document
-from optimizer.sampling import (
+from optimizer.budget.budget import divide
+from optimizer.ranking.sampling import (
     FIRST_CHECKPOINT,
     IN_A_ROW,
     LEVEL,
@@ -24,8 +20,12 @@ from optimizer.sampling import (
     in_a_row,
     look,
 )
+from optimizer.results.result import result_document
+from optimizer.run.planning import Budget
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
 

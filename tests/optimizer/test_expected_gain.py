@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from pretend_bench import problem_of
 from scipy.stats import norm
 
-from optimizer.expected_gain import (
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.strategies.held import Held, held_for
+from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
     expected_gain,
@@ -20,8 +22,6 @@ from optimizer.expected_gain import (
     keeps,
     likely_metrics,
 )
-from optimizer.objective import Limit, Objective, Term
-from optimizer.strategies.held import Held, held_for
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))

@@ -11,11 +11,11 @@ from pretend_bench import (
 )
 from tuning_jobs import conclude_of, purposes, run
 
-from optimizer.budget import divide
-from optimizer.history import History
-from optimizer.objective import Limit, Objective, Term
-from optimizer.planning import Budget, plan_of
-from optimizer.trial import Purpose, Trial
+from optimizer.budget.budget import divide
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

@@ -12,15 +12,15 @@ from pretend_bench import (
     small_space,
 )
 
-from optimizer import knowledge
-from optimizer.history import History
+from optimizer.evaluation import knowledge
 from optimizer.strategies.genetic import (
     POPULATION,
     SURVIVORS,
     generation_of,
     searched_parameters,
 )
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.space.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

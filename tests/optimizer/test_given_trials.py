@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from pretend_bench import STRATEGY_NAMES, PretendBench, bowl, problem_of, trial_of
 from tuning_jobs import TWO_TERMS, chosen_from_two
 
-from optimizer.budget import divide
-from optimizer.choosing import candidates_of, winner_of
-from optimizer.history import History
-from optimizer.knowledge import baseline_of, ranking_of
-from optimizer.standing import Scoreboard
+from optimizer.budget.budget import divide
+from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.evaluation.knowledge import baseline_of, ranking_of
+from optimizer.run.standing import Scoreboard
 from optimizer.strategies.genetic import searched_parameters
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space

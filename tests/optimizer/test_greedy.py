@@ -19,15 +19,15 @@ from pretend_bench import (
     small_space,
 )
 
-from optimizer.budget import divide
-from optimizer.contributions import contributions_document
-from optimizer.history import History
-from optimizer.planning import Budget
-from optimizer.problem import StartingPoint
+from optimizer.budget.budget import divide
+from optimizer.results.contributions import contributions_document
+from optimizer.run.planning import Budget
 from optimizer.strategies import find_strategy
 from optimizer.strategies.probes import probes_of
 from optimizer.strategies.sweeping import course_of
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import StartingPoint
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.latent import encode
 from sampler.space.space import digest, memory_bytes

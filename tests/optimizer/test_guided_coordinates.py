@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend_bench import small_space
 
-from optimizer.coordinates import layout_of
+from optimizer.surrogate.coordinates import layout_of
 from sampler.space.latent import decode
 from sampler.space.space_file import load_space
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from pretend_bench import PretendBench, bowl, candidates, job_of, problem_of
 
-from optimizer.budget import divide
-from optimizer.choosing import candidates_of
-from optimizer.history import History
-from optimizer.knowledge import best_first
-from optimizer.metric_lessons import chosen_few
-from optimizer.objective import Limit
-from optimizer.objective_file import load_objective
+from optimizer.budget.budget import divide
+from optimizer.confirmation.choosing import candidates_of
+from optimizer.evaluation.knowledge import best_first
+from optimizer.objective.objective import Limit
+from optimizer.objective.objective_file import load_objective
 from optimizer.strategies import find_strategy
 from optimizer.strategies.guided import Guided
-from optimizer.surrogate import surrogate_of
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.surrogate.metric_lessons import chosen_few
+from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

@@ -9,7 +9,7 @@ from known_truth import BLOCKS, KINDS, METRICS, line_of
 from proofs import coverage_table
 from scipy import stats
 
-from optimizer.confirmation import ALPHA
+from optimizer.budget.power import ALPHA
 
 EFFECTS, NULL, HEAVY, _ = BLOCKS
 QUICK = KINDS.index((24, "random", "paper", None))

@@ -9,10 +9,10 @@ import pytest
 from pretend_bench import PretendBench, bowl, flat, job_of, problem_of, small_space, trial_of
 
 from models.ranking import rank_parameters
-from optimizer import knowledge
-from optimizer.history import History
-from optimizer.knowledge import baseline_of, best_first, comparable, ranking_of
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.evaluation import knowledge
+from optimizer.evaluation.knowledge import baseline_of, best_first, comparable, ranking_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.space_file import load_space
 

@@ -3,12 +3,12 @@
 import pytest
 from pretend_bench import bowl, flat, problem_of, trial_of
 
-from optimizer.history import History
-from optimizer.objective import Limit, Objective, Term
-from optimizer.problem import Problem
+from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.strategies.axes import Axis, axes_of, chosen_of, point_of
 from optimizer.strategies.lessons import Lessons, lessons_of
-from optimizer.trial import Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 WAF = Objective("waf", (Term("waf", "min"),), (Limit("sa", at_most=2.0),))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.limit_text import limit_words, parse_limit
-from optimizer.objective import Limit
+from optimizer.objective.limit_text import limit_words, parse_limit
+from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError
 
 MIB = 2.0**20

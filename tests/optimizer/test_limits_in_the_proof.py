@@ -5,12 +5,12 @@ import json
 import pytest
 from pretend_bench import PretendBench, bowl, job_of, problem_of
 
-from optimizer.budget import divide
-from optimizer.confirmation import Pair, declared_test, judge
-from optimizer.kept_limits import kept_words
-from optimizer.objective import Limit, Objective, Term
-from optimizer.result import result_document
-from optimizer.trial import Purpose
+from optimizer.budget.budget import divide
+from optimizer.confirmation.confirmation import Pair, declared_test, judge
+from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.result import result_document
+from optimizer.trials.trial import Purpose
 
 WAF = (Term("waf", "min"),)
 P99 = Limit("p99", at_most=2.0)

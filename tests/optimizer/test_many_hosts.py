@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pretend_bench import ListLog, Watcher, bowl, flat, problem_of
 from pretend_hosts import PretendHost, PretendHosts, by_host, machines, tuned
 
-from optimizer.budget import divide
-from optimizer.knowledge import comparable
-from optimizer.ports import ControllerStops, LeaseLost
-from optimizer.rounds import rounds_of
-from optimizer.trial import Phase, Purpose
-from optimizer.tuning import TrialLostError
+from optimizer.budget.budget import divide
+from optimizer.confirmation.rounds import rounds_of
+from optimizer.evaluation.knowledge import comparable
+from optimizer.run.ports import ControllerStops, LeaseLost
+from optimizer.run.tuning import TrialLostError
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

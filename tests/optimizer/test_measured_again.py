@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend_bench import flat, problem_of, trial_of
 
-from optimizer.budget import divide
-from optimizer.choosing import candidates_of
-from optimizer.conclusion import conclude
-from optimizer.history import History
-from optimizer.measured_again import again, configurations_of, each_once, mean_metrics
-from optimizer.result import result_document
-from optimizer.standing import Scoreboard
-from optimizer.trial import Purpose, Trial
+from optimizer.budget.budget import divide
+from optimizer.confirmation.choosing import candidates_of
+from optimizer.evaluation.measured_again import again, configurations_of, each_once, mean_metrics
+from optimizer.results.conclusion import conclude
+from optimizer.results.result import result_document
+from optimizer.run.standing import Scoreboard
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

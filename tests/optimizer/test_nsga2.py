@@ -11,7 +11,7 @@ from pretend_bench import PretendBench, candidates, job_of, problem_of
 from optimizer.strategies.axes import Axis
 from optimizer.strategies.lessons import Lesson, Lessons
 from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2, survivors
-from optimizer.trial import Phase
+from optimizer.trials.trial import Phase
 
 AXES = (Axis("x"), Axis("y"), Axis("codec", 3))
 

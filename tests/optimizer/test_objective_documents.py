@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.objective import Limit, Objective, Term
-from optimizer.objective_file import (
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.objective.objective_file import (
     SHIPPED,
     load_objective,
     objective_document,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.objective import Limit, Objective, Term, pareto_front
-from optimizer.objective_file import load_objective
+from optimizer.objective.objective import Limit, Objective, Term, pareto_front
+from optimizer.objective.objective_file import load_objective
 
 DEFAULT = {"waf": 4.0, "sa": 2.0, "time": 100.0, "rate": 1000.0}
 PAPER = load_objective("paper")

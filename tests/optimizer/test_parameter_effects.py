@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from pretend_bench import PretendBench, candidates, job_of, problem_of
 
-from optimizer.conclusion import conclude
-from optimizer.history import History
-from optimizer.knowledge import ranking_of
-from optimizer.learned_document import learned_document
-from optimizer.parameter_direction import directions
-from optimizer.parameter_effects import ParameterEffects, parameter_effects
-from optimizer.planning import Budget, plan_of
-from optimizer.problem import Problem
-from optimizer.result import result_document
+from optimizer.evaluation.knowledge import ranking_of
+from optimizer.ranking.parameter_direction import directions
+from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
+from optimizer.results.conclusion import conclude
+from optimizer.results.learned_document import learned_document
+from optimizer.results.result import result_document
+from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import find_strategy
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

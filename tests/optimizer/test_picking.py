@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from pretend_bench import PretendBench, job_of, problem_of, trial_of
 
-from optimizer.baseline import summarise
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.objective import Limit, Objective, Term
-from optimizer.picking import pick, require_measured
-from optimizer.second_opinion import opinions
-from optimizer.trial import Phase, Purpose
-from optimizer.weights_text import parse_weights, weights_words
+from optimizer.baseline.baseline import summarise
+from optimizer.confirmation.picking import pick, require_measured
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.objective.weights_text import parse_weights, weights_words
+from optimizer.surrogate.second_opinion import opinions
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.space.space import memory_bytes

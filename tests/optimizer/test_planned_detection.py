@@ -18,14 +18,14 @@ from pretend_bench import (
 )
 from pretend_hosts import PretendHosts, machines, tuned
 
-from optimizer.budget import divide
-from optimizer.conclusion import Conclusion, conclude
-from optimizer.detection import most_pairs, planned, spread_of, trials_for
-from optimizer.history import History
-from optimizer.planning import Budget, plan_of
-from optimizer.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.result import result_document
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.budget.budget import divide
+from optimizer.budget.detection import most_pairs, planned, spread_of, trials_for
+from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
+from optimizer.results.conclusion import Conclusion, conclude
+from optimizer.results.result import result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 QUIET, LOUD = 0.02, 0.15

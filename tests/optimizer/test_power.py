@@ -7,8 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from optimizer.confirmation import ALPHA, LEAST_PAIRS
-from optimizer.power import MOST_PAIRS, POWER, pairs_for, smallest_change, smallest_mean
+from optimizer.budget.power import (
+    ALPHA,
+    LEAST_PAIRS,
+    MOST_PAIRS,
+    POWER,
+    pairs_for,
+    smallest_change,
+    smallest_mean,
+)
 
 
 class TestSmallestMean:

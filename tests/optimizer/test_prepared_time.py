@@ -3,12 +3,12 @@
 import pytest
 from pretend_bench import problem_of, trial_of
 
-from optimizer.confirm_load import confirming_seconds
-from optimizer.cutoff import cutoff_seconds
-from optimizer.full_seconds import full_seconds
-from optimizer.history import History
-from optimizer.planning import Budget, plan_of
-from optimizer.trial import Purpose, Trial
+from optimizer.budget.confirm_load import confirming_seconds
+from optimizer.budget.cutoff import cutoff_seconds
+from optimizer.budget.full_seconds import full_seconds
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
 
 METRICS = {"time": 2.0, "wall_seconds": 3.0, "prepare_seconds": 9.0}
 

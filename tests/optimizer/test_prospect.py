@@ -19,12 +19,12 @@ from pretend_bench import (
     trial_of,
 )
 
-from optimizer.conclusion import Conclusion
-from optimizer.history import History
-from optimizer.objective_file import load_objective
-from optimizer.prospect import SAID, Prospect, fitness_noise, scatter
-from optimizer.result import result_document
-from optimizer.trial import Phase, Purpose
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import result_document
+from optimizer.surrogate.prospect import SAID, Prospect, fitness_noise, scatter
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

@@ -17,10 +17,10 @@ from pretend_bench import (
     small_space,
 )
 
-from optimizer.conclusion import Conclusion
-from optimizer.objective import Limit, Objective, Term
-from optimizer.result import fitness_by_trial, result_document
-from optimizer.trial import Purpose, Trial
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

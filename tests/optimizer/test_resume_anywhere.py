@@ -14,7 +14,7 @@ from pretend_bench import (
     problem_of,
 )
 
-from optimizer.trial import Phase, Purpose
+from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

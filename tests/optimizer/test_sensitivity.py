@@ -7,12 +7,12 @@ import pytest
 from pretend_bench import PretendBench, flat, job_of, problem_of
 from scipy import stats
 
-from optimizer.conclusion import proof_pairs
-from optimizer.confirmation import Pair, judge
-from optimizer.objective_file import load_objective
-from optimizer.power import smallest_mean
-from optimizer.result import result_document
-from optimizer.sensitivity import sensitivity_of
+from optimizer.budget.power import smallest_mean
+from optimizer.confirmation.confirmation import Pair, judge
+from optimizer.confirmation.sensitivity import sensitivity_of
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.conclusion import proof_pairs
+from optimizer.results.result import result_document
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 PAPER, WAF = load_objective("paper"), load_objective("waf")

@@ -1,10 +1,10 @@
 import pytest
 from pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
-from optimizer.history import History
-from optimizer.knowledge import baseline_of
-from optimizer.standing import Scoreboard
-from optimizer.trial import Phase, Purpose
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.run.standing import Scoreboard
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
-from optimizer.budget import divide
-from optimizer.history import History
-from optimizer.problem import StartingPoint
-from optimizer.starts import next_start, starting_point
-from optimizer.trial import Phase
+from optimizer.budget.budget import divide
+from optimizer.strategies.starts import next_start, starting_point
+from optimizer.trials.history import History
+from optimizer.trials.problem import StartingPoint
+from optimizer.trials.trial import Phase
 from sampler.space.latent import decode
 from sampler.space.space import default_values, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space

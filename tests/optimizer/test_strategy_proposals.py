@@ -12,12 +12,12 @@ from pretend_bench import (
     problem_of,
 )
 
-from optimizer.budget import divide
-from optimizer.history import History
-from optimizer.problem import Problem
+from optimizer.budget.budget import divide
 from optimizer.strategies import find_strategy
-from optimizer.strategy import Proposal
-from optimizer.trial import Purpose, Trial
+from optimizer.strategies.strategy import Proposal
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend_bench import trial_of
 
-from optimizer.history import History
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 
 OPEN = (TrialState.RUNNING, TrialState.LOST)

@@ -14,10 +14,10 @@ from pretend_bench import (
 )
 from tuning_jobs import conclude_of, purposes, run
 
-from optimizer.budget import divide
-from optimizer.objective import Limit, Objective, Term
-from optimizer.ports import LeaseLost
-from optimizer.trial import Phase, Purpose
+from optimizer.budget.budget import divide
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.run.ports import LeaseLost
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 

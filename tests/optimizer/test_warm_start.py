@@ -20,18 +20,18 @@ from pretend_bench import (
 )
 from two_loads import LARGER
 
-from optimizer.history import History
-from optimizer.metric_lessons import teaching
-from optimizer.objective import Objective, Term
-from optimizer.objective_file import load_objective
-from optimizer.planning import Budget
-from optimizer.prior import Prior
-from optimizer.prior_document import prior_document
-from optimizer.prior_taking import prior_job
-from optimizer.problem import Problem
+from optimizer.objective.objective import Objective, Term
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.prior_document import prior_document
+from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
-from optimizer.surrogate import surrogate_of
-from optimizer.trial import Phase, Purpose
+from optimizer.surrogate.metric_lessons import teaching
+from optimizer.surrogate.prior_taking import prior_job
+from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.trials.history import History
+from optimizer.trials.prior import Prior
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space, space_from_document
 
@@ -143,7 +143,7 @@ def test_earlier_trials_are_known_but_cannot_win():
 
 
 def test_of_much_own_knowledge_less_is_taken_along(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("optimizer.surrogate._MOST", 30)
+    monkeypatch.setattr("optimizer.surrogate.surrogate._MOST", 30)
     problem = replace(problem_of("forest"), prior=prior())
     history = History(ran(1, "cold").log.trials())
     own = len(teaching(history))

@@ -4,10 +4,11 @@ import pytest
 from pretend_bench import PretendBench, flat, job_of, problem_of
 from scipy import stats
 
-from optimizer.conclusion import Conclusion
-from optimizer.confirmation import ALPHA, judge
-from optimizer.history import History
-from optimizer.trial import Purpose
+from optimizer.budget.power import ALPHA
+from optimizer.confirmation.confirmation import judge
+from optimizer.results.conclusion import Conclusion
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose
 
 JOBS = 120
 NOISE = {"waf": 0.02, "sa": 0.01, "time": 0.06, "rate": 0.06}

@@ -2,11 +2,11 @@
 
 from pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
-from optimizer.conclusion import conclude
-from optimizer.history import History
-from optimizer.objective import Objective, Term
-from optimizer.planning import plan_of
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.objective.objective import Objective, Term
+from optimizer.results.conclusion import conclude
+from optimizer.run.planning import plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 
 def purposes(job: Job) -> list[Purpose]:

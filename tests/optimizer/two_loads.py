@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pretend_bench import Configuration, Metrics, PretendBench
 
-from optimizer.trial import Phase, Trial
+from optimizer.trials.trial import Phase, Trial
 from sampler.workload.workload import Workload
 
 LARGER = Workload(name="pretended", num=800_000, scale=8)

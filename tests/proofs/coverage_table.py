@@ -22,7 +22,7 @@ from known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
 from scipy import stats
 
 from models.ranking import rank_parameters
-from optimizer import knowledge
+from optimizer.evaluation import knowledge
 from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ from typing import Any
 from pretend_bench import trial_of
 
 from jobs.charts.chart import Chart
-from optimizer.objective import Term
-from optimizer.trial import Trial
+from optimizer.objective.objective import Term
+from optimizer.trials.trial import Trial
 
 MIB = 2.0**20
 TERMS = (Term("waf", "min"), Term("rate", "max"))

@@ -12,7 +12,7 @@ from pretended_job import HOSTILE, failing, finished_job
 
 from jobs.finished import Finished
 from models.ranking import rank_parameters
-from optimizer import knowledge
+from optimizer.evaluation import knowledge
 
 
 @pytest.fixture(scope="package", autouse=True)

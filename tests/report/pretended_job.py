@@ -11,10 +11,10 @@ from pretend_bench import PretendBench, job_of, problem_of
 from pretend_hosts import PretendHosts, tuned
 
 from jobs.finished import Finished
-from optimizer.objective_file import objective_document
-from optimizer.problem import Problem
-from optimizer.result import fitness_by_trial, result_document
-from optimizer.trial import Trial
+from optimizer.objective.objective_file import objective_document
+from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
 from sampler.common.documents import read_document
 from sampler.space.space import Space
 from sampler.space.space_file import load_space, space_text

@@ -11,7 +11,7 @@ from jobs.charts.chart import short, thinned, words
 from jobs.charts.convergence import convergence, noise_of
 from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.memory import best_within, memory
-from optimizer.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
 
 
 class TestWords:

@@ -10,8 +10,8 @@ from jobs.charts.drift import drift
 from jobs.charts.front import front
 from jobs.charts.front_growth import front_growth
 from jobs.charts.parallel import parallel
-from optimizer.baseline import summarise
-from optimizer.trial import Purpose, Trial
+from optimizer.baseline.baseline import summarise
+from optimizer.trials.trial import Purpose, Trial
 
 
 class TestParallel:

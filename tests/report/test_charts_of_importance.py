@@ -7,7 +7,7 @@ from jobs.charts.groups import Question, groups, questions
 from jobs.charts.importance import importance
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
-from optimizer.trial import Phase, Trial
+from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
 

@@ -6,7 +6,7 @@ from two_loads import LARGER, TwoLoads
 
 from jobs.report import report_html
 from jobs.report_content import content
-from optimizer.trial import Phase
+from optimizer.trials.trial import Phase
 
 
 def test_says_where_and_compares_runs_of_one_load_alone() -> None:

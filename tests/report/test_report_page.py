@@ -18,7 +18,7 @@ from jobs.charts.chart import Chart
 from jobs.finished import Finished
 from jobs.report import data, figure, report_html
 from jobs.report_engine import PLACE, policy, whole_page
-from optimizer.objective import Limit, Objective, Term
+from optimizer.objective.objective import Limit, Objective, Term
 from sampler.space.space_file import space_from_document
 
 _VOID = {"meta", "br"}

@@ -7,8 +7,8 @@ from pretended_job import finished_job
 
 from jobs.finished import Finished
 from jobs.report_phases import phase_rows
-from optimizer.budget import divide
-from optimizer.trial import Phase
+from optimizer.budget.budget import divide
+from optimizer.trials.trial import Phase
 
 
 def test_all_phases_in_their_order(finished: Finished):

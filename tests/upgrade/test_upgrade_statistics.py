@@ -14,8 +14,8 @@ from jobs.upgrade.comparison import SIDES, RunPair, causes, compare, whole_pairs
 from jobs.upgrade.option_drift import ChangedValue, Concern
 from jobs.upgrade.p_words import p_figure, p_words
 from jobs.upgrade.verdict import is_worse, sentences
-from optimizer.objective_file import load_objective
-from optimizer.power import smallest_change
+from optimizer.budget.power import smallest_change
+from optimizer.objective.objective_file import load_objective
 from sampler.options.options_file import CF
 
 TERMS = load_objective("paper").terms

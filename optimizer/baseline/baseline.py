@@ -1,0 +1,158 @@
+"""The baseline over all hosts: each measures its own, and its trials are compared with that.
+
+Within a host, clock metrics are compared with the baseline of that time; byte counters do not
+drift. Between hosts every metric is taken relative to the host's own baseline.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.baseline.host_baseline import CLOCKS, HostBaseline, MetricNoise, host_baseline
+from optimizer.trials.trial import Trial
+
+__all__ = ["CLOCKS", "Baseline", "MetricNoise", "summarise"]
+
+_Number = TypeVar("_Number", float, NDArray[np.float64])
+_LEAST_COMPARED = 2  # with a single run a host's level is mostly noise
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The baseline's runs, summed up.
+
+    Attributes:
+        metrics: Medians over all runs of all hosts.
+        noise: One for each metric: the scatter within hosts.
+        runs: How many runs it rests on.
+        hosts: Each host's own, by name (None: nobody said which).
+    """
+
+    metrics: Mapping[str, float]
+    noise: Mapping[str, MetricNoise]
+    runs: int
+    hosts: Mapping[str | None, HostBaseline]
+
+    def corrected(
+        self, metrics: Mapping[str, float], measured_at: datetime | None, host: str | None = None
+    ) -> Mapping[str, float]:
+        """Metrics as they would have been at the median level of all hosts.
+
+        Args:
+            metrics: A trial's.
+            measured_at: When it was measured; None: drift is left as it is.
+            host: Where. Of a host that has no baseline nothing is corrected, unless there is
+                only one host's.
+        """
+        own = self._own(host)
+        if own is None:
+            return metrics
+        factors = self._factors(own, own.drift_factors(measured_at), 1.0)
+        if not factors:
+            return metrics
+        return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
+
+    def corrected_of_many(
+        self, trials: Sequence[Trial], names: Sequence[str]
+    ) -> dict[str, NDArray[np.float64]]:
+        """The same of many trials at once, to the last digit.
+
+        Args:
+            trials: Measured ones.
+            names: Metrics.
+
+        Returns:
+            Of each metric a value a trial, NaN where it has none.
+        """
+        values = {
+            name: np.array([trial.metrics.get(name, math.nan) for trial in trials], dtype=float)
+            for name in names
+        }
+        began = [t.started_at.timestamp() if t.started_at else math.nan for t in trials]
+        places: defaultdict[str | None, list[int]] = defaultdict(list)
+        for place, trial in enumerate(trials):
+            places[trial.host].append(place)
+        for host, here in places.items():
+            own, moments = self._own(host), np.array(began)[here]
+            if own is None:
+                continue
+            drift = own.drift_factors_of_many(moments)
+            for name, factors in self._factors(own, drift, np.ones(len(here))).items():
+                if name in values:
+                    values[name][here] *= factors
+        return values
+
+    def _own(self, host: str | None) -> HostBaseline | None:
+        """What a host's trials are compared with; None: nothing of theirs is corrected."""
+        if len(self.hosts) == 1:
+            (only,) = self.hosts.values()
+            return only
+        own = self.hosts.get(host)
+        return None if own is None or own.runs < _LEAST_COMPARED else own
+
+    def _factors(
+        self, own: HostBaseline, drift: Mapping[str, _Number], none: _Number
+    ) -> Mapping[str, _Number]:
+        if len(self.hosts) == 1:
+            return drift
+        return {
+            name: drift.get(name, none) * self.metrics[name] / level
+            for name, level in own.metrics.items()
+            if level > 0 and self.metrics.get(name, 0) > 0
+        }
+
+    def of_host(self, host: str | None) -> Mapping[str, float]:
+        """A host's own level; that of all hosts where it has none."""
+        own = self.hosts.get(host)
+        return self.metrics if own is None else own.metrics
+
+
+def summarise(trials: Iterable[Trial]) -> Baseline:
+    """Sums up the baseline's finished runs, host by host.
+
+    Raises:
+        ValueError: There is none.
+    """
+    by_host: defaultdict[str | None, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if trial.done:
+            by_host[trial.host].append(trial)
+    if not by_host:
+        raise ValueError("no run of the baseline has ended well")
+    hosts = {host: host_baseline(runs) for host, runs in by_host.items()}
+    if len(hosts) == 1:
+        (only,) = hosts.values()
+        return Baseline(only.metrics, only.noise, only.runs, hosts)
+    first, *others = hosts.values()
+    names = [name for name in first.metrics if all(name in own.metrics for own in others)]
+    runs = [trial.metrics for own in by_host.values() for trial in own]
+    medians = {name: float(np.median([run[name] for run in runs])) for name in names}
+    noise = {
+        name: _pooled(medians[name], [(own.noise[name], own.runs) for own in hosts.values()])
+        for name in names
+    }
+    return Baseline(medians, noise, len(runs), hosts)
+
+
+def _pooled(median: float, noises: Sequence[tuple[MetricNoise, int]]) -> MetricNoise:
+    """The noise within hosts, each weighed by its runs; drifting where one host does."""
+    known = [(noise.spread, runs - 1) for noise, runs in noises if noise.spread is not None]
+    freedom = sum(weight for _, weight in known)
+    square = sum(spread**2 * weight for spread, weight in known)
+    tested = [noise.drift_p for noise, _ in noises if noise.drift_p is not None]
+    ranges = [noise.range for noise, _ in noises if noise.range]
+    return MetricNoise(
+        median=median,
+        spread=math.sqrt(square / freedom) if freedom else None,
+        drift_p=min(1.0, min(tested) * len(tested)) if tested else None,  # Bonferroni
+        drifting=any(noise.drifting for noise, _ in noises),
+        range=(min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None,
+    )

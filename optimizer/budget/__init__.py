@@ -1,0 +1,1 @@
+"""How many runs there are, and what they can show."""

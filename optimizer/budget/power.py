@@ -1,0 +1,99 @@
+"""How small a change a proof can see: the power of the paired t test, before and after its runs.
+
+Runs come in pairs, baseline and winner beside each other. With a spread s of single runs, the
+logarithm of a pair's ratio scatters by about s * sqrt(2), and the test is the one-sided paired t
+test of ``confirmation``. J. Cohen, Statistical Power Analysis (1988), section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+# One-sided: the probability of calling a configuration better that is not. With it the test
+# passes just when the fitness's 95% interval lies above 0.
+ALPHA = 0.025
+LEAST_PAIRS = 3
+POWER = 0.8
+MOST_PAIRS = 10_000
+
+
+def smallest_mean(scatter: float, pairs: int, *, power: float = POWER) -> float:
+    """The smallest mean difference that so many pairs show with the given probability.
+
+    Args:
+        scatter: Standard deviation of the differences of the pairs.
+        pairs: At least 2.
+        power: Probability that a mean difference of this size passes the test.
+
+    Returns:
+        In the unit of ``scatter``; 0 without noise.
+
+    Raises:
+        ValueError: A negative scatter, fewer than 2 pairs, or a power not within (ALPHA, 1).
+    """
+    if scatter < 0 or pairs < 2 or not ALPHA < power < 1:
+        raise ValueError(f"scatter {scatter}, pairs {pairs}, power {power}")
+    return _effect(pairs, power) * scatter
+
+
+def smallest_change(spread: float, pairs: int, *, power: float = POWER) -> float:
+    """The smallest relative change that so many pairs show with the given probability.
+
+    Args:
+        spread: Standard deviation of single runs over their mean; 0.05 is 5%.
+        pairs: At least 2.
+        power: Probability that a change of this size passes the test.
+
+    Returns:
+        A ratio less 1, such as 0.08 for 8%; 0 without noise. It is that of a rise: a fall of as
+        many percent is farther from no change on the scale of logarithms, so it is seen surer.
+
+    Raises:
+        ValueError: A negative spread, fewer than 2 pairs, or a power not within (ALPHA, 1).
+    """
+    # Beyond e^700 there is no float: such a change is no longer told apart from any greater one.
+    return math.expm1(min(smallest_mean(spread * math.sqrt(2), pairs, power=power), 700.0))
+
+
+def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
+    """The fewest pairs that show a relative change with the given probability.
+
+    Args:
+        change: Such as 0.05 for 5%, above 0.
+        spread: As above.
+        power: As above.
+
+    Returns:
+        At least ``LEAST_PAIRS``, at most ``MOST_PAIRS``: more would be needed, but nobody waits
+        for them.
+
+    Raises:
+        ValueError: A change that is not above 0, or as above.
+    """
+    if change <= 0:
+        raise ValueError(f"a change must be above 0, not {change}")
+    few, many = LEAST_PAIRS, MOST_PAIRS
+    while few < many:
+        middle = (few + many) // 2
+        if smallest_change(spread, middle, power=power) <= change:
+            many = middle
+        else:
+            few = middle + 1
+    return few
+
+
+@lru_cache(maxsize=1024)  # a plan is made before every trial
+def _effect(pairs: int, power: float) -> float:
+    """Mean over standard deviation of the pairs' differences that is seen with this power."""
+    from scipy import optimize, stats
+
+    freedom = pairs - 1
+    critical = float(stats.t.isf(ALPHA, freedom))
+
+    def missing(effect: float) -> float:
+        return float(stats.nct.sf(critical, freedom, effect * math.sqrt(pairs))) - power
+
+    # Beyond this even two pairs see anything.
+    most = (critical + 40) / math.sqrt(pairs) * 4
+    return float(optimize.brentq(missing, 0.0, most, xtol=1e-10))

@@ -1,0 +1,1 @@
+"""The candidates measured again, and the proof on fresh runs."""

@@ -1,0 +1,1 @@
+"""What is known of the configurations so far: leaders, repeats and the front."""

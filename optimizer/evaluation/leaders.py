@@ -1,0 +1,84 @@
+"""The fittest trials, host by host: kept up to date at a cost that does not grow with the job.
+
+A run of the baseline on one host changes what that host's trials are worth, and no other's.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from optimizer.baseline.baseline import Baseline
+from optimizer.baseline.host_baseline import HostBaseline
+from optimizer.evaluation.knowledge import COMPARABLE, baseline_of, worth_of
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
+
+
+@dataclass
+class _OnHost:
+    """What one host's trials are worth by its present baseline."""
+
+    baseline: HostBaseline | None = None
+    changes: int = -1
+    values: dict[tuple[int, int], float] = field(default_factory=dict)
+    best: list[tuple[float, int]] = field(default_factory=list)
+
+
+_known: WeakKeyDictionary[History, dict[tuple[int, Phase, int], dict[str, _OnHost]]] = (
+    WeakKeyDictionary()
+)
+
+
+def leaders(
+    problem: Problem, history: History, phase: Phase, count: int
+) -> list[tuple[float, Trial]]:
+    """The fittest ended candidates of a phase that hosts have measured, the fittest first.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        phase: Of the candidates.
+        count: How many at most; of equal ones those with the lower number.
+    """
+    hosts = _known.setdefault(history, {}).setdefault((id(problem), phase, count), {})
+    baseline = baseline_of(history, problem)
+    found: list[tuple[float, int]] = []
+    for host in history.hosts:
+        found += _best(problem, history, baseline, host, phase, count, hosts)
+    best = heapq.nsmallest(count, found, key=lambda pair: (-pair[0], pair[1]))
+    return [(value, history[number]) for value, number in best]
+
+
+def _best(
+    problem: Problem,
+    history: History,
+    baseline: Baseline,
+    host: str,
+    phase: Phase,
+    count: int,
+    hosts: dict[str, _OnHost],
+) -> list[tuple[float, int]]:
+    known = hosts.setdefault(host, _OnHost())
+    own, changes = baseline.hosts.get(host), history.changes_on(host, Purpose.CANDIDATE)
+    absolute = bool(problem.objective.limits)  # limits are of values, not of changes
+    if own is not known.baseline or own is None or absolute:
+        known = hosts[host] = _OnHost(own)
+    elif known.changes == changes:
+        return known.best
+    known.changes = changes
+    for number in history.on_host(host, Purpose.CANDIDATE):
+        trial = history[number]
+        key = (number, trial.attempt)
+        if trial.phase is phase and trial.state in COMPARABLE and key not in known.values:
+            known.values[key] = worth_of(problem, baseline, trial)
+    live = ((v, n) for (n, attempt), v in known.values.items() if _stands(history[n], attempt))
+    known.best = heapq.nsmallest(count, live, key=lambda pair: (-pair[0], pair[1]))
+    return known.best
+
+
+def _stands(trial: Trial, attempt: int) -> bool:
+    """Whether it was not withdrawn since."""
+    return trial.attempt == attempt and trial.state in COMPARABLE

@@ -1,0 +1,1 @@
+"""What better means: weights, limits and their words."""

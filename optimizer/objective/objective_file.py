@@ -1,0 +1,123 @@
+"""Objectives as TOML: the shipped ones by name, and the user's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from optimizer.objective.objective import MOST_RATIO, Limit, Objective, Term
+from sampler.common.documents import find_document, finite_number, read_document, refuse_unknown
+from sampler.common.errors import InputError
+
+SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
+MOST_WEIGHT = 1e6
+_BOUNDS = ("at_most", "at_least", "at_most_baseline", "at_least_baseline")
+_FIELDS = ("name", "help", "pareto", "metric", "limit")
+
+
+def objective_text(given: str) -> str:
+    """The TOML text of a shipped objective, or of the user's own file.
+
+    Raises:
+        InputError: There is none.
+    """
+    return find_document(given, kind="objective", shipped=SHIPPED, package="optimizer")
+
+
+def load_objective(given: str) -> Objective:
+    """A shipped objective by name, or the user's own from a TOML file.
+
+    Raises:
+        InputError: There is none, or the file is wrong; the message names field and mend.
+    """
+    text = objective_text(given)
+    return objective_from_document(read_document(text, field=f"--objective {given}"))
+
+
+def objective_from_document(document: Mapping[str, Any]) -> Objective:
+    """Builds an objective from a parsed document.
+
+    Raises:
+        InputError: A field is unknown, missing, of the wrong type or out of range.
+    """
+    refuse_unknown(document, _FIELDS, "objective")
+    name = document.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError("objective.name", "give the objective a name")
+    pareto = document.get("pareto", False)
+    if not isinstance(pareto, bool):
+        raise InputError("objective.pareto", "write true or false")
+    terms = tuple(_term(row, f"metric[{i}]") for i, row in _rows(document, "metric"))
+    if not terms:
+        raise InputError("objective.metric", "list at least one [[metric]]")
+    if len({term.metric for term in terms}) < len(terms):
+        raise InputError("objective.metric", "lists a metric twice")
+    limits = tuple(_limit(row, f"limit[{i}]") for i, row in _rows(document, "limit"))
+    return Objective(name, terms, limits, pareto, str(document.get("help", "")))
+
+
+def objective_document(objective: Objective) -> dict[str, Any]:
+    """The document that defines an objective: the inverse of ``objective_from_document``."""
+    metrics = [
+        {"name": term.metric, "direction": term.direction, "weight": term.weight}
+        for term in objective.terms
+    ]
+    limits = [limit_document(limit) for limit in objective.limits]
+    head = {"name": objective.name, "help": objective.help, "pareto": objective.pareto}
+    return head | {"metric": metrics} | ({"limit": limits} if limits else {})
+
+
+def _rows(document: Mapping[str, Any], key: str) -> list[tuple[int, Mapping[str, Any]]]:
+    rows = document.get(key, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"objective.{key}", f"write [[{key}]] tables")
+    return list(enumerate(rows, start=1))
+
+
+def _term(row: Mapping[str, Any], where: str) -> Term:
+    refuse_unknown(row, ("name", "direction", "weight"), where)
+    name = row.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{where}.name", "name the metric")
+    direction = row.get("direction")
+    if direction not in ("min", "max"):
+        raise InputError(f"{where}.direction", f"{direction!r} is neither min nor max")
+    weight = _number(row.get("weight", 1.0), f"{where}.weight")
+    if not 0 < weight <= MOST_WEIGHT:
+        raise InputError(f"{where}.weight", f"{weight:g} is not above 0 and at most 1000000")
+    return Term(name, direction, weight)
+
+
+def limit_document(limit: Limit) -> dict[str, Any]:
+    """The ``[[limit]]`` table that defines a limit."""
+    bounds = {name: getattr(limit, name) for name in _BOUNDS}
+    given = {name: b for name, b in bounds.items() if b is not None and math.isfinite(b)}
+    return {"metric": limit.metric, **given}
+
+
+def _limit(row: Mapping[str, Any], where: str) -> Limit:
+    refuse_unknown(row, ("metric", *_BOUNDS), where)
+    metric = row.get("metric")
+    if not isinstance(metric, str) or not metric:
+        raise InputError(f"{where}.metric", "name the metric")
+    if not set(_BOUNDS) & row.keys():
+        raise InputError(f"{where}.at_most", f"give one of {', '.join(_BOUNDS)}")
+    given = {name: _number(row[name], f"{where}.{name}") for name in _BOUNDS if name in row}
+    for name in ("at_most_baseline", "at_least_baseline"):
+        if not 0 < given.get(name, 1) <= MOST_RATIO:
+            problem = f"{given[name]:g} is not above 0 and at most {MOST_RATIO:g}"
+            raise InputError(f"{where}.{name}", f"{problem}; 0.95 is 95% of the baseline")
+    for kind in ("", "_baseline"):
+        most, least = f"at_most{kind}", f"at_least{kind}"
+        if given.get(least, -math.inf) > given.get(most, math.inf):
+            problem = f"{given[least]:g} is above {most}, {given[most]:g}"
+            raise InputError(f"{where}.{least}", problem)
+    return Limit(metric, **given)
+
+
+def _number(given: object, field: str) -> float:
+    number = finite_number(given)
+    if number is None:
+        raise InputError(field, f"{given!r:.80} is not a finite number")
+    return number

@@ -1,0 +1,1 @@
+"""Which parameters matter, and which way is better."""

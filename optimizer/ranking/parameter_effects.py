@@ -1,0 +1,186 @@
+"""What the trials of a whole job teach about the parameters: one additive process for each metric.
+
+Unlike forests and the analysis of variance, which want draws of the whole space, processes learn
+from the trials of a search as well, so that a strategy with few draws has a ranking of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.additive_effects import drawn_effects, effects_of
+from models.additive_evidence import matter_p, unseen_r2
+from models.additive_kernel import Settings, covariance, likeness
+from models.additive_process import AdditiveProcess, fit_process, standardised
+from models.additive_shares import settled_shares
+from models.anova import holm
+from models.one_thread import one_thread
+from models.ranking import mean_share
+from optimizer.baseline.baseline import summarise
+from optimizer.surrogate.coordinates import Floats, Layout, layout_of
+from optimizer.surrogate.metric_lessons import Lessons, lessons_of, teaching
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
+
+_LEAST = 8
+_MOST = 200  # trials, evenly over the job: it must not take longer than a few seconds
+_DRAWS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class MetricEffects:
+    """What is known of one metric; arrays follow ``ParameterEffects.names``.
+
+    Attributes:
+        total: Share of the variance that the parameter makes, pairs included, over the whole
+            space (Sobol' total index of what the process expects); 0 of one that does not move.
+        alone: Without its pairs.
+        low, high: 95% interval of ``total`` over what the process holds possible.
+        p: P-value of no effect; NaN of a parameter that does not move.
+        p_holm: Corrected for all parameters and metrics of the job.
+        r2: Share of the variance of unseen trials that is explained, five folds; None: too few.
+        noise: Share of the variance that no setting explains, by the process.
+        trials: How many have the metric.
+    """
+
+    total: Floats
+    alone: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    p_holm: Floats
+    r2: float | None
+    noise: float
+    trials: int
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterEffects:
+    """All parameters in one order, and the evidence metric by metric.
+
+    Attributes:
+        names: The parameters of the space.
+        order: The most important first.
+        share: Shape ``(n_names,)``, mean over the metrics of each one's part of all total indices.
+        metrics: The evidence for each metric of the objective.
+        model: What it was learned with.
+    """
+
+    names: tuple[str, ...]
+    order: tuple[str, ...]
+    share: Floats
+    metrics: Mapping[str, MetricEffects]
+    model: JobModel
+
+
+@dataclass(frozen=True, eq=False)
+class JobModel:
+    """The processes of a job's metrics, over all moving parameters.
+
+    Attributes:
+        layout: What the coordinates stand for.
+        lessons: What was learned from; the first row is the baseline.
+        processes: A process for each metric, and which rows it knows.
+    """
+
+    layout: Layout
+    lessons: Lessons
+    processes: Mapping[str, tuple[AdditiveProcess, NDArray[np.bool_]]]
+
+
+_known: WeakKeyDictionary[History, tuple[object, ParameterEffects]] = WeakKeyDictionary()
+
+
+def parameter_effects(
+    problem: Problem, history: History, names: Sequence[str]
+) -> ParameterEffects | None:
+    """What all trials so far teach; None while too few have ended.
+
+    It is learned from the beginning, so it depends on nothing but the trials. The baseline is the
+    one that was known when the newest of them was proposed: the runs of the confirmation change
+    nothing.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        names: The moving parameters.
+    """
+    numbers = teaching(history)
+    if len(numbers) < _LEAST or not names:
+        return None
+    stamp = (id(problem), tuple(names), tuple((n, history[n].attempt) for n in numbers))
+    found = _known.get(history)
+    if found is None or found[0] != stamp:
+        with one_thread():
+            found = (stamp, _effects(problem, history, names, numbers))
+        _known[history] = found
+    return found[1]
+
+
+def _effects(
+    problem: Problem, history: History, names: Sequence[str], numbers: Sequence[int]
+) -> ParameterEffects:
+    runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
+    baseline = summarise([trial for trial in runs if trial.number <= numbers[-1]] or runs)
+    chosen = np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST)).astype(int)
+    few = [numbers[place] for place in chosen]
+    lessons = lessons_of(problem, history, baseline, names, few)
+    layout = layout_of(problem.space, names)
+    settings, grids = layout.settings(lessons.points), layout.grids()
+    alike = likeness(settings, settings)
+    every = problem.space.names
+    places = np.array([every.index(name) for name in names])
+    found: dict[str, MetricEffects] = {}
+    processes = {}
+    for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
+        values = lessons.targets[metric]
+        rows = np.isfinite(values)
+        among, own = alike[:, rows][:, :, rows], values[rows]
+        scaled, _, _ = standardised(own)
+        shares = settled_shares(among, scaled)
+        process = fit_process(covariance(among, shares), own, shares)
+        processes[metric] = (process, rows)
+        here = Settings(settings.level[rows], settings.position[rows])
+        effects = effects_of(process, here, grids)
+        drawn = drawn_effects(process, here, grids, own, draws=_DRAWS, seed=problem.seed)
+        low, high = np.percentile(drawn.total, [2.5, 97.5], axis=0)
+
+        def spread(part: Floats, rest: float = 0.0) -> Floats:
+            whole = np.full(len(every), rest)
+            whole[places] = part
+            return whole
+
+        found[metric] = MetricEffects(
+            total=spread(effects.total),
+            alone=spread(effects.alone),
+            low=spread(low),
+            high=spread(high),
+            p=spread(matter_p(among, scaled, shares), np.nan),
+            p_holm=spread(np.ones(len(names)), np.nan),
+            r2=unseen_r2(among, own, seed=problem.seed),
+            noise=min(1.0, shares.noise),
+            trials=int(rows[1:].sum()),
+        )
+    found = _corrected(found)
+    share = mean_share([each.total for each in found.values()], len(every))
+    order = tuple(every[place] for place in np.argsort(-share, kind="stable"))
+    return ParameterEffects(every, order, share, found, JobModel(layout, lessons, processes))
+
+
+def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
+    """With p-values corrected over all questions that the job asks."""
+    asked = np.concatenate([each.p for each in found.values()])
+    fixed = np.full(len(asked), np.nan)
+    known = np.isfinite(asked)
+    fixed[known] = [p for p in holm(asked[known].tolist()) if p is not None]
+    parts = np.split(fixed, len(found))
+    return {
+        name: replace(each, p_holm=part)
+        for (name, each), part in zip(found.items(), parts, strict=True)
+    }

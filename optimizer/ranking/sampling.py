@@ -1,0 +1,140 @@
+"""When enough was drawn: the rule that ends the sampling phase before its planned end.
+
+At checkpoints the draws so far are split into random halves that are ranked apart. When the halves
+agree on the parameters that the search would use at two checkpoints in a row, more draws would
+hardly change them, and the runs that are saved go to the search. The figures behind the constants
+are in docs/results/rank_stability.md.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+
+from models.agreement import beyond_chance
+from models.split_half import split_half
+from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
+from sampler.runner.outcome import TrialState
+
+FIRST_CHECKPOINT = 48  # halves of 24: below, forests of so few trials agree by accident or not
+GROWTH = 2**0.5  # so a job of 10,000 draws has 16 checkpoints
+LEVEL = 0.46  # agreement beyond chance; for the top 5 of 30 parameters, 2.75 of 5 in common
+IN_A_ROW = 2  # once may be luck
+LEAST_JUDGED = 20  # halves of 10, the fewest that a forest is judged by
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far halves of the draws agreed.
+
+    Attributes:
+        draws: How many draws, failed ones included.
+        top_k_overlap: Mean share of the top k that two halves have in common.
+        low: Its 2.5th percentile over the splits.
+        high: The 97.5th.
+        kendall_tau: Mean rank correlation of all parameters.
+    """
+
+    draws: int
+    top_k_overlap: float
+    low: float
+    high: float
+    kendall_tau: float
+
+
+@cache
+def checkpoints(below: int) -> tuple[int, ...]:
+    """Numbers of draws at which the rule looks: a geometric grid, less than ``below``."""
+    grid, number = [], float(FIRST_CHECKPOINT)
+    while round(number) < below:
+        grid.append(round(number))
+        number *= GROWTH
+    return tuple(grid)
+
+
+def in_a_row(agreement: Sequence[float | None], level: float = LEVEL) -> bool:
+    """Whether the newest looks, as many in a row as it takes, all agree that far beyond chance.
+
+    Args:
+        agreement: Of each checkpoint so far, from `beyond_chance`; None where there is nothing
+            to agree on.
+        level: How far.
+    """
+    newest = agreement[-IN_A_ROW:]
+    # Means of shares: what is 0.46 by hand may come out a hair below.
+    return len(newest) == IN_A_ROW and all(x is not None and x >= level - 1e-9 for x in newest)
+
+
+def agreement_of(problem: Problem, point: Checkpoint) -> float | None:
+    """How far halves agree beyond chance; None where the top holds every parameter."""
+    names, top = problem.space.names, problem.search.top
+    return beyond_chance(point.top_k_overlap, top_k=top, n_parameters=len(names))
+
+
+def decides_at(problem: Problem, history: History, planned: int) -> bool:
+    """Whether the next step rests on a look at the draws so far, which must all be in.
+
+    The rule looks only at the job's own draws, and only when their number is a checkpoint. Draws
+    are made one after the other, so what it decides there depends on nothing that comes later.
+    """
+    if problem.search.samples is not None or problem.search.over or _all_searched(problem):
+        return False
+    drawn, grid = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE)), checkpoints(planned)
+    place = bisect_left(grid, drawn)
+    return place >= IN_A_ROW - 1 and grid[place : place + 1] == (drawn,)
+
+
+def enough_drawn(problem: Problem, history: History, planned: int) -> bool:
+    """Whether the rule ends the sampling phase here.
+
+    Args:
+        problem: What is tuned; one that asks for a number of draws or names what is searched is
+            never cut short.
+        history: The trials so far; at a checkpoint all draws must have ended.
+        planned: How many draws there are at most.
+    """
+    if not decides_at(problem, history, planned):
+        return False
+    drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
+    newest = [number for number in checkpoints(planned) if number <= drawn][-IN_A_ROW:]
+    return in_a_row([agreement_of(problem, look(problem, history, n)) for n in newest])
+
+
+def look(problem: Problem, history: History, draws: int) -> Checkpoint:
+    """How far halves of the job's first draws agree; learned once.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        draws: How many of the job's own draws, in the order of proposal.
+
+    Raises:
+        ValueError: One of them has not ended.
+    """
+    first = [history[n] for n in history.own(Purpose.CANDIDATE, Phase.SAMPLE)[:draws]]
+    for trial in first:
+        if trial.state in (TrialState.RUNNING, TrialState.LOST):
+            raise ValueError(f"draw {trial.number} has not ended")
+    return _look(DrawsKey(problem, history, ended_well(first)), draws)
+
+
+@lru_cache(maxsize=32)
+def _look(key: DrawsKey, draws: int) -> Checkpoint:
+    if len(key.numbers) < LEAST_JUDGED:
+        return Checkpoint(draws, 0.0, 0.0, 0.0, 0.0)
+    features, targets = learned_table(key)
+    found = split_half(features, targets, seed=key.problem.seed, top_k=key.problem.search.top)
+    low, high = np.percentile(found.overlap, [2.5, 97.5])
+    mean, tau = float(found.overlap.mean()), float(found.kendall_tau.mean())
+    return Checkpoint(draws, mean, float(low), float(high), tau)
+
+
+def _all_searched(problem: Problem) -> bool:
+    return problem.search.top >= len(problem.space.names)

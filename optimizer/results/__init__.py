@@ -1,0 +1,1 @@
+"""A job's conclusion as the document of result.json."""

@@ -1,0 +1,175 @@
+"""What each parameter contributed to a search that varied one after the other, as a document.
+
+Each step is one kept value: the configuration with it against the one before it, from the runs
+that chose it. They are mostly single runs, and the best of several, so the gains are flattered;
+what the whole is worth is the proof's to say. The gains of all steps add up to the fitness of the
+last configuration; the factors of a metric multiply to its whole change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from optimizer.evaluation.knowledge import baseline_of
+from optimizer.evaluation.measured_again import mean_metrics
+from optimizer.strategies.strategy import Strategy, Sweeps
+from optimizer.strategies.sweeping import Course, tried_by
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
+from sampler.space.space import Configuration, digest
+
+Metrics = Mapping[str, float]
+
+
+def contributions_document(
+    problem: Problem, strategy: Strategy, history: History, explore: int
+) -> dict[str, Any] | None:
+    """Which parameter gained how much; a part of result.json.
+
+    Args:
+        problem: What was tuned.
+        strategy: How.
+        history: The trials as they were when exploration ended.
+        explore: How many new configurations the budget held in all.
+
+    Returns:
+        ``steps`` in order, ``parameters`` with the largest gain first, the ``fitness`` of the last
+        configuration, the parameters ``swept``, ``idle`` and ``left``, ``passes`` and ``why``;
+        None where the strategy does not vary one parameter after the other.
+    """
+    if not isinstance(strategy, Sweeps):
+        return None
+    course = strategy.course(problem, history, explore)
+    steps = _steps(problem, history, course)
+    left = course.left(problem.searched)
+    return {
+        "steps": steps,
+        "parameters": _by_parameter(steps, tried_by(course.sweeps)),
+        "fitness": steps[-1]["fitness"] if steps else 0.0,
+        "swept": list(dict.fromkeys(sweep.parameter for sweep in course.sweeps)),
+        "idle": list(course.idle),
+        "left": list(left),
+        "passes": max((sweep.number for sweep in course.sweeps), default=0),
+        "why": why_ended(problem, course),
+    }
+
+
+def why_ended(problem: Problem, course: Course) -> str:
+    """One sentence: how far the search came, and what the budget left out."""
+    left = course.left(problem.searched)
+    if left:
+        done = len(problem.searched) - len(left)
+        said = f"{done} of {len(problem.searched)} parameters were swept before the budget ended"
+        return f"{said}; left: {', '.join(left)}"
+    said = f"all {len(problem.searched)} parameters were swept"
+    if course.parameter is not None:
+        return f"{said}; the budget ended in pass {course.number}, at {course.parameter}"
+    if problem.search.stop_early:
+        return f"{said} once"
+    last = max((sweep.number for sweep in course.sweeps), default=1)
+    return f"{said}; pass {last} kept nothing"
+
+
+def _steps(problem: Problem, history: History, course: Course) -> list[dict[str, Any]]:
+    """Every configuration that was kept, against the one before it."""
+    found: list[dict[str, Any]] = []
+    objective = problem.objective
+    level = baseline_of(history, problem).metrics
+    before, fitness = 1, 0.0
+    turns: list[tuple[str | None, int, int | None]] = [
+        (None, 0, course.first if course.first != 1 else None),
+        *((sweep.parameter, sweep.number, sweep.kept) for sweep in course.sweeps),
+    ]
+    for parameter, number, kept in turns:
+        if kept is None:
+            continue
+        old, new = (_metrics(problem, history, trial) for trial in (before, kept))
+        reached = objective.fitness(new, level) or 0.0
+        held, chosen = (_whole(problem, history, trial) for trial in (before, kept))
+        also = {
+            name: chosen[name]
+            for name in problem.space.names
+            if name != parameter and chosen[name] != held[name]
+        }
+        found.append(
+            {
+                "parameter": parameter,
+                "start": None if parameter else _start(problem, history, kept),
+                "pass": number,
+                "trial": kept,
+                "from": held[parameter] if parameter else None,
+                "to": chosen[parameter] if parameter else None,
+                "also": also,
+                "gain": reached - fitness,
+                "fitness": reached,
+                "change": _changes([term.metric for term in objective.terms], old, new),
+            }
+        )
+        before, fitness = kept, reached
+    return found
+
+
+def _by_parameter(
+    steps: Sequence[Mapping[str, Any]], tried: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """The steps of each parameter together, the largest gain first."""
+    total = sum(step["gain"] for step in steps)
+    rows: dict[str, dict[str, Any]] = {}
+    for step in steps:
+        name = step["parameter"] or f"starting point {step['start']}"
+        row = rows.setdefault(
+            name,
+            {
+                "name": name,
+                "from": step["from"],
+                "gain": 0.0,
+                "change": dict.fromkeys(step["change"], 0.0),
+                "values": tried.get(name, 0),
+            },
+        )
+        row["to"] = step["to"]
+        row["gain"] += step["gain"]
+        for metric, change in step["change"].items():
+            factor = (1 + row["change"].get(metric, 0.0) / 100) * (1 + change / 100)
+            row["change"][metric] = 100 * (factor - 1)
+    for row in rows.values():
+        row["share"] = 100 * row["gain"] / total if total > 0 else None
+    return sorted(rows.values(), key=lambda row: -row["gain"])
+
+
+def _metrics(problem: Problem, history: History, trial: int) -> Metrics:
+    """The means of a configuration's runs, clocks corrected; of the baseline the medians."""
+    baseline = baseline_of(history, problem)
+    if trial == 1:
+        return baseline.metrics
+    runs = [
+        baseline.corrected(run.metrics, run.started_at, run.host)
+        for run in history.of_configuration(history[trial].digest)
+        if run.purpose is Purpose.CANDIDATE and run.done
+    ]
+    return mean_metrics(runs)
+
+
+def _whole(problem: Problem, history: History, trial: int) -> Configuration:
+    """The value of every known parameter: what the space fixes is none of a step's doing."""
+    return {**problem.space.start, **history[trial].configuration}
+
+
+def _start(problem: Problem, history: History, trial: int) -> str | None:
+    """The name of the starting point that a trial measured."""
+    wanted = history[trial].digest
+    for start in problem.starts:
+        if digest(problem.configuration(start.point)) == wanted:
+            return start.name
+    return None
+
+
+def _changes(names: Sequence[str], old: Metrics, new: Metrics) -> dict[str, float]:
+    """Percent of each metric, the newer configuration against the older."""
+    return {
+        name: 100 * (new[name] / old[name] - 1)
+        for name in names
+        if name in new and old.get(name, 0) > 0
+    }

@@ -1,0 +1,1 @@
+"""A tuning run from beginning to end, over one host or many."""

@@ -1,0 +1,165 @@
+"""What the tuning run needs from the outside: somewhere to keep trials, something to run them.
+
+Everything here can be met by a list and a function, so the optimizer works in a notebook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
+from sampler.runner.outcome import Outcome
+
+
+class TrialLog(Protocol):
+    """The trials of one job, kept. Each call is whole or not at all.
+
+    A log belongs to one controller at a time. When another has taken over, every write raises
+    ``LeaseLost`` and changes nothing.
+    """
+
+    def trials(self) -> Sequence[Trial]:
+        """All trials of the job by number, those in flight included."""
+        ...
+
+    def propose(self, trial: Trial) -> None:
+        """Keeps a proposal before it is run (state ``running``).
+
+        A trial with the number of a ``lost`` or ``running`` one replaces it: it is run again.
+
+        Raises:
+            ValueError: The trial of that number has ended.
+        """
+        ...
+
+    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+        """Keeps a trial's outcome, and how the job then stands, in one transaction.
+
+        Raises:
+            KeyError: The trial was never proposed.
+            ValueError: It has ended already, or was begun again since (a stale ``attempt``); a
+                measurement is never overwritten.
+        """
+        ...
+
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        """Takes ended trials back, all or none: they are ``lost`` and will be run again.
+
+        What they had measured stays in the job's document ``withdrawn``.
+
+        Raises:
+            ValueError: One has not ended, or is another attempt.
+        """
+        ...
+
+    def enter(self, phase: Phase, why: str) -> None:
+        """Keeps which phase the job is in and why."""
+        ...
+
+    def remember(self, name: str, document: Mapping[str, Any]) -> None:
+        """Keeps a document of the job by name (``ranking``, ``declared_test``, ...)."""
+        ...
+
+    def recall(self, name: str) -> Mapping[str, Any] | None:
+        """A document kept earlier, or None."""
+        ...
+
+
+class LeaseLost(RuntimeError):
+    """Another controller has taken the job over; nothing more may be written."""
+
+
+class ControllerStops(BaseException):
+    """The controller ends and the job goes on later. No ``Exception``: it is no failure."""
+
+
+class Bench(Protocol):
+    """One host, which measures one configuration at a time."""
+
+    @property
+    def name(self) -> str:
+        """The host's name, kept with each trial."""
+        ...
+
+    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
+        """Begins to measure. ``cutoff_seconds``: after it the trial is cut off as ``censored``."""
+        ...
+
+    def wait(self, timeout: float) -> Outcome | None:
+        """The outcome of the trial in flight, or None when it is not over after ``timeout`` s."""
+        ...
+
+    def cancel(self) -> None:
+        """Ends the trial in flight, leaving nothing running; does nothing when there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A trial that is over on its host.
+
+    Attributes:
+        number, attempt: Which trial, and the how manyth time that it was begun.
+        host: Where it was measured.
+        outcome: What came of it; ``lost`` when its host has gone.
+    """
+
+    number: int
+    attempt: int
+    host: str
+    outcome: Outcome
+
+
+class Hosts(Protocol):
+    """The hosts of a job: this machine, or many. Each measures one trial at a time."""
+
+    def hosts(self) -> Sequence[str]:
+        """The names of those that are there and fit to measure; they may come and go."""
+        ...
+
+    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+        """Begins to measure on a host that measures nothing."""
+        ...
+
+    def attach(self, trial: Trial) -> bool:
+        """Takes over a trial that an earlier controller began; False when nobody knows it."""
+        ...
+
+    def wait(self, timeout: float) -> Ended | None:
+        """A trial that is over, or None when none is after ``timeout`` s."""
+        ...
+
+    def cancel(self) -> None:
+        """Ends all trials in flight, leaving nothing running."""
+        ...
+
+    def leave(self) -> None:
+        """Lets go of the trials in flight: those that can go on without a controller do."""
+        ...
+
+
+class Progress(Protocol):
+    """Someone who watches. Calls must return at once and never raise."""
+
+    def phase(self, phase: Phase, why: str) -> None:
+        """The job entered a phase."""
+        ...
+
+    def trial_started(self, trial: Trial) -> None:
+        """A trial was proposed and begins."""
+        ...
+
+    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        """A trial ended, in whatever way."""
+        ...
+
+    def tick(self) -> None:
+        """A moment passed while trials run, or while no host is there."""
+        ...
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
+        ...

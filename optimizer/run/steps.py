@@ -1,0 +1,265 @@
+"""What a job does next: a pure function of its history, so that it can stop and go on anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from optimizer.baseline.out_of_line import suspect
+from optimizer.budget.budget import Plan
+from optimizer.budget.spent import explore_left
+from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.confirmation.rounds import Turn, complete, next_turn
+from optimizer.objective.contradicting_limits import require_possible
+from optimizer.strategies.starts import next_start
+from optimizer.strategies.strategy import Strategy
+from optimizer.trials.history import History
+from optimizer.trials.packed_point import PackedPoint
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
+from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
+from sampler.space.space import digest
+
+EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
+# Of what a host explores a quarter may go into the first runs of its own baseline.
+_EXPLORED_PER_BASELINE = 4
+
+
+def next_trial(
+    problem: Problem,
+    plan: Plan,
+    strategy: Strategy,
+    history: History,
+    *,
+    host: str | None = None,
+    beside: Collection[str] = (),
+    hurry: bool = False,
+) -> Trial | None:
+    """The next trial to run.
+
+    A phase begins when all trials of the one before are in: what it does rests on them.
+
+    Args:
+        problem: What is tuned.
+        plan: How the budget is divided.
+        strategy: Proposes new configurations.
+        history: The trials so far, those in flight included.
+        host: Who is free to measure; None: whoever measures does not matter.
+        beside: The hosts that are there, this one included or not.
+        hurry: Time is nearly up: explore no more, confirm.
+
+    Returns:
+        None when there is nothing to do for this host now: the job has no trials left, or what
+        comes next rests on trials that are out.
+
+    Raises:
+        InputError: The baseline cannot be measured.
+    """
+    _require_baseline(problem, plan, history)
+    lost = _lost(history)
+    if lost is not None and lost.purpose is Purpose.BASELINE:
+        return lost.again()
+    explores = not confirming(history) and not hurry and explore_left(plan, history) > 0
+    if explores:
+        first = first_baseline(problem, plan, history, host, beside)
+        if first:
+            return first
+    if lost is not None:
+        return lost.again()
+    if explores:
+        if _awaits_baseline(history, host) or must_be_told_first(problem, plan, strategy, history):
+            return None
+        exploring = _exploring(problem, plan, strategy, history, host)
+        if exploring:
+            return exploring
+    if any(history.out(purpose=purpose) for purpose in EXPLORING):
+        return None
+    return _confirming(problem, plan, history, host)
+
+
+def confirming(history: History) -> bool:
+    """Whether the confirmation has begun: nothing is explored any more."""
+    return bool(history.numbers(Purpose.SELECT) or history.numbers(Purpose.PROVE))
+
+
+def _lost(history: History) -> Trial | None:
+    """What was explored and has lost its outcome, baselines first; rounds see to their own."""
+    lost = [trial for trial in history.lost() if trial.purpose in EXPLORING]
+    return min(lost, key=lambda trial: trial.purpose is not Purpose.BASELINE, default=None)
+
+
+def must_be_told_first(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> bool:
+    """Whether the next step is to learn from draws of which some are out."""
+    if not history.out(phase=Phase.SAMPLE):
+        return False
+    return strategy.learns(problem, history, plan.explore)
+
+
+def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
+    """Refuses to go on where the baseline fails, or lacks what the objective needs."""
+    if history.own(Purpose.CANDIDATE):
+        return
+    # Given ones do not count: it is on this bench that the baseline must be measurable.
+    runs = [history[number] for number in history.own(Purpose.BASELINE, Phase.BASELINE)]
+    out = any(not run.has_outcome for run in runs)
+    if len(runs) >= min(plan.first, 2) and not out and not any(run.done for run in runs):
+        said = (runs[-1].failure or "no reason was given").splitlines()[-1]
+        raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
+    for run in runs:
+        _require_metrics(problem, run)
+
+
+def first_baseline(
+    problem: Problem, plan: Plan, history: History, host: str | None, beside: Collection[str] = ()
+) -> Trial | None:
+    """A host's next run of the baseline, as long as it has not measured its own first ones."""
+    before = history.own(Purpose.BASELINE, Phase.BASELINE)
+    mine = before if host is None else history.on_host(host, Purpose.BASELINE)
+    if len(mine) >= plan.first:
+        return None
+    # Only the first host's are set aside for it; those of the others are taken from exploring.
+    if host is not None and not _takes_part(plan, history, host, beside):
+        return None
+    explored = history.own(Purpose.CANDIDATE)
+    phase = history[explored[-1]].phase if explored else Phase.BASELINE
+    here = "" if host is None or len(history.hosts) < 2 else f" on {host}"
+    why = f"run {len(mine) + 1} of {plan.first}{here}: what every trial is compared with"
+    return _baseline(problem, history, phase, why)
+
+
+def _takes_part(plan: Plan, history: History, host: str, beside: Collection[str]) -> bool:
+    """Whether a host explores: its own baseline must not cost more than it brings."""
+    if history.on_host(host, Purpose.BASELINE):
+        return True
+    known = [each for each in beside if history.on_host(each, Purpose.BASELINE)]
+    if not known:
+        return True
+    most = plan.exploring // (_EXPLORED_PER_BASELINE * plan.first)
+    return len(known) < most and explore_left(plan, history) > plan.first
+
+
+def _awaits_baseline(history: History, host: str | None) -> bool:
+    """Whether a run of the baseline must end before this host's trials can be compared."""
+    if host is not None:
+        mine = history.on_host(host, Purpose.BASELINE)
+        return not mine or not any(history[number].done for number in mine)
+    first = history.own(Purpose.BASELINE, Phase.BASELINE)
+    return any(not history[number].has_outcome for number in first)
+
+
+def _require_metrics(problem: Problem, run: Trial) -> None:
+    """Refuses an objective that the benchmark does not serve, before hours are spent."""
+    objective = problem.objective
+    limited = [limit.metric for limit in objective.limits]
+    for metric in [*(term.metric for term in objective.terms), *limited]:
+        if run.done and metric not in run.metrics:
+            raise InputError(
+                f"objective ({objective.name})",
+                f"needs the metric {metric!r}, and the benchmark gives "
+                f"{', '.join(sorted(run.metrics))}; name one of those or print it",
+            )
+    if run.done:  # a figure and a multiple of the baseline can be compared now
+        require_possible(objective.bounds(run.metrics), field=f"objective ({objective.name})")
+
+
+def _exploring(
+    problem: Problem, plan: Plan, strategy: Strategy, history: History, host: str | None
+) -> Trial | None:
+    left = explore_left(plan, history)
+    if left <= 0:
+        return None
+    since = history.since_baseline(host)
+    doubtful = host is not None and since == 0 and suspect(problem, history, host)
+    if plan.baseline_due(since, left) or doubtful:
+        explored = history.own(Purpose.CANDIDATE)
+        phase = history[explored[-1]].phase if explored else Phase.BASELINE
+        why = "the last run differs" if doubtful else "to see noise and drift"
+        return _baseline(problem, history, phase, f"again: {why}")
+    number = history.next_number
+    proposal = next_start(problem, history, plan.explore) or strategy.propose(
+        problem, history, number=number, explore=plan.explore
+    )
+    if proposal is None:
+        return None
+    return Trial(
+        number=number,
+        phase=proposal.phase,
+        purpose=Purpose.CANDIDATE,
+        seed=problem.seed_of(number),
+        configuration=proposal.configuration,
+        digest=digest(proposal.configuration),
+        point=PackedPoint.of(proposal.point),
+        subject=proposal.subject,
+        why=proposal.why,
+        based_on=history.finished,
+    )
+
+
+def _confirming(problem: Problem, plan: Plan, history: History, host: str | None) -> Trial | None:
+    candidates = candidates_of(problem, plan, history)
+    if not candidates:
+        return None
+    if len(candidates) > 1 and plan.select_runs:
+        subjects = [BASELINE_TRIAL, *candidates]
+        turn = next_turn(
+            history, Purpose.SELECT, subjects, plan.rounds, seed=problem.seed, host=host
+        )
+        if turn is not None:
+            why = f"round {turn.round} of {plan.rounds}: choosing the winner"
+            return _again(problem, history, turn, Purpose.SELECT, why)
+        if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
+            return None
+    winner = winner_of(problem, plan, history)
+    if winner is None:
+        return None
+    turn = next_turn(
+        history, Purpose.PROVE, [BASELINE_TRIAL, winner], plan.pairs,
+        seed=problem.seed, host=host,
+    )  # fmt: skip
+    if turn is None:
+        return None
+    why = f"pair {turn.round} of {plan.pairs}: trial {winner} against the baseline"
+    return _again(problem, history, turn, Purpose.PROVE, why)
+
+
+def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Trial:
+    number = history.next_number
+    configuration = problem.space.default_configuration()
+    return _measure(
+        problem, history, number, phase, Purpose.BASELINE, configuration, BASELINE_TRIAL, why
+    )
+
+
+def _again(problem: Problem, history: History, turn: Turn, purpose: Purpose, why: str) -> Trial:
+    if turn.lost is not None:
+        return turn.lost.again()
+    configuration = history[turn.subject].configuration
+    number = history.next_number
+    made = _measure(
+        problem, history, number, Phase.CONFIRM, purpose, configuration, turn.subject, why
+    )
+    return replace(made, round=turn.round)
+
+
+def _measure(
+    problem: Problem,
+    history: History,
+    number: int,
+    phase: Phase,
+    purpose: Purpose,
+    configuration: Mapping[str, Value],
+    subject: int,
+    why: str,
+) -> Trial:
+    return Trial(
+        number=number,
+        phase=phase,
+        purpose=purpose,
+        seed=problem.seed_of(number),
+        configuration=configuration,
+        digest=digest(configuration),
+        subject=subject,
+        why=why,
+        based_on=history.finished,
+    )

@@ -1,0 +1,263 @@
+"""The tuning run: gives every free host its next trial, keeps what comes, until none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from optimizer.baseline.out_of_line import measured_since, out_of_line
+from optimizer.budget.budget import Plan
+from optimizer.budget.confirm_load import where_words
+from optimizer.budget.cutoff import cutoff_seconds
+from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.confirmation.confirmation import declared_test
+from optimizer.confirmation.rounds import stranded
+from optimizer.results.conclusion import Conclusion, conclude
+from optimizer.results.learned_document import learned_document
+from optimizer.results.sampling_document import why_sampling_ended
+from optimizer.results.search_document import why_search_ended
+from optimizer.run.planning import Budget, hurried, plan_of, reason
+from optimizer.run.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, TrialLog
+from optimizer.run.standing import Scoreboard
+from optimizer.run.steps import confirming, must_be_told_first, next_trial
+from optimizer.strategies.strategy import LearnsEffects, Strategy
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.runner.outcome import TrialState
+
+_TICK_SECONDS = 0.25
+# What is lost so often under one controller is lost by the trial, or by hosts that are broken.
+# Those of earlier controllers do not count: whoever resumes a job has seen why it had ended.
+_MOST_ATTEMPTS = 50
+_ORDER = tuple(Phase)
+# Under these names a log remembers what was decided once.
+HOSTS_SET_ASIDE = "hosts_set_aside"
+DECLARED_TEST = "declared_test"
+
+
+class TrialLostError(RuntimeError):
+    """A trial was lost again and again."""
+
+
+class Tuning:
+    """One job's run, from wherever its log stands to the end."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        budget: Budget,
+        strategy: Strategy,
+        *,
+        log: TrialLog,
+        hosts: Hosts,
+        progress: Progress,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Binds a problem to its log, its hosts and whoever watches."""
+        self._problem, self._budget, self._strategy = problem, budget, strategy
+        self._log, self._hosts, self._progress, self._now = log, hosts, progress, now
+        self._history = History(log.trials())
+        self._attempts_before = {trial.number: trial.attempt for trial in self._history}
+        self._phase: Phase | None = None
+        self._scores = Scoreboard(problem, self._history)
+        self._busy: dict[str, int] = {}  # host -> the number of its trial
+        self._aside: dict[str, str] = dict((log.recall(HOSTS_SET_ASIDE) or {}).get("hosts", {}))
+        self._ended_at: dict[str, datetime] = {}
+        self._failing: set[str] = set()  # where the last run of the baseline failed
+
+    def run(self) -> Conclusion:
+        """Runs what is left of the job and judges it.
+
+        Raises:
+            InputError: The baseline cannot be measured, or the machine cannot run a trial.
+            LeaseLost: Another controller has taken the job over.
+        """
+        try:
+            self._find_in_flight()
+            while self._begin_all() or not self._all_in():
+                ended = self._hosts.wait(_TICK_SECONDS)
+                if ended is None:
+                    self._progress.tick()
+                else:
+                    self._take(ended)
+            self._hosts.leave()
+        except (LeaseLost, ControllerStops):
+            self._hosts.leave()
+            raise
+        except BaseException:
+            self._hosts.cancel()
+            raise
+        return conclude(self._problem, self._plan(), self._history, self._aside)
+
+    def _find_in_flight(self) -> None:
+        """What an earlier controller began goes on if it can; if not, it is run again."""
+        for trial in self._history.unfinished():
+            if trial.state is TrialState.RUNNING and trial.host and self._hosts.attach(trial):
+                self._busy[trial.host] = trial.number
+                self._enter(trial.phase)
+            else:
+                self._history.put(
+                    trial.lost(trial.failure or "its controller died", at=self._now())
+                )
+
+    def _all_in(self) -> bool:
+        """Whether nothing is in flight and nothing is left, whoever might measure it."""
+        return not self._busy and not self._history.unfinished() and self._next(None) is None
+
+    def _begin_all(self) -> int:
+        """Gives every free host its next trial; how many were begun."""
+        begun = 0
+        there = [host for host in self._hosts.hosts() if host not in self._aside]
+        self._free_rounds(there)
+        for host in there:
+            if host in self._busy:
+                continue
+            trial = self._next(host, there)
+            if trial is not None:
+                self._begin(trial, host)
+                begun += 1
+        return begun
+
+    def _free_rounds(self, there: list[str]) -> None:
+        """Half a round on a host that has gone compares with nothing: it is begun again."""
+        if not confirming(self._history) or set(self._history.hosts) <= set(there):
+            return
+        held = [*there, *self._busy]
+        size = 1 + len(candidates_of(self._problem, self._plan(), self._history))
+        for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
+            left = stranded(self._history, purpose, whole, held)
+            if left:
+                self._withdraw(left, "the rest of its round cannot be measured on the same host")
+
+    def _next(self, host: str | None, beside: Collection[str] = ()) -> Trial | None:
+        plan = self._plan()
+        if self._ready_to_rank(plan):
+            ended = why_sampling_ended(
+                self._problem, self._strategy, self._history, explore=plan.explore
+            )
+            self._enter(Phase.RANK, ended)
+            self._keep_learned()
+        hurry = hurried(self._problem, self._budget, plan, self._history)
+        return next_trial(
+            self._problem,
+            plan,
+            self._strategy,
+            self._history,
+            host=host,
+            beside=beside,
+            hurry=hurry,
+        )
+
+    def _ready_to_rank(self, plan: Plan) -> bool:
+        """Whether all draws of a strategy that also searches are in, or enough of them."""
+        return (
+            self._phase is Phase.SAMPLE
+            and not must_be_told_first(self._problem, plan, self._strategy, self._history)
+            and self._strategy.searches(self._problem, self._history, plan.explore)
+        )
+
+    def _plan(self) -> Plan:
+        return plan_of(self._problem, self._budget, self._history)
+
+    def _enter(self, phase: Phase, ended: str | None = None) -> None:
+        if self._phase is not None and _ORDER.index(phase) <= _ORDER.index(self._phase):
+            return  # a baseline between two phases, or a trial that is run again
+        # Of a job that was killed as its last draw ended, nobody has kept what was learned.
+        if self._phase is None and phase is Phase.SEARCH and self._log.recall("ranking") is None:
+            self._keep_learned()
+        self._phase = phase
+        confirm = self._problem.confirm
+        why = reason(phase, self._plan(), self._strategy, confirm) + (
+            f"; {ended}" if ended else ""
+        )
+        self._log.enter(phase, why)
+        self._progress.phase(phase, why)
+
+    def _keep_learned(self) -> None:
+        learned = learned_document(self._problem, self._strategy, self._history)
+        self._log.remember("ranking", learned)
+
+    def _why_ended(self, phase: Phase) -> str | None:
+        """Why the search ended, where the confirmation begins with the next trial."""
+        if phase is not Phase.CONFIRM or self._phase is Phase.CONFIRM:
+            return None
+        return why_search_ended(self._problem, self._plan(), self._strategy, self._history)
+
+    def _declare(self, trial: Trial) -> None:
+        """Writes down the deciding test before the first of its runs."""
+        if trial.purpose is not Purpose.PROVE or self._history.numbers(Purpose.PROVE):
+            return
+        winner = winner_of(self._problem, self._plan(), self._history)
+        assert winner is not None
+        document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
+        if self._problem.confirm is not None:
+            document["measured"] = where_words(self._problem.confirm)
+        self._log.remember(DECLARED_TEST, document)
+
+    def _begin(self, trial: Trial, host: str) -> None:
+        lost = trial.attempt - 1 - self._attempts_before.get(trial.number, 0)
+        if lost >= _MOST_ATTEMPTS:
+            before = self._history[trial.number]
+            raise TrialLostError(f"trial {trial.number} was lost {lost} times: {before.failure}")
+        confirms = trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM
+        if confirms and isinstance(self._strategy, LearnsEffects):
+            self._keep_learned()  # the search has taught its models more than the draws
+        self._enter(trial.phase, self._why_ended(trial.phase))
+        self._declare(trial)
+        trial = replace(trial, host=host, started_at=self._now())
+        self._log.propose(trial)
+        self._history.put(trial)
+        self._busy[host] = trial.number
+        self._progress.trial_started(trial)
+        self._hosts.start(trial, host=host, cutoff_seconds=self._cutoff(trial, host))
+
+    def _take(self, ended: Ended) -> None:
+        trial = self._history[ended.number]
+        if trial.has_outcome or trial.attempt != ended.attempt:
+            return  # an earlier attempt, whose host was given up
+        self._busy.pop(ended.host, None)
+        over = trial.ended(ended.outcome, host=ended.host, finished_at=self._now())
+        self._history.put(over)
+        self._scores.put(over, since=self._ended_at.get(ended.host))
+        if over.finished_at is not None:
+            self._ended_at[ended.host] = over.finished_at
+        plan = self._plan()
+        standing = self._scores.standing(
+            plan.trials, hosts=1 + len(self._busy), confirming=plan.confirm_runs
+        )
+        self._log.finish(over, standing)
+        self._progress.trial_ended(over, standing)
+        if over.purpose is Purpose.BASELINE and over.has_outcome:
+            (self._failing.discard if over.done else self._failing.add)(ended.host)
+            for host in {ended.host, *self._failing} - self._aside.keys():
+                self._judge(host)
+
+    def _judge(self, host: str) -> None:
+        """Sets a host aside that is out of line, as long as another one is there."""
+        if not any(other != host and other not in self._aside for other in self._hosts.hosts()):
+            return
+        found = out_of_line(self._problem, self._history, host)
+        if found is None:
+            return
+        self._aside[host] = found.why
+        self._log.remember(HOSTS_SET_ASIDE, {"hosts": dict(self._aside)})
+        self._progress.host_set_aside(host, found.why)
+        wrong = measured_since(self._history, host, found.since)
+        if wrong and not confirming(self._history):
+            self._withdraw(wrong, f"{host} was set aside: {found.why}")
+
+    def _withdraw(self, trials: list[Trial], why: str) -> None:
+        self._log.withdraw(trials, why)
+        for trial in trials:
+            self._history.put(trial.lost(why, at=self._now()))
+        self._scores = Scoreboard(self._problem, self._history)
+
+    def _cutoff(self, trial: Trial, host: str) -> float | None:
+        """When to cut a trial off: only new configurations are, and only beside a baseline."""
+        if trial.purpose is not Purpose.CANDIDATE or self._scores.baseline is None:
+            return None
+        level = self._scores.baseline.of_host(host)
+        return cutoff_seconds(self._problem.search.cutoff, level)

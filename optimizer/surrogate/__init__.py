@@ -1,0 +1,1 @@
+"""Models of the metrics, what they expect, and what they take from earlier jobs."""

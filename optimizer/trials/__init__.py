@@ -1,0 +1,1 @@
+"""What is tuned, and what was measured of it."""

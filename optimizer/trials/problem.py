@@ -1,0 +1,116 @@
+"""What a job tunes: everything that is given and does not change while it runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optimizer.objective.objective import Objective
+from optimizer.trials.prior import NO_PRIOR, Prior
+from sampler.parameters.parameter import Value
+from sampler.space.latent import Point, decode
+from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.workload.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """How the search behaves.
+
+    Attributes:
+        samples: How many configurations are drawn before the search; None: as many as the
+            strategy finds right (``genetic``: half of all that are explored).
+        top: Over how many of the most important parameters the genetic algorithm searches.
+        over: The parameters that are searched instead, by name; empty: the most important ones,
+            or all of a strategy that does not choose.
+        generations: It stops after so many; None: only the budget ends it.
+        fitness: It stops when this is reached; None: never.
+        stop_early: It stops after three generations without a new best (``genetic``), or when what
+            it can still gain drowns in the noise (``forest``).
+        cutoff: A new configuration is cut off when it takes this many times the baseline's time;
+            0: never. At 4 and more it cannot win: its TIME term alone is below -3000.
+        detect: The change that the proof shall be able to show, as a ratio (0.05 for 5%); its
+            pairs are planned for it from the measured noise. None: by the budget alone.
+        detect_metric: Of which metric of the objective; None: of every one.
+    """
+
+    samples: int | None = None
+    top: int = 5
+    over: tuple[str, ...] = ()
+    generations: int | None = None
+    fitness: float | None = None
+    stop_early: bool = False
+    cutoff: float = 4.0
+    detect: float | None = None
+    detect_metric: str | None = None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> SearchSettings:
+        """The settings that a stored specification holds; what an older one lacks is unset."""
+        over = dict.fromkeys(document.get("over") or ())  # a name twice means no more than once
+        return cls(**{**document, "over": tuple(over)})
+
+    def document(self) -> dict[str, Any]:
+        """The settings as JSON holds them."""
+        return asdict(self) | {"over": list(self.over)}
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """A configuration that is worth measuring first.
+
+    Attributes:
+        name: Where it is from.
+        point: The latent coordinates of what moves.
+        changed: What had to be changed to fit, in words.
+    """
+
+    name: str
+    point: Point
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A job's constant part.
+
+    Attributes:
+        memory: The memory budget in bytes; None for none.
+        seed: Everything random in the job comes from it and a trial's number.
+        starts: Known good configurations, which are measured right after the baseline.
+        prior: What earlier jobs measured, for strategies that learn from it.
+        confirm: What the confirmation measures instead of ``workload``; None: the same.
+    """
+
+    space: Space
+    workload: Workload
+    objective: Objective
+    strategy: str
+    memory: int | None
+    seed: int
+    search: SearchSettings = SearchSettings()
+    starts: tuple[StartingPoint, ...] = ()
+    prior: Prior = NO_PRIOR
+    confirm: Workload | None = None
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The parameters that a search moves: those that the user named, or all that may be."""
+        names = self.search.over or self.space.names
+        return tuple(name for name in names if name not in self.space.unsearched)
+
+    def configuration(self, point: Point) -> dict[str, Value]:
+        """The configuration at a point, within the memory budget."""
+        return decode(self.space, point, memory=self.memory)
+
+    def affords(self, configuration: Configuration) -> bool:
+        """Whether a configuration keeps within the memory budget."""
+        if self.memory is None:
+            return True
+        return memory_bytes(self.space.complete(configuration)) <= self.memory
+
+    def seed_of(self, number: int) -> int:
+        """The seed of a trial's proposal: the same whatever ran before or beside it."""
+        return random.Random(f"{self.seed}/{number}").getrandbits(63)

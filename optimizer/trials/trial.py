@@ -1,0 +1,139 @@
+"""A trial: one configuration, proposed for a reason and measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome, TrialState
+
+BASELINE_TRIAL = 1
+
+
+class Phase(StrEnum):
+    """What a job is doing, in the order in which it does it."""
+
+    BASELINE = "baseline"
+    SAMPLE = "sample"
+    RANK = "rank"
+    SEARCH = "search"
+    CONFIRM = "confirm"
+
+
+class Purpose(StrEnum):
+    """Why a trial is measured."""
+
+    BASELINE = "baseline"  # the baseline, at the start and again at intervals
+    CANDIDATE = "candidate"  # a new configuration
+    SELECT = "select"  # confirmation, first part: choose the winner among the best few
+    PROVE = "prove"  # confirmation, second part: winner against baseline on fresh runs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One row of a job's history.
+
+    Attributes:
+        number: 1, 2, 3, ... within the job, in the order of proposal.
+        seed: Seeds what is random in the trial's proposal; from (job seed, number), 0 to 2**63-1.
+        configuration: The values asked for, full scale, active parameters only. The baseline's
+            is the baseline itself.
+        digest: ``sampler.space.space.digest`` of the configuration.
+        point: The latent coordinates that it was decoded from; None for the baseline and for
+            configurations that were given.
+        subject: For the baseline and in confirmation, the number of the trial that first measured
+            the same configuration (a baseline's first trial is its own subject); also of a
+            candidate that a search measures again; else None.
+        why: One line: what proposed it and from what.
+        based_on: How many finished trials the proposal was made from.
+        started_at, finished_at: UTC; of a given trial, None and when it was told.
+        attempt: 1, or more when a lost trial was run again.
+        given: Measured before the job and told to it: it teaches, and costs no budget.
+        round: In confirmation, the round of choosing or the pair of the proof, from 1; all of a
+            round is measured on one host. None of older trials: by their order.
+    """
+
+    number: int
+    phase: Phase
+    purpose: Purpose
+    seed: int
+    configuration: Mapping[str, Value]
+    digest: str
+    point: Mapping[str, float] | None = None
+    subject: int | None = None
+    why: str = ""
+    based_on: int = 0
+    attempt: int = 1
+    given: bool = False
+    round: int | None = None
+    state: TrialState = TrialState.RUNNING
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+    effective: Mapping[str, Value] | None = None
+    failure: str | None = None
+    warnings: tuple[str, ...] = ()
+    bench_seconds: float = 0.0
+    host: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it measures the baseline, in whatever phase."""
+        return self.subject is not None and self.subject == 1
+
+    @property
+    def done(self) -> bool:
+        """Whether it ended with a whole measurement."""
+        return self.state is TrialState.DONE
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether it has an outcome: it is neither in flight nor to be run again."""
+        return self.state not in (TrialState.RUNNING, TrialState.LOST)
+
+    @property
+    def features(self) -> Mapping[str, Value]:
+        """What the models learn from: the values in effect, as far as they are known."""
+        if self.effective is None:
+            return self.configuration
+        return {name: self.effective.get(name, v) for name, v in self.configuration.items()}
+
+    def again(self) -> Trial:
+        """The same trial at the beginning of its next attempt, without what came of the last."""
+        return replace(
+            self,
+            attempt=self.attempt + 1,
+            state=TrialState.RUNNING,
+            metrics={},
+            counters={},
+            effective=None,
+            failure=None,
+            warnings=(),
+            bench_seconds=0.0,
+            host=None,
+            started_at=None,
+            finished_at=None,
+        )
+
+    def lost(self, why: str, *, at: datetime) -> Trial:
+        """The same trial without an outcome, to be run again."""
+        return replace(self, state=TrialState.LOST, failure=why, finished_at=at)
+
+    def ended(self, outcome: Outcome, *, host: str, finished_at: datetime) -> Trial:
+        """The same trial with its outcome."""
+        return replace(
+            self,
+            state=outcome.state,
+            metrics=outcome.metrics,
+            counters=outcome.counters,
+            effective=outcome.effective,
+            failure=outcome.failure,
+            warnings=outcome.warnings,
+            bench_seconds=outcome.bench_seconds,
+            host=host,
+            finished_at=finished_at,
+        )
