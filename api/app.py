@@ -55,9 +55,9 @@ from api.routes import (
 )
 from api.security import TokensEverMade
 from db.job_store import Store
-from jobs.external import ExternalJobs
-from jobs.registry import registered_workloads
-from jobs.service_settings import ServiceSettings
+from jobs.external.external import ExternalJobs
+from jobs.queue.service_settings import ServiceSettings
+from jobs.specification.registry import registered_workloads
 from sampler.bench.installed import InstalledDbBench
 
 _THREADS = 12

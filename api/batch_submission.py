@@ -11,8 +11,8 @@ from api.job_schemas import JobChange
 from api.problems import FieldProblem, field_problems, refused
 from api.schedule_schemas import BatchAsked
 from api.submission import specification_from
-from jobs.batch_items import batch_items
-from jobs.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from jobs.batch.batch_items import batch_items
+from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from sampler.common.errors import InputError
 
 _SETTINGS = frozenset(JobChange.model_fields)

@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Request, Response
 
 from api.dependencies import JobDep
 from db.job_row import ENDED, JobRow
-from jobs.report_engine import VERSION
+from jobs.results.report_engine import VERSION
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "As the ETag says, nothing has changed"}

@@ -14,8 +14,8 @@ from api.known_builds import KnownBuilds
 from api.problems import ProblemError
 from db.job_row import JobRow
 from db.job_store import Store
-from jobs.external import ExternalJobs
-from jobs.service_settings import ServiceSettings
+from jobs.external.external import ExternalJobs
+from jobs.queue.service_settings import ServiceSettings
 from sampler.bench.installed import InstalledDbBench
 
 

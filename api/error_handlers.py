@@ -15,8 +15,8 @@ from api.more_findings import more_findings
 from api.pages.errors import shown as as_asked
 from api.problems import ProblemError, field_problems, refused
 from db.lease import LeaseHeld
-from jobs.lifecycle import WrongState
-from jobs.open_jobs import NotAsked
+from jobs.external.open_jobs import NotAsked
+from jobs.queue.lifecycle import WrongState
 from optimizer.run.ports import LeaseLost
 from sampler.common.errors import InputError
 

@@ -8,8 +8,8 @@ from typing import Any
 from api.dependencies import Service
 from api.problems import ProblemError
 from db.job_row import JobRow, JobState
-from jobs.external import live_ranking
-from jobs.lifecycle import is_external
+from jobs.external.external import live_ranking
+from jobs.queue.lifecycle import is_external
 
 _MOST_LIVE = 5000
 

@@ -13,7 +13,7 @@ from api.job_schemas import JobChange
 from api.problems import FieldProblem, field_problems
 from api.sent_documents import Registry
 from api.submission import specification_from
-from jobs.specification import Specification
+from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from api.dependencies import Service
 from api.problems import ProblemError
 from db.job_row import JobRow, JobState
-from jobs.pick_of_job import Preference, pick_of_job
-from jobs.specification import specification_from_document
+from jobs.specification.specification import specification_from_document
+from jobs.views.pick_of_job import Preference, pick_of_job
 
 _MOST_TRIALS, _MOST_LEARNED = 20_000, 2_000
 

@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from api.known_builds import builds_here
 from db.tokens import any_valid_token
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 from jobs.worker import Worker
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.common.errors import InputError

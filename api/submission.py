@@ -15,11 +15,11 @@ from api.sent_documents import (
     sent_start,
     sent_workload,
 )
-from jobs.checked_specification import specification_of
-from jobs.frame import frame
-from jobs.measured_metrics import usual_objective
-from jobs.specification import Specification
-from jobs.warm_start_text import parse_warm_start
+from jobs.specification.checked_specification import specification_of
+from jobs.specification.frame import frame
+from jobs.specification.measured_metrics import usual_objective
+from jobs.specification.specification import Specification
+from jobs.specification.warm_start_text import parse_warm_start
 from optimizer.budget.detect_text import parse_detect
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.trials.problem import SearchSettings

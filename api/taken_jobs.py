@@ -12,9 +12,9 @@ from api.security import Caller
 from api.submission import specification_from
 from db.job_queue import KeyReusedError, QueueFullError, submit
 from db.job_row import JobRow, JobState
-from jobs import lifecycle
-from jobs.specification import Specification, specification_from_document
-from jobs.warm_start import require_job
+from jobs.queue import lifecycle
+from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.warm_start import require_job
 from sampler.common.errors import InputError
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from api.dependencies import Service
 from db.job_row import JobRow
-from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 
 FILES: Mapping[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
     "text/csv": ("csv", csv_chunks),

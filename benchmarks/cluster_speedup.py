@@ -20,9 +20,9 @@ from scipy import stats
 from benchmarks.known_truth import DEFAULT, SPACE, measured, truth
 from benchmarks.memory_log import MemoryLog
 from benchmarks.simulated_hosts import SimulatedHosts
-from jobs.assembly import assembly_of
-from jobs.checked_specification import specification_of
-from jobs.specification import Specification
+from jobs.execution.assembly import assembly_of
+from jobs.specification.checked_specification import specification_of
+from jobs.specification.specification import Specification
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import Tuning

@@ -35,7 +35,7 @@ from db.transactions import writing
 from db.trial_export import KEPT_NAMES, TrialNames
 from db.trial_log import StoredTrialLog
 from db.trial_rows import proposal
-from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench_output import parse_output
 from sampler.runner.outcome import TrialState

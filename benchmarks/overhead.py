@@ -24,10 +24,10 @@ from sqlalchemy.engine import URL
 from db.engine import make_engine
 from db.job_store import Store
 from db.migrate import upgrade
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from db.engine import make_engine
 from db.job_store import Store
-from jobs.frame import frame
-from jobs.specification import specification_from_document
+from jobs.specification.frame import frame
+from jobs.specification.specification import specification_from_document
 from models.design import FeatureMatrix
 from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
 from optimizer.trials.history import History

@@ -29,8 +29,8 @@ from db.lease import acquire, renew
 from db.migrate import upgrade
 from db.process import this_process
 from db.trial_log import StoredTrialLog
-from jobs.assembly import assembly_of
-from jobs.checked_specification import specification_of
+from jobs.execution.assembly import assembly_of
+from jobs.specification.checked_specification import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.standing import Standing

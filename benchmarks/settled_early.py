@@ -13,8 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from jobs.assembly import assemble
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specify import specify
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import parse_output
 from sampler.bench.rocksdb_log import parse_log

@@ -7,8 +7,8 @@ and without it, in turn; the ratio of their rates with its 95% interval.
 import dataclasses
 import random
 
-from jobs.assembly import assemble
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specify import specify
 from optimizer.confirmation.confirmation import change
 from sampler.bench import bench_plan
 from sampler.bench.db_bench import DbBench

@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, Engine, Insert, Table, func, insert, selec
 from db.job_store import Store
 from db.tables import document, job, trial
 from db.transactions import writing
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specify import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings

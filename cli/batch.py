@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.job_row import JobRow
-    from jobs.batch_plan import BatchPlan
-    from jobs.batch_turn import BatchTurn
-    from jobs.place import Place
+    from jobs.batch.batch_plan import BatchPlan
+    from jobs.batch.batch_turn import BatchTurn
+    from jobs.execution.place import Place
     from sampler.runner.settings import Settings
 
 EXAMPLES = """
@@ -64,9 +64,9 @@ def batch(
     """
     from db.engine import make_engine
     from db.migrate import upgrade
-    from jobs.artifacts import require_folder
-    from jobs.batch_file import read_batch
-    from jobs.batch_turn import BatchHeld, BatchTurn
+    from jobs.batch.batch_file import read_batch
+    from jobs.batch.batch_turn import BatchHeld, BatchTurn
+    from jobs.report.artifacts import require_folder
     from sampler.runner.settings import load_settings
 
     plan = read_batch(file)
@@ -105,8 +105,8 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     from rich.console import Console
 
     from cli.run_here import terminate_like_interrupt
-    from jobs.batch_run import interrupt_batch, open_batch, run_batch
-    from jobs.batch_turn import BatchHeld, TurnLost
+    from jobs.batch.batch_run import interrupt_batch, open_batch, run_batch
+    from jobs.batch.batch_turn import BatchHeld, TurnLost
 
     engine, out = here.engine, here.out
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
@@ -148,7 +148,7 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
 
 def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     """Checks every job against where it is measured, before the first begins."""
-    from jobs.batch_file import findings_of
+    from jobs.batch.batch_file import findings_of
     from sampler.common.errors import InputError, refuse_noted
 
     found: list[InputError] = []
@@ -169,10 +169,10 @@ class _OneByOne:
     def __call__(self, item: str, row: JobRow) -> None:
         from cli.run_here import run_here, tell_warnings
         from db.job_row import JobState
-        from jobs.artifacts import REPORT, write_artifacts
-        from jobs.finished import finished_job
-        from jobs.queued_job import LIVE
-        from jobs.specification import specification_from_document
+        from jobs.queue.queued_job import LIVE
+        from jobs.report.artifacts import REPORT, write_artifacts
+        from jobs.results.finished import finished_job
+        from jobs.specification.specification import specification_from_document
 
         here = self._here
         folder = here.out / item
@@ -220,9 +220,9 @@ def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     """Writes batch.json and prints the table; whether all jobs ended well."""
     from cli.batch_table import batch_table
     from cli.screen import screen
-    from jobs.batch_items import BATCH_RESULT
-    from jobs.batch_run import is_well
-    from jobs.whole_file import write_whole
+    from jobs.batch.batch_items import BATCH_RESULT
+    from jobs.batch.batch_run import is_well
+    from jobs.results.whole_file import write_whole
 
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     write_whole(out / BATCH_RESULT, text.encode())

@@ -48,7 +48,7 @@ def bench(
     """Measures one configuration with the real benchmark, outside of any job."""
     from rich.console import Console
 
-    from jobs.single_bench import single_bench
+    from jobs.execution.single_bench import single_bench
     from sampler.common.errors import InputError
     from sampler.parameters.catalogue import catalogue
     from sampler.parameters.parameter import Value, parse_value

@@ -57,8 +57,8 @@ def scheduler(
 
     from jobs.cluster.certificates import AUTHORITY, Role, security_of, validities
     from jobs.cluster.listening import listening_host
-    from jobs.logs import configure_logs
-    from jobs.service_settings import load_service_settings
+    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import load_service_settings
 
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
@@ -69,7 +69,7 @@ def scheduler(
         if ours and (warning := validity.warning(datetime.now(UTC))):
             log.warning(warning)
     from jobs.cluster.scheduler import serve_scheduler
-    from jobs.whole_file import write_whole
+    from jobs.results.whole_file import write_whole
 
     def tell(address: str) -> None:
         if address_file:

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.screen import plain
-from jobs.comparison.compared import Asked, Compared
-from jobs.comparison.words import load_words, percent
-from jobs.report import amount
-from jobs.upgrade.p_words import p_figure
-from jobs.upgrade.verdict import change_in_words
+from jobs.experiments.comparison.compared import Asked, Compared
+from jobs.experiments.comparison.words import load_words, percent
+from jobs.experiments.upgrade.p_words import p_figure
+from jobs.experiments.upgrade.verdict import change_in_words
+from jobs.report.report import amount
 from sampler.common.byte_size import format_bytes
 
 

@@ -8,7 +8,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jobs.contribution_rows import TOP, ContributionRow, contribution_lines, contribution_rows
+from jobs.report.contribution_rows import (
+    TOP,
+    ContributionRow,
+    contribution_lines,
+    contribution_rows,
+)
 
 
 def print_contributions(

@@ -15,7 +15,7 @@ def upgrade(
     from db.engine import make_engine
     from db.migrate import current
     from db.migrate import upgrade as upgrade_tables
-    from jobs.durable_queue import migrate_queue
+    from jobs.queue.durable_queue import migrate_queue
 
     engine = make_engine(db)
     try:

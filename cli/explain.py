@@ -15,7 +15,7 @@ from cli.exits import Exit, complain
 from cli.where import Db, JobId, Url, opened
 
 if TYPE_CHECKING:
-    from jobs.explain_runs import Watcher
+    from jobs.experiments.explain_runs import Watcher
 
 EXAMPLES = """
 Examples:
@@ -102,7 +102,7 @@ def _measure(
     from db.job_row import JobState
     from db.job_store import Store
     from db.lease import LeaseHeld
-    from jobs.explain_runs import measure_explanation
+    from jobs.experiments.explain_runs import measure_explanation
     from optimizer.budget.detect_text import parse_detect
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
@@ -139,8 +139,8 @@ def _measure(
 
 def _watcher() -> Watcher:
     from cli.screen import screen
-    from jobs.explain_design import Design
-    from jobs.explain_runs import Watcher
+    from jobs.experiments.explain_design import Design
+    from jobs.experiments.explain_runs import Watcher
 
     console = screen(stderr=True)
 

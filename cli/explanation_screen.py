@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jobs.explanation_words import basis_words, estimate_words, minimal_lines, step_words
+from jobs.results.explanation_words import basis_words, estimate_words, minimal_lines, step_words
 
 
 def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: int) -> None:

@@ -53,8 +53,8 @@ def guide(
     For TRocksDB, which keeps keys and values in files of their own, and translated for
     RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
     """
-    from jobs.artifacts import require_folder
-    from jobs.whole_file import write_whole
+    from jobs.report.artifacts import require_folder
+    from jobs.results.whole_file import write_whole
     from sampler.kioxia_guide.document import guide_document
     from sampler.kioxia_guide.guide import guide as worked_out
     from sampler.kioxia_guide.planned import read_planned

@@ -37,8 +37,8 @@ def host(
     """Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM."""
     from jobs.cluster.certificates import Role, security_of
     from jobs.cluster.listening import facing, listening_host, scheduler_address
-    from jobs.logs import configure_logs
-    from jobs.service_settings import load_service_settings
+    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import load_service_settings
     from sampler.bench.builds import is_build_name
     from sampler.common.errors import InputError
     from sampler.machine.machine import host_name

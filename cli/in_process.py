@@ -40,8 +40,8 @@ def local(db: str | None) -> Iterator[Remote]:
     from api.app import make_app
     from cli.service import open_database
     from db.address import place
-    from jobs.logs import configure_logs
-    from jobs.service_settings import load_service_settings
+    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import load_service_settings
 
     # What goes wrong reaches the command as an exception; to log it too would tell it twice.
     configure_logs("error" if "ROCKTUNE_DEBUG" in os.environ else "critical")

@@ -17,7 +17,7 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from jobs.watch import Watch
+    from jobs.regression.watch import Watch
 
 EXAMPLES = """
 Examples:
@@ -61,10 +61,10 @@ def nights(
     from db.engine import make_engine
     from db.migrate import require_current
     from db.nights import nights as read_nights
-    from jobs.watch import watch
-    from jobs.watch_page import watch_page
-    from jobs.watch_words import told
-    from jobs.whole_file import write_whole
+    from jobs.regression.watch import watch
+    from jobs.regression.watch_page import watch_page
+    from jobs.regression.watch_words import told
+    from jobs.results.whole_file import write_whole
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
@@ -97,8 +97,8 @@ def _table(watched: Watch, last: int) -> Table:
     from rich.table import Table
 
     from cli.screen import plain
-    from jobs.watch import date_of
-    from jobs.watch_words import name_of
+    from jobs.regression.watch import date_of
+    from jobs.regression.watch_words import name_of
 
     shown = range(max(0, len(watched.nights) - last), len(watched.nights))
     marks = {(each.series, each.night): "?" for each in watched.outliers}

@@ -11,7 +11,7 @@ import typer
 from cli.answers import NotFoundError
 from cli.exits import Exit, complain
 from cli.where import Db, JobId, Url, opened
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
 
 if TYPE_CHECKING:
     from cli.remote import Remote

@@ -9,10 +9,15 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.contribution_table import print_contributions
-from jobs.explanation_words import estimate_words, minimal_lines, step_words, withheld_words
-from jobs.learned import by_models, ranked_r2
-from jobs.limit_rows import limit_lines
-from jobs.warm_start_lines import warm_start_lines
+from jobs.charts.learned import by_models, ranked_r2
+from jobs.report.limit_rows import limit_lines
+from jobs.report.warm_start_lines import warm_start_lines
+from jobs.results.explanation_words import (
+    estimate_words,
+    minimal_lines,
+    step_words,
+    withheld_words,
+)
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.budget.detect_text import percent, told
 from sampler.common.byte_size import format_bytes

@@ -74,8 +74,8 @@ def pick(
     baseline, 2 bad input.
     """
     from api.pick_schemas import PickAnswer
-    from jobs.artifacts import OPTIONS, require_folder
-    from jobs.whole_file import write_whole
+    from jobs.report.artifacts import OPTIONS, require_folder
+    from jobs.results.whole_file import write_whole
 
     if out is not None:
         require_folder(out)

@@ -9,7 +9,7 @@ import typer
 
 from cli.exits import Exit
 from cli.where import Db, JobId, Url, opened
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
 
 EXAMPLES = """
 Examples:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.job_row import JobState
-    from jobs.assembly import Assembly
-    from jobs.finished import Finished
-    from jobs.place import Place
-    from jobs.specification import Specification
+    from jobs.execution.assembly import Assembly
+    from jobs.execution.place import Place
+    from jobs.results.finished import Finished
+    from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings
 
 
@@ -31,7 +31,7 @@ def run_here(
     expected: Collection[JobState] | None = None,
     place: Place | None = None,
 ) -> Finished:
-    """Runs what is left of a job, as ``jobs.run_job.run_job`` does, and raises what that raises.
+    """Runs what is left of a job, as ``run_job`` does, and raises what that raises.
 
     Args:
         engine: The store.
@@ -46,7 +46,7 @@ def run_here(
     """
     from cli.progress import TuningProgress
     from db.job_row import JobState
-    from jobs.run_job import run_job
+    from jobs.execution.run_job import run_job
 
     with TuningProgress(console, specification.trials) as progress:
         return run_job(

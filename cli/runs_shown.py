@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.screen import plain
-from jobs.in_turn.runs_file import Run
-from jobs.in_turn.turns import Watcher
+from jobs.experiments.in_turn.runs_file import Run
+from jobs.experiments.in_turn.turns import Watcher
 
 
 class RunsShown:

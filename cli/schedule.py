@@ -83,8 +83,8 @@ def add(
 def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Keeps it in a local database, with workload files of the user's own; returns its name."""
     from cli.service import open_database
-    from jobs.batch_file import read_batch
-    from jobs.schedule_add import ScheduleTaken, keep_schedule, require_sound
+    from jobs.batch.batch_file import read_batch
+    from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule, require_sound
     from sampler.common.errors import InputError
 
     plan = read_batch(file)
@@ -103,7 +103,7 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
 
 def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Asks a service to keep it; returns its name."""
-    from jobs.batch_request import batch_request
+    from jobs.batch.batch_request import batch_request
 
     batch = _require_json(batch_request(file))
     kept = name or str(batch["name"])
@@ -205,7 +205,7 @@ def run(name: Name, url: Url = None, db: Db = None) -> int:
 
 def _part(name: str, *, field: str = "NAME") -> str:
     """The name as a part of a path."""
-    from jobs.batch_items import require_name
+    from jobs.batch.batch_items import require_name
 
     return require_name(name, field)
 

@@ -56,8 +56,8 @@ def serve(
 ) -> int:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
     from api.server import serve as serve_http
-    from jobs.logs import configure_logs
-    from jobs.service_settings import load_service_settings
+    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import load_service_settings
     from sampler.runner.settings import load_settings
 
     settings, service = load_settings(), load_service_settings()
@@ -78,8 +78,8 @@ def worker(
 ) -> int:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
     from cli.cluster_options import cluster_of
-    from jobs.logs import configure_logs
-    from jobs.service_settings import load_service_settings
+    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import load_service_settings
     from jobs.worker import Worker
     from sampler.runner.settings import load_settings
 
@@ -103,7 +103,7 @@ def open_database(db: str | None, *, migrate: bool) -> Engine:
     """The database, up to date: a file by itself, a server only when it was asked for."""
     from db.engine import make_engine
     from db.migrate import require_current, upgrade
-    from jobs.durable_queue import migrate_queue
+    from jobs.queue.durable_queue import migrate_queue
 
     engine = make_engine(db)
     try:

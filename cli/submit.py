@@ -118,8 +118,8 @@ def submit(
     from cli.name_list import names_of
     from cli.request import request_body
     from cli.where import opened, require_service
-    from jobs.start_from import sent_starts
-    from jobs.warm_start_text import parse_warm_start
+    from jobs.specification.start_from import sent_starts
+    from jobs.specification.warm_start_text import parse_warm_start
 
     require_service(url)
     body = request_body(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.job_store import Store
-    from jobs.finished import Finished
-    from jobs.place import Place
-    from jobs.specification import Specification
+    from jobs.execution.place import Place
+    from jobs.results.finished import Finished
+    from jobs.specification.specification import Specification
 
 EXAMPLES = """
 Examples:
@@ -141,10 +141,10 @@ def tune(
     from cli.name_list import names_of
     from db.engine import make_engine
     from db.migrate import upgrade
-    from jobs.artifacts import require_folder
-    from jobs.specify import specify
-    from jobs.start_from import read_starts
-    from jobs.warm_start_text import parse_warm_start
+    from jobs.report.artifacts import require_folder
+    from jobs.specification.specify import specify
+    from jobs.specification.start_from import read_starts
+    from jobs.specification.warm_start_text import parse_warm_start
     from optimizer.budget.detect_text import parse_detect
     from optimizer.objective.limit_text import parse_limit
     from optimizer.trials.problem import SearchSettings
@@ -205,9 +205,9 @@ def _run(
     from db.job_row import JobState
     from db.job_store import Store
     from db.lease import LeaseHeld
-    from jobs.finished import finished_job
-    from jobs.lease_keeper import JobCancelled
-    from jobs.warm_start import require_job
+    from jobs.execution.lease_keeper import JobCancelled
+    from jobs.results.finished import finished_job
+    from jobs.specification.warm_start import require_job
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
@@ -256,8 +256,8 @@ def _run(
 def _left(store: Store, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.lease import LeaseHeld
-    from jobs.lifecycle import give_up
-    from jobs.patience import is_away
+    from jobs.execution.patience import is_away
+    from jobs.queue.lifecycle import give_up
     from sampler.runner.outcome import TrialState
 
     try:
@@ -295,7 +295,7 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
     from rich.console import Console
 
     from cli.outcome_table import print_outcome
-    from jobs.artifacts import REFUSED, write_artifacts
+    from jobs.report.artifacts import REFUSED, write_artifacts
     from sampler.common.errors import InputError
 
     try:

@@ -65,8 +65,8 @@ def upgrade_check(
     from cli.runs_shown import RunsShown
     from cli.screen import screen
     from cli.upgrade_screen import show_builds, show_checked, show_differences
-    from jobs.specify import specify
-    from jobs.upgrade.check import check_upgrade, differences, find_builds
+    from jobs.experiments.upgrade.check import check_upgrade, differences, find_builds
+    from jobs.specification.specify import specify
     from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.screen import plain
-from jobs.upgrade.check import Builds, Checked, Differences
-from jobs.upgrade.option_drift import Concern, LoneOption
-from jobs.upgrade.p_words import p_figure
-from jobs.upgrade.verdict import change_in_words
+from jobs.experiments.upgrade.check import Builds, Checked, Differences
+from jobs.experiments.upgrade.option_drift import Concern, LoneOption
+from jobs.experiments.upgrade.p_words import p_figure
+from jobs.experiments.upgrade.verdict import change_in_words
 from sampler.bench.builds import Build
 
 _MOST_NAMES = 12

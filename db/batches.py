@@ -26,7 +26,7 @@ class BatchRow:
 
     Attributes:
         why: Why it is in this state.
-        document: Its name and its items with the digest of each; see ``jobs.batch_plan``.
+        document: Its name and its items with the digest of each; see ``jobs.batch.batch_plan``.
         digest: Equal for equal batches.
         schedule_id, due_at: The schedule, and the time of it, that began this; None of a terminal.
     """

@@ -24,7 +24,7 @@ class ScheduleRow:
         cron: Five fields.
         time_zone: In which they are meant; an IANA name.
         missed: ``late`` or ``skip``: what becomes of a time at which nothing ran.
-        document: The batch that it starts; see ``jobs.batch_plan.BatchPlan``.
+        document: The batch that it starts; see ``jobs.batch.batch_plan.BatchPlan``.
         submitter: The name of the token that asked for it.
         next_at: When it is due.
     """

@@ -27,12 +27,12 @@ from db.restored_job import restore_job
 from db.trial_log import WITHDRAWN
 from db.trial_rows import proposal
 from db.types import plain
-from jobs.frame import frame
-from jobs.numbers_asked import MOST_TRIALS
-from jobs.specification import Specification, specification_from_document
-from jobs.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
-from jobs.warm_start import DOCUMENT as PRIOR
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
+from jobs.specification.frame import frame
+from jobs.specification.numbers_asked import MOST_TRIALS
+from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.warm_start import DOCUMENT as PRIOR
+from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
 from optimizer.run.standing import Scoreboard
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History

@@ -17,12 +17,12 @@ from db.job_queue import ended_before, queue_again, state_of, waiting
 from db.job_store import Store
 from db.process import spoken, this_process
 from db.turn import Taken, Turn, give_back, keep, take
-from jobs.durable_queue import DurableQueue, workflow_id
-from jobs.lifecycle import WAITS
-from jobs.patience import is_away
-from jobs.queue_connections import QueueGivenUp
-from jobs.queued_job import LIVE, is_to_run, run_queued
-from jobs.schedule_fire import keep_schedules
+from jobs.execution.patience import is_away
+from jobs.queue.durable_queue import DurableQueue, workflow_id
+from jobs.queue.lifecycle import WAITS
+from jobs.queue.queue_connections import QueueGivenUp
+from jobs.queue.queued_job import LIVE, is_to_run, run_queued
+from jobs.schedule.schedule_fire import keep_schedules
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
 from sampler.common.errors import InputError

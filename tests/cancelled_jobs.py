@@ -13,8 +13,8 @@ from struck_job import Told, left_behind, stopped, submitted
 from db.job_queue import submit
 from db.job_row import JobState
 from db.job_store import Store
-from jobs.lifecycle import WAITS, cancel
-from jobs.specify import specify
+from jobs.queue.lifecycle import WAITS, cancel
+from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

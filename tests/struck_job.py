@@ -17,9 +17,9 @@ from sqlalchemy import Engine
 from db.job_queue import submit
 from db.job_row import JobState
 from db.job_store import Store
-from jobs.lifecycle import WAITS
-from jobs.patience import is_away
-from jobs.specify import specify
+from jobs.execution.patience import is_away
+from jobs.queue.lifecycle import WAITS
+from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 
 _BESIDE = 60  # trials for baselines and confirmation

@@ -14,7 +14,7 @@ from api.problems import ProblemError
 from api.security import Caller, page_requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
-from jobs.jobs_side_by_side import side_by_side
+from jobs.views.jobs_side_by_side import side_by_side
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

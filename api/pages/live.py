@@ -13,8 +13,8 @@ from api.routes.events import event_id
 from api.security import Caller, page_requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
-from jobs.finished import options_of
-from jobs.live_job import live_job
+from jobs.results.finished import options_of
+from jobs.views.live_job import live_job
 
 router = APIRouter(include_in_schema=False)
 _APART = ("warnings", "hosts", "build", "builds")

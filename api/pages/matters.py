@@ -14,9 +14,9 @@ from api.problems import ProblemError
 from api.security import Caller, page_requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
-from jobs.lifecycle import WrongState, is_external
-from jobs.matters import matters
-from jobs.matters_charts import details as details_of
+from jobs.queue.lifecycle import WrongState, is_external
+from jobs.views.matters import matters
+from jobs.views.matters_charts import details as details_of
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

@@ -22,8 +22,8 @@ from api.security import Caller, page_requires
 from api.taken_jobs import take_clone, take_job
 from db.job_row import JobRow
 from db.tokens import Role
-from jobs.limit_rows import limits_asked
-from jobs.specification import specification_from_document
+from jobs.report.limit_rows import limits_asked
+from jobs.specification.specification import specification_from_document
 from optimizer.objective.limit_text import limit_words
 from sampler.common.errors import InputError
 

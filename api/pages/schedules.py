@@ -17,11 +17,11 @@ from api.security import Caller, page_requires
 from db.batches import list_batches
 from db.night_parameters import parameter_nights
 from db.tokens import Role
-from jobs.option_changes import value_words
-from jobs.watch import Watch
-from jobs.watch_plot import series_plot
-from jobs.watch_words import name_of, told
-from jobs.watched_nights import watched
+from jobs.regression.watch import Watch
+from jobs.regression.watch_plot import series_plot
+from jobs.regression.watch_words import name_of, told
+from jobs.regression.watched_nights import watched
+from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 

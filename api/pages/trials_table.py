@@ -19,7 +19,7 @@ from api.trial_schemas import TrialPublic
 from db.tables import MAIN_METRICS
 from db.tokens import Role
 from db.trial_list import TrialOrder, count_listed
-from jobs.course import baseline_so_far, confirms_larger_load
+from jobs.views.course import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document

@@ -19,11 +19,11 @@ from api.problems import ProblemError
 from api.security import Caller, page_requires
 from db.job_row import JobRow, JobState
 from db.tokens import Role
-from jobs.artifacts import OPTIONS
-from jobs.course import baseline_so_far
-from jobs.pick_of_job import Preference
-from jobs.won import won
-from jobs.won_charts import won_charts
+from jobs.report.artifacts import OPTIONS
+from jobs.views.course import baseline_so_far
+from jobs.views.pick_of_job import Preference
+from jobs.views.won import won
+from jobs.views.won_charts import won_charts
 from optimizer.objective.objective_file import objective_from_document
 from sampler.common.errors import InputError
 

@@ -12,7 +12,7 @@ from api.rendered import rendered
 from api.result_schemas import ChartPublic, JobCharts
 from api.security import requires
 from db.tokens import Role
-from jobs.live_charts import live_charts
+from jobs.views.live_charts import live_charts
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

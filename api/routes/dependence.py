@@ -12,7 +12,7 @@ from api.problems import EVERYWHERE, ProblemError, described
 from api.rendered import rendered
 from api.security import requires
 from db.tokens import Role
-from jobs.dependence_of_job import dependence_document, dependence_of_job
+from jobs.views.dependence_of_job import dependence_document, dependence_of_job
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

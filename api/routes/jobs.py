@@ -18,7 +18,7 @@ from api.taken_jobs import take_clone, take_job
 from db.job_list import JobOrder
 from db.job_row import JobState
 from db.tokens import Role
-from jobs import lifecycle
+from jobs.queue import lifecycle
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)
 

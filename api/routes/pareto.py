@@ -16,8 +16,8 @@ from api.result_schemas import FrontGrowth, ParetoFront, ParetoPoint
 from api.security import requires
 from db.job_row import JobRow
 from db.tokens import Role
-from jobs.front_of_job import front_of_two
-from jobs.specification import specification_from_document
+from jobs.specification.specification import specification_from_document
+from jobs.views.front_of_job import front_of_two
 from sampler.common.errors import InputError
 
 router = APIRouter(

@@ -16,7 +16,7 @@ from api.problems import EVERYWHERE, described
 from api.rendered import rendered
 from api.security import requires
 from db.tokens import Role
-from jobs.pick_of_job import Preference
+from jobs.views.pick_of_job import Preference
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document
 from sampler.common.errors import InputError

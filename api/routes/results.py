@@ -24,12 +24,12 @@ from api.result_schemas import (
 )
 from api.security import requires
 from db.tokens import Role
-from jobs.artifacts import MINIMAL, OPTIONS
-from jobs.explained_job import explained_job
-from jobs.explanation_words import withheld_words
-from jobs.finished import options_of
-from jobs.report_engine import policy
-from jobs.report_of_job import report_of_job
+from jobs.report.artifacts import MINIMAL, OPTIONS
+from jobs.report.report_of_job import report_of_job
+from jobs.results.explanation_words import withheld_words
+from jobs.results.finished import options_of
+from jobs.results.report_engine import policy
+from jobs.views.explained_job import explained_job
 from optimizer.results.learned_document import FORESTS
 
 router = APIRouter(

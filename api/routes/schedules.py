@@ -16,9 +16,9 @@ from db.batches import find_batch, list_batches
 from db.schedules import ScheduleRow, find_schedule, remove_schedule
 from db.schedules import list_schedules as stored_schedules
 from db.tokens import Role
-from jobs.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule_fire import BatchGoesOn, run_now
-from jobs.schedule_times import read_times
+from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
+from jobs.schedule.schedule_fire import BatchGoesOn, run_now
+from jobs.schedule.schedule_times import read_times
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], responses=EVERYWHERE)

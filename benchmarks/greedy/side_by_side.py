@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.greedy.cases import Asked
 from benchmarks.json_lines import append_line, read_lines
-from jobs.assembly import assemble
+from jobs.execution.assembly import assemble
 from optimizer.explanation.compared import BASELINE
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

@@ -19,8 +19,8 @@ from benchmarks.comma_list import names
 from benchmarks.guide_check.page import write_page
 from benchmarks.guide_check.variants import Variant, variants
 from benchmarks.json_lines import append_line, read_lines
-from jobs.assembly import assemble
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads, fingerprint
 from sampler.runner.runner import LocalRunner

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jobs.frame import frame
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.specification.frame import frame
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 
 LOAD = "benchmarks/memory_front/load-300k.toml"
 QUICK = "load-quick"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.reproduction.study import read_study
-from jobs.specification import Specification
+from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
 
 _DATABASES = Path("rocktune-memory")

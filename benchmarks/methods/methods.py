@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.search.wrapped import Wrapped
-from jobs.start_from import starting_points
+from jobs.specification.start_from import starting_points
 from optimizer.strategies import find_strategy
 from optimizer.strategies.starts import next_start
 from optimizer.strategies.strategy import Prefers, Proposal, Strategy

@@ -21,7 +21,7 @@ from benchmarks.ranking_scale.order import Run, order_of
 from benchmarks.ranking_scale.page import write_page
 from benchmarks.ranking_scale.rows import Row, append_row, read_rows
 from benchmarks.ranking_scale.scales import SCALES, specification_at
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value

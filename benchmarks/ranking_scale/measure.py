@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.ranking_scale.levels import parse_levels
 from benchmarks.ranking_scale.scales import Scale, specification_at
 from benchmarks.wrapped_benchmark import WrappedBenchmark
-from jobs.assembly import Assembly, assemble
+from jobs.execution.assembly import Assembly, assemble
 from sampler.bench.db_bench import DbBench
 from sampler.runner.outcome import Outcome
 from sampler.runner.process import Ended

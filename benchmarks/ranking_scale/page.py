@@ -21,7 +21,7 @@ from benchmarks.ranking_scale.tables import (
     steps_table,
     top_table,
 )
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from optimizer.objective.objective_file import load_objective
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter

@@ -20,8 +20,8 @@ from benchmarks.comma_list import names
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.reading_copies.page import page
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, Row
-from jobs.assembly import assemble
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import Outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.reproduction.study import Study
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.confirmation import judge
 

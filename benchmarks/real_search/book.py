@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.real_search.kept import row_of, trial_of
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial

@@ -12,11 +12,11 @@ from typing import Any
 
 from benchmarks.real_search.beside import BesideBench
 from benchmarks.real_search.place import Place
-from jobs.assembly import assemble
-from jobs.local_host import LocalHost
-from jobs.run_environment import environment_of
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.local_host import LocalHost
+from jobs.execution.run_environment import environment_of
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from optimizer.run.ports import Bench
 from optimizer.trials.problem import Problem
 from sampler.bench.db_bench import DbBench

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.archive import Archive, read_archive
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from optimizer.results.conclusion import conclude
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of

@@ -19,7 +19,7 @@ from benchmarks.search.function import TestFunction
 from benchmarks.search.noise import noise_of
 from benchmarks.search.recorded import ARCHIVES, Recorded, read_recorded
 from benchmarks.search.truth import FAMILIES, SETTINGS, Tuned, learn, tune
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
 from sampler.common.errors import InputError
 
 PROBLEMS = ("load", *(name for name, path in ARCHIVES.items() if path.exists()), "null")

@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.recorded_trials import RECORDED
 from jobs.archive import read_archive
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from optimizer.baseline.baseline import summarise
 from optimizer.evaluation.knowledge import COMPARABLE
 from optimizer.objective.objective_file import load_objective

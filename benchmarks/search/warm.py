@@ -22,7 +22,7 @@ from benchmarks.make_command import make_command
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import Functions
 from benchmarks.search.run import run
-from jobs.start_from import starting_points
+from jobs.specification.start_from import starting_points
 from optimizer.results.prior_document import prior_document
 from optimizer.strategies import find_strategy
 from optimizer.surrogate.prior_taking import prior_job

@@ -11,7 +11,7 @@ from jobs.autotune.plots import run_plot
 from jobs.charts.curves_svg import curves_svg
 from jobs.charts.page import charts_page
 from jobs.interval_report.pgfplots import pgfplots_file
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
 from sampler.common.errors import InputError
 
 

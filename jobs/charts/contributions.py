@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts.chart import Chart, Trace, axis, line_at, rows_axis, short, words
-from jobs.explanation_words import estimate_words, step_words
+from jobs.results.explanation_words import estimate_words, step_words
 
 
 def contributions(explanation: Mapping[str, Any] | None) -> Chart | None:

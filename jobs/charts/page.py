@@ -7,7 +7,7 @@ from html import escape
 
 from jobs.charts.chart import Chart
 from jobs.charts.figure_json import figure_json
-from jobs.report_engine import PLACE, whole_page
+from jobs.results.report_engine import PLACE, whole_page
 
 _STYLE = """
 :root { color-scheme: light; --paper: #fff; --ink: #1b1f24; --dim: #5c6670; --line: #d8dde2;

@@ -22,7 +22,7 @@ from jobs.cluster.connection import Connection
 from jobs.cluster.measuring import measure
 from jobs.cluster.request import HostUnfit, MeasureRequest
 from jobs.cluster.resting import Resting
-from jobs.specification import Specification
+from jobs.specification.specification import Specification
 from optimizer.run.ports import Ended
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState

@@ -11,12 +11,12 @@ from typing import Any
 
 from distributed import get_worker
 
-from jobs.assembly import Assembly, assemble
 from jobs.cluster.card import unfit
 from jobs.cluster.request import Abandoned, HostUnfit, MeasureRequest
-from jobs.export import export_options
-from jobs.run_environment import environment_of
-from jobs.specification import Specification, specification_from_document
+from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.run_environment import environment_of
+from jobs.results.export import export_options
+from jobs.specification.specification import Specification, specification_from_document
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value

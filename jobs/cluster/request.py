@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jobs.specification import Specification
+from jobs.specification.specification import Specification
 from sampler.parameters.parameter import Value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from jobs.assembly import Assembly
+from jobs.execution.assembly import Assembly
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.machine.machine import host_name
 from sampler.runner.runner import LocalRunner

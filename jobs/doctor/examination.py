@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jobs.assembly import Assembly
 from jobs.doctor.baseline_runs import run_baseline
 from jobs.doctor.diagnosis import Diagnosis
 from jobs.doctor.finding import Finding, Level
@@ -18,7 +17,8 @@ from jobs.doctor.noise import OF_DB_BENCH, USUAL_TRIALS, Noise, noise_of
 from jobs.doctor.noise_check import LEAST_RUNS, judge_failures, judge_noise, not_measured
 from jobs.doctor.quick_looks import look
 from jobs.doctor.subject import look_at_db_bench, subject_of
-from jobs.specification import Specification
+from jobs.execution.assembly import Assembly
+from jobs.specification.specification import Specification
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobs.assembly import Assembly, assemble
 from jobs.doctor.db_bench_check import judge_db_bench, read_db_bench, refused_codecs
 from jobs.doctor.finding import Finding, Level
 from jobs.doctor.host_turn import NoTurn, Waiting, in_turn
-from jobs.frame import frame
-from jobs.specification import Specification
+from jobs.execution.assembly import Assembly, assemble
+from jobs.specification.frame import frame
+from jobs.specification.specification import Specification
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import space_for
 from sampler.bench.installed import find_db_bench

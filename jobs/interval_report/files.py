@@ -22,7 +22,7 @@ from jobs.interval_report.pgfplots import pgfplots_file
 from jobs.interval_report.plots import interval_plots
 from jobs.interval_report.stall_answer import shown_name, stall_answer
 from jobs.interval_report.table import csv_text
-from jobs.whole_file import write_whole
+from jobs.results.whole_file import write_whole
 from sampler.common.errors import InputError
 from sampler.stats_dumps.opening import Opening
 

@@ -16,7 +16,7 @@ from api.app import make_app
 from db.engine import make_engine
 from db.migrate import upgrade
 from db.tokens import Role, make_token
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 
 @pytest.fixture

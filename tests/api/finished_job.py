@@ -8,9 +8,9 @@ from instant import SPACE, Watcher, write_workload
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specification import specification_from_document
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import specification_from_document
 from sampler.common.documents import read_document
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings

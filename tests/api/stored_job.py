@@ -21,10 +21,10 @@ from db.job_store import Store
 from db.tables import document, job, trial
 from db.transactions import writing
 from db.trial_rows import proposal
-from jobs.export import export_options
-from jobs.finished import Finished
-from jobs.frame import frame
-from jobs.specification import specification_from_document
+from jobs.results.export import export_options
+from jobs.results.finished import Finished
+from jobs.specification.frame import frame
+from jobs.specification.specification import specification_from_document
 from models.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from sampler.common.documents import read_document

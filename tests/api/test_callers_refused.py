@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from db.tokens import Role, make_token
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 Served = Callable[..., TestClient]
 

@@ -16,7 +16,7 @@ from db.engine import make_engine
 from db.hosts import see_host
 from db.migrate import upgrade
 from db.tables import host
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES

@@ -19,7 +19,7 @@ from api.app import make_app
 from db.engine import make_engine
 from db.migrate import upgrade
 from db.tokens import Role, make_token
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")
 

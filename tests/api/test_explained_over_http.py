@@ -9,7 +9,7 @@ from finished_job import body, finished, register
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 
 Serve = Callable[..., TestClient]

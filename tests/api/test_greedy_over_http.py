@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from finished_job import body, register, run
 from sqlalchemy import Engine
 
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 
 Serve = Callable[..., TestClient]

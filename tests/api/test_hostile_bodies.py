@@ -8,7 +8,7 @@ import pytest
 from callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem, send, submit
 from fastapi.testclient import TestClient
 
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 BAD_TEXTS = ("\ud800", "a\0b", "\x1b[31m", "x" * 5000, "\u202e", "")
 BAD_VALUES: list[Any] = [

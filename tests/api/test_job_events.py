@@ -15,7 +15,7 @@ from sse import Event, events, tags
 
 from api.app import make_app
 from db.tokens import Role, make_token, revoke_token
-from jobs.lifecycle import cancel
+from jobs.queue.lifecycle import cancel
 
 Served = Callable[..., TestClient]
 

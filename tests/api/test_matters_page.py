@@ -14,7 +14,7 @@ from stored_job import keep, names, proved, remember
 
 from db.job_row import JobState
 from db.transactions import writing
-from jobs.finished import Finished
+from jobs.results.finished import Finished
 
 DRAWS, MODELS = "genetic", "forest"
 

@@ -12,7 +12,7 @@ import pytest
 from callers import QUEUED, require_problem
 from fastapi.testclient import TestClient
 
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 ADDRESS = re.compile(r"(?i)(^|_)(url|uri|address|endpoint|webhook|dsn|callback|proxy|server)(_|$)")
 ELSEWHERE = "http://169.254.169.254/latest/meta-data"

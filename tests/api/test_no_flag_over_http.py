@@ -13,9 +13,9 @@ from instant import write_workload
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.assembly import Assembly, assemble
-from jobs.service_settings import ServiceSettings
-from jobs.specification import specification_from_document
+from jobs.execution.assembly import Assembly, assemble
+from jobs.queue.service_settings import ServiceSettings
+from jobs.specification.specification import specification_from_document
 from sampler.options.options_file import DB, parse_options
 from sampler.runner.settings import Settings
 

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from finished_job import SECRET, body, finished, register
 from sqlalchemy import Engine
 
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 
 Serve = Callable[..., TestClient]

@@ -11,7 +11,7 @@ from finished_job import SECRET, body, finished, register, run
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 
 RESULTS = ("result", "parameters", "anova", "pareto", "report", "options")

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from api.pages.static_files import address
 from db.tokens import Role, make_token, revoke_token
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 # The least role; None: anyone, without a token too.
 RULES: dict[tuple[str, str], Role | None] = {

@@ -10,8 +10,8 @@ from db.batches import batch_jobs
 from db.job_row import JobState
 from db.job_store import Store
 from db.schedules import find_schedule
-from jobs.lifecycle import cancel
-from jobs.schedule_fire import keep_schedules
+from jobs.queue.lifecycle import cancel
+from jobs.schedule.schedule_fire import keep_schedules
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",

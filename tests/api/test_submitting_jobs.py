@@ -14,7 +14,7 @@ from api.app import make_app
 from db.engine import make_engine
 from db.job_list import list_jobs
 from db.tokens import Role, make_token, revoke_token
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 KEY = "Idempotency-Key"
 

@@ -6,7 +6,7 @@ from benchmarks.ranking_scale.configurations import STEPS, Configurations
 from benchmarks.ranking_scale.order import order_of
 from benchmarks.ranking_scale.rows import Row
 from benchmarks.ranking_scale.scales import SCALES, Scale, specification_at
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 

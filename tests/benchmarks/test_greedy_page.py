@@ -11,7 +11,7 @@ from benchmarks.greedy.page import write_page
 from benchmarks.greedy.side_by_side import DOCUMENT, FOUND, order_of, rounds_of, subjects
 from benchmarks.reproduction.study import Study
 from jobs.archive import Archive
-from jobs.frame import frame
+from jobs.specification.frame import frame
 from optimizer.explanation.compared import BASELINE
 from optimizer.results.result import result_document
 from optimizer.run.planning import Budget

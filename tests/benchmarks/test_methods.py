@@ -15,8 +15,8 @@ from benchmarks.real_search.course import run_seed
 from benchmarks.real_search.side_by_side import run_again
 from benchmarks.real_search.summary import by_strategy, compared, winners_of
 from benchmarks.real_search.tables import winners_table
-from jobs.frame import frame
-from jobs.start_from import starting_points
+from jobs.specification.frame import frame
+from jobs.specification.start_from import starting_points
 from optimizer.evaluation.knowledge import best_first
 from optimizer.strategies import find_strategy
 from optimizer.trials.history import History

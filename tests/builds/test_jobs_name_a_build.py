@@ -5,9 +5,9 @@ import pytest
 from second_builds import with_default
 
 from cli.main import main
-from jobs.assembly import assemble
-from jobs.specification import specification_from_document
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specification import specification_from_document
+from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import cli.outcome_table
 import cli.progress
-import jobs.artifacts
-import jobs.run_job
+import jobs.execution.run_job
+import jobs.report.artifacts
 from cli.main import main
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 from optimizer.run.libraries import load_libraries
 
-assert cli.outcome_table and cli.progress and jobs.artifacts and jobs.run_job
+assert cli.outcome_table and cli.progress and jobs.report.artifacts and jobs.execution.run_job
 load_libraries()
 
 

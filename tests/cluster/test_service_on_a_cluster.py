@@ -14,8 +14,8 @@ from db.hosts import list_hosts
 from db.job_queue import submit
 from db.job_row import JobState
 from db.job_store import Store
-from jobs.lifecycle import WAITS, cancel
-from jobs.specify import specify
+from jobs.queue.lifecycle import WAITS, cancel
+from jobs.specification.specify import specify
 from sampler.runner.outcome import TrialState
 
 TRIALS = 400  # more than will be made

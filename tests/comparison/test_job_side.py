@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.comparison.job_side import side_of_job
-from jobs.comparison.subject import subject_of
-from jobs.specify import specify
+from jobs.experiments.comparison.job_side import side_of_job
+from jobs.experiments.comparison.subject import subject_of
+from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 from sampler.space.starting_points import values_of

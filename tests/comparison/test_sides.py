@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from second_builds import build
 
-from jobs.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
-from jobs.comparison.guided import worked_out
-from jobs.comparison.side import Side, read_side
-from jobs.frame import frame
-from jobs.specify import specify
+from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
+from jobs.experiments.comparison.guided import worked_out
+from jobs.experiments.comparison.side import Side, read_side
+from jobs.specification.frame import frame
+from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.runner.settings import Settings

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.in_turn.runs_file import Run
-from jobs.in_turn.turns import order_of_runs, whole_sets
+from jobs.experiments.in_turn.runs_file import Run
+from jobs.experiments.in_turn.turns import order_of_runs, whole_sets
 
 SUBJECTS, WORKLOADS = ("as-is", "half", "double"), ("v", "w")
 

@@ -20,7 +20,7 @@ from served_routes import routes_of
 from api.app import make_app
 from db.engine import make_engine
 from db.migrate import upgrade
-from jobs.service_settings import ServiceSettings
+from jobs.queue.service_settings import ServiceSettings
 
 # A stream has no end to wait for.
 _STREAMS = "/events"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from db.engine import make_engine
 from db.job_store import Store
-from jobs import run_job as room
-from jobs.assembly import assemble
-from jobs.specification import specification_from_document
+from jobs.execution import run_job as room
+from jobs.execution.assembly import assemble
+from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import LeaseLost
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial

@@ -11,10 +11,10 @@ from sqlalchemy import Engine, event
 
 from db.job_queue import submit
 from db.job_row import JobState
-from jobs.external import ExternalJobs, NotAsked
-from jobs.lifecycle import TOLD
-from jobs.specify import specify
-from jobs.telling import Told
+from jobs.external.external import ExternalJobs, NotAsked
+from jobs.external.telling import Told
+from jobs.queue.lifecycle import TOLD
+from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 
 

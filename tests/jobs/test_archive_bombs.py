@@ -11,8 +11,8 @@ import pytest
 from any_trials import plain_trial
 
 from jobs.archive import read_archive
-from jobs.specify import specify
-from jobs.unpacked_lines import MOST_LINE_BYTES
+from jobs.specification.specify import specify
+from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES
 from sampler.common.errors import InputError
 
 MEBI = 2**20

@@ -19,11 +19,11 @@ from db.process import this_process
 from db.restored_job import restore_job
 from db.trial_log import StoredTrialLog
 from jobs.archive import read_archive, restore_archive, write_archive
-from jobs.assembly import assemble
-from jobs.finished import Finished
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.results.finished import Finished
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from instant import write_space, write_workload
 
-from jobs.assembly import assemble
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench

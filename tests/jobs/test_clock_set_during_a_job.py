@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specify import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner import process

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from instant import write_space, write_workload
 
-from jobs.assembly import assemble
-from jobs.batch_file import specified
-from jobs.frame import frame
-from jobs.local_host import LocalHost
-from jobs.specification import specification_from_document
-from jobs.specify import specify
+from jobs.batch.batch_file import specified
+from jobs.execution.assembly import assemble
+from jobs.execution.local_host import LocalHost
+from jobs.specification.frame import frame
+from jobs.specification.specification import specification_from_document
+from jobs.specification.specify import specify
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError

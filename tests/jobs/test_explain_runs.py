@@ -13,11 +13,11 @@ from db.job_store import Store
 from db.lease import LeaseHeld, acquire, release
 from db.process import this_process
 from db.trial_log import StoredTrialLog
-from jobs.assembly import assemble
-from jobs.explain_runs import Watcher, measure_explanation
-from jobs.finished import finished_job, kept_report
-from jobs.run_job import run_job
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.experiments.explain_runs import Watcher, measure_explanation
+from jobs.results.finished import finished_job, kept_report
+from jobs.specification.specify import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, event
 
 from db.job_row import JobState
 from db.job_store import Store
-from jobs.external import ExternalJobs, live_ranking
-from jobs.telling import Told
+from jobs.external.external import ExternalJobs, live_ranking
+from jobs.external.telling import Told
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

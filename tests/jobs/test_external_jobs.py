@@ -14,10 +14,10 @@ from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
 from db.lease import acquire, release
-from jobs.external import ExternalJobs, NotAsked, live_ranking
-from jobs.finished import options_of
-from jobs.lifecycle import WrongState, cancel, resume
-from jobs.telling import Told
+from jobs.external.external import ExternalJobs, NotAsked, live_ranking
+from jobs.external.telling import Told
+from jobs.queue.lifecycle import WrongState, cancel, resume
+from jobs.results.finished import options_of
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.options.options_file import parse_options

@@ -4,8 +4,8 @@ from elsewhere import measured, submit_external
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.external import ExternalJobs
-from jobs.telling import Told
+from jobs.external.external import ExternalJobs
+from jobs.external.telling import Told
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Trial
 

@@ -10,12 +10,12 @@ from instant import Watcher
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.assembly import assemble
-from jobs.finished import Finished
-from jobs.frame import frame
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.results.finished import Finished
+from jobs.specification.frame import frame
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.runner import LocalRunner

@@ -16,10 +16,10 @@ from db.job_store import Store
 from db.migrate import upgrade
 from db.restored_job import restore_job
 from jobs.archive import read_archive, restore_archive, write_archive
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from instant import write_space, write_workload
 
-from jobs.numbers_asked import DEFAULT_TRIALS
-from jobs.specification import specification_from_document
-from jobs.specify import specify
+from jobs.specification.numbers_asked import DEFAULT_TRIALS
+from jobs.specification.specification import specification_from_document
+from jobs.specification.specify import specify
 from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
 

@@ -22,10 +22,10 @@ from stored_trials import trials_of
 from db.engine import make_engine
 from db.job_row import JobState
 from db.job_store import Store
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState

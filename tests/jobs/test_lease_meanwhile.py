@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from db.job_store import Store
 from db.lease import LeaseHeld, acquire
 from db.process import this_process
-from jobs.lease_meanwhile import renewed_meanwhile
+from jobs.execution.lease_meanwhile import renewed_meanwhile
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
 

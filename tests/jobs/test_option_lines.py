@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.options_diff import OptionLine
+from jobs.results.options_diff import OptionLine
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.assembly import assemble
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.specification.specify import specify
 from sampler.bench.installed import InstalledDbBench
 from sampler.options.options_file import CF, DB, TABLE, format_options, within_its_folder
 from sampler.runner.settings import Settings

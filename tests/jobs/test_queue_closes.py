@@ -9,8 +9,8 @@ from dbos import DBOS
 from dbos._sys_db import SystemDatabase
 from sqlalchemy import Engine
 
-from jobs import durable_queue
-from jobs.durable_queue import DurableQueue, migrate_queue
+from jobs.queue import durable_queue
+from jobs.queue.durable_queue import DurableQueue, migrate_queue
 
 
 def test_the_end_of_the_last_run_is_written_down_before(

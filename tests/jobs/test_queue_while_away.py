@@ -8,8 +8,8 @@ from private_server import PrivateServer, private_server
 from service_desk import wait_until
 
 from db.engine import make_engine
-from jobs.durable_queue import DurableQueue, migrate_queue
-from jobs.queue_connections import QueueGivenUp
+from jobs.queue.durable_queue import DurableQueue, migrate_queue
+from jobs.queue.queue_connections import QueueGivenUp
 
 ENOUGH = 60.0  # DBOS by itself waits for ever
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from jobs.batch_file import specified
-from jobs.frame import frame
-from jobs.measured_metrics import require_terms, usual_objective
-from jobs.specification import Specification, specification_from_document
-from jobs.specify import specify
+from jobs.batch.batch_file import specified
+from jobs.specification.frame import frame
+from jobs.specification.measured_metrics import require_terms, usual_objective
+from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.specify import specify
 from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from jobs.remembered import Remembered
+from jobs.results.remembered import Remembered
 
 
 @pytest.fixture

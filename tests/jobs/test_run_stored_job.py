@@ -15,18 +15,18 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import LeaseHeld, acquire, release
 from db.trial_export import KEPT_NAMES, TrialNames
-from jobs import lease_keeper
-from jobs import place as place_room
-from jobs import report_of_job as report_room
-from jobs.artifacts import write_artifacts
-from jobs.assembly import Assembly, assemble
-from jobs.finished import Finished, finished_job, kept_report
-from jobs.report import report_html
-from jobs.report_engine import whole_page
-from jobs.report_of_job import report_of_job
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
+from jobs.execution import lease_keeper
+from jobs.execution import place as place_room
+from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.run_job import run_job
+from jobs.report import report_of_job as report_room
+from jobs.report.artifacts import write_artifacts
+from jobs.report.report import report_html
+from jobs.report.report_of_job import report_of_job
+from jobs.results.finished import Finished, finished_job, kept_report
+from jobs.results.report_engine import whole_page
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -388,7 +388,7 @@ class TestWhatGoesWrong:
         def refuse(*_: object) -> str:
             raise room_error("RocksDB 7.8.3 refuses the file: x", "[DBOptions]")
 
-        from jobs.export import ExportRefusedError as room_error
+        from jobs.results.export import ExportRefusedError as room_error
 
         monkeypatch.setattr(place_room, "export_options", refuse)
         finished = job.run()

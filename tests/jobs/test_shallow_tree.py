@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.frame import frame
-from jobs.shallow_tree import deepest_level
-from jobs.specify import specify
+from jobs.specification.frame import frame
+from jobs.specification.shallow_tree import deepest_level
+from jobs.specification.specify import specify
 from sampler.space.space import default_values
 from sampler.workload.workload_file import load_workload
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs.cluster.request import MeasureRequest
-from jobs.local_host import LocalHost
+from jobs.execution.local_host import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
@@ -49,7 +49,7 @@ def test_a_host_of_a_cluster_is_told(
 
 
 def _command() -> Any:
-    from jobs.checked_specification import specification_of
+    from jobs.specification.checked_specification import specification_of
 
     return specification_of(
         workload={"name": "w", "command": {"argv": ["true"]}},

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobs.frame import frame
-from jobs.specify import specify
-from jobs.start_from import read_starts, sent_starts
+from jobs.specification.frame import frame
+from jobs.specification.specify import specify
+from jobs.specification.start_from import read_starts, sent_starts
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads

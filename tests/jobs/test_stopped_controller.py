@@ -15,9 +15,9 @@ from sqlalchemy import Engine
 from db.job_row import JobState
 from db.job_store import Store
 from db.lease import LeaseHeld
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specify import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings

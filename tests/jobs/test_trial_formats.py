@@ -19,12 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 
 import db.trial_export
-import jobs.trial_parquet
+import jobs.trial_export.trial_parquet
 from benchmarks.export_trials import main as export_benchmark
 from db.job_store import Store
 from db.trial_export import TrialNames
-from jobs.trial_columns import TrialColumns
-from jobs.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
+from jobs.trial_export.trial_columns import TrialColumns
+from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Trial
 
 FIRST = ["number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
@@ -41,7 +41,7 @@ any_jobs = partial(
 @pytest.fixture(autouse=True)
 def small_pages_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db.trial_export, "PAGE", 3)
-    monkeypatch.setattr(jobs.trial_parquet, "_GROUP", 4)
+    monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 4)
 
 
 def names_of(trials: list[Trial]) -> tuple[list[str], list[str]]:
@@ -394,7 +394,7 @@ class TestEveryFormat:
         self, database: Engine, chunks: Chunks, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(db.trial_export, "PAGE", 50)
-        monkeypatch.setattr(jobs.trial_parquet, "_GROUP", 500)
+        monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 500)
         few, many = (
             job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)
         )

@@ -7,14 +7,14 @@ from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.job_store import Store
-from jobs.assembly import assemble
-from jobs.finished import Finished
-from jobs.frame import frame
-from jobs.run_job import run_job
-from jobs.specification import Specification
-from jobs.specify import specify
-from jobs.warm_start import DOCUMENT, prior_of, require_job
-from jobs.warm_start_text import parse_warm_start
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.results.finished import Finished
+from jobs.specification.frame import frame
+from jobs.specification.specification import Specification
+from jobs.specification.specify import specify
+from jobs.specification.warm_start import DOCUMENT, prior_of, require_job
+from jobs.specification.warm_start_text import parse_warm_start
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings

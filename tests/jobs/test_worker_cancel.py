@@ -6,7 +6,7 @@ from service_desk import wait_until
 from worker_scene import Scene, at_work, scene
 
 from db.job_row import JobState
-from jobs import lifecycle
+from jobs.queue import lifecycle
 from sampler.machine.process_identity import start_time
 from sampler.runner.outcome import TrialState
 

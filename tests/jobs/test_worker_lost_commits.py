@@ -17,11 +17,11 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.lease import acquire
 from db.trial_log import StoredTrialLog
-from jobs.assembly import assemble
-from jobs.durable_queue import DurableQueue
-from jobs.patience import Patience, PatientLog
-from jobs.run_job import run_job
-from jobs.specify import specify
+from jobs.execution.assembly import assemble
+from jobs.execution.patience import Patience, PatientLog
+from jobs.execution.run_job import run_job
+from jobs.queue.durable_queue import DurableQueue
+from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 
@@ -141,12 +141,14 @@ def test_the_database_goes_away_while_the_queue_is_opened(
     scene.check_done(job)
 
 
-@pytest.mark.parametrize("moment", ["jobs.queued_job.is_to_run", "jobs.run_job.acquire"])
+@pytest.mark.parametrize(
+    "moment", ["jobs.queue.queued_job.is_to_run", "jobs.execution.run_job.acquire"]
+)
 def test_the_database_goes_away_just_when_a_job_begins(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """That is no fault of the job."""
-    monkeypatch.setattr("jobs.durable_queue._STRANDED_SECONDS", 0.3)
+    monkeypatch.setattr("jobs.queue.durable_queue._STRANDED_SECONDS", 0.3)
     module, name = moment.rsplit(".", 1)
     real, tries = getattr(__import__(module, fromlist=[name]), name), []
 

@@ -9,7 +9,7 @@ from worker_scene import Scene, at_work, scene
 
 from db.job_row import JobState
 from db.job_store import Store
-from jobs import durable_queue
+from jobs.queue import durable_queue
 from sampler.common.errors import InputError
 
 __all__ = ["scene"]

@@ -5,7 +5,8 @@ from service_desk import wait_until
 from worker_scene import Scene, at_work, scene
 
 from db.job_row import JobState
-from jobs import lifecycle, worker
+from jobs import worker
+from jobs.queue import lifecycle
 
 __all__ = ["scene"]
 

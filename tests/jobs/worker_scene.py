@@ -17,10 +17,11 @@ from db.job_row import JobRow, JobState
 from db.job_store import Store
 from db.migrate import REVISION_TABLE
 from db.tables import metadata
-from jobs import durable_queue, worker
-from jobs.durable_queue import migrate_queue
-from jobs.lifecycle import WAITS
-from jobs.specify import specify
+from jobs import worker
+from jobs.queue import durable_queue
+from jobs.queue.durable_queue import migrate_queue
+from jobs.queue.lifecycle import WAITS
+from jobs.specification.specify import specify
 from jobs.worker import Worker
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings

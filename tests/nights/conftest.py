@@ -17,7 +17,7 @@ from terminal import Desk, Zygote
 from worker_scene import scene  # noqa: F401
 
 from cli.main import main
-from jobs import schedule_clock
+from jobs.schedule import schedule_clock
 
 
 @pytest.fixture

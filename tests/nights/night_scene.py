@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from worker_scene import SCRIPT, Scene
 
 from db.batches import BatchRow, list_batches
-from jobs.batch_file import read_batch
-from jobs.batch_plan import BatchPlan
+from jobs.batch.batch_file import read_batch
+from jobs.batch.batch_plan import BatchPlan
 
 NIGHTLY = """\
 name = "nightly"

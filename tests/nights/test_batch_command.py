@@ -19,7 +19,7 @@ from db.job_row import JobState
 from db.job_store import Store
 from db.migrate import upgrade
 from db.nights import nights
-from jobs.batch_turn import BatchTurn
+from jobs.batch.batch_turn import BatchTurn
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
@@ -171,8 +171,8 @@ def test_resume_begins_another_once_all_is_done_and_gives_up_what_is_left(
     engine = make_engine(desk.database)
     assert [each.state.value for each in batches(engine)] == ["done", "done"]
     # A third was interrupted; the file has changed since, so it is given up.
-    from jobs.batch_file import read_batch
-    from jobs.batch_run import open_batch
+    from jobs.batch.batch_file import read_batch
+    from jobs.batch.batch_run import open_batch
 
     third = open_batch(engine, read_batch(file), resume=False).row.id
     file.write_text(file.read_text().replace("trials = 12", "trials = 13"))

@@ -16,9 +16,9 @@ from db.schedules import find_schedule, remove_schedule
 from db.tables import job
 from db.tables import schedule as schedules
 from db.transactions import writing
-from jobs.lifecycle import cancel
-from jobs.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now
+from jobs.queue.lifecycle import cancel
+from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
+from jobs.schedule.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now
 
 # 02:30 in Berlin. On the 29th the clock goes from 02:00 to 03:00, and 02:30 comes at 03:00.
 FIRST, SECOND, THIRD = (

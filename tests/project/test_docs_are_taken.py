@@ -11,7 +11,7 @@ from typer.main import get_command
 from api.job_schemas import JobCreate
 from api.schedule_schemas import ScheduleCreate
 from cli.main import app
-from jobs.batch_file import read_batch
+from jobs.batch.batch_file import read_batch
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
 

@@ -30,9 +30,9 @@ from db.job_store import Store
 from db.migrate import upgrade
 from db.tokens import Role, make_token
 from jobs.archive import read_archive, restore, restore_archive
-from jobs.assembly import assemble
-from jobs.run_job import run_job
-from jobs.specification import specification_from_document
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import specification_from_document
 from sampler.runner.settings import Settings
 
 ARCHIVES = Path(__file__).parents[2] / "docs" / "results" / "limits"

@@ -27,7 +27,7 @@ from typing import Any
 from drawn_options import draw_options
 
 from benchmarks.json_lines import append_line, read_lines
-from jobs.single_bench import single_bench
+from jobs.execution.single_bench import single_bench
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
 from sampler.common.errors import InputError

@@ -5,8 +5,8 @@ from typing import Any
 from test_report_page import plots, read
 
 from jobs.charts.contributions import contributions
-from jobs.explanation_words import minimal_lines
-from jobs.finished import Finished
+from jobs.results.explanation_words import minimal_lines
+from jobs.results.finished import Finished
 
 
 def estimate(expected: float, half: float) -> dict[str, float]:

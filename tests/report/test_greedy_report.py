@@ -8,8 +8,8 @@ from rich.console import Console
 
 from cli.outcome_table import print_outcome
 from jobs.charts.fronts_of_two import fronts_of_two
-from jobs.finished import Finished
-from jobs.report import report_html
+from jobs.report.report import report_html
+from jobs.results.finished import Finished
 
 POINTS = {
     1: {"rate": 100.0, "write_p99": 50.0, "cpu_percent": 40.0},

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from chromium import Page, chromium
 
-from jobs.finished import Finished
-from jobs.report import report_html
-from jobs.report_engine import whole_page
+from jobs.report.report import report_html
+from jobs.results.finished import Finished
+from jobs.results.report_engine import whole_page
 
 DRAWN = "document.documentElement.dataset.drawn"
 # What Plotly draws data with: points, lines and bars, boxes.

@@ -15,9 +15,9 @@ from pretend_hosts import PretendHost, PretendHosts
 from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
-from jobs.finished import Finished
-from jobs.report import data, figure, report_html
-from jobs.report_engine import PLACE, policy, whole_page
+from jobs.report.report import data, figure, report_html
+from jobs.results.finished import Finished
+from jobs.results.report_engine import PLACE, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
 from sampler.space.space_file import space_from_document
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from drawn_options import NOT_DRAWN, draw_options, drawn
 
-from jobs.single_bench import single_bench
+from jobs.execution.single_bench import single_bench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.option_facts import option_facts
 from sampler.options.options_file import OptionsFile, format_options

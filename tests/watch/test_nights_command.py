@@ -12,7 +12,7 @@ from db.job_store import Store
 from db.nights import nights as stored_nights
 from db.tables import batch, job
 from db.transactions import writing
-from jobs.watch import watch
+from jobs.regression.watch import watch
 from sampler.common.errors import InputError
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}

@@ -1,0 +1,1 @@
+"""Many jobs, one after another."""

@@ -1,0 +1,178 @@
+"""From the document of a batch to its items: which jobs it is made of, and what each is called.
+
+The document is that of a nightly.toml, and the same over HTTP.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from jobs.report.artifacts import OPTIONS, REPORT, RESULT, TRIALS
+from sampler.common.errors import InputError, noting, refuse_noted
+
+BATCH_RESULT = "batch.json"
+MOST_ITEMS = 500
+_LISTS = {"workloads": "workload", "spaces": "space", "host_kinds": "host_kind"}
+_USUAL = {"workload": "load-quick", "space": "default"}
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
+_MOST_CHARACTERS = 200
+_TAKEN = {OPTIONS, RESULT, TRIALS, REPORT, BATCH_RESULT}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One job of a batch as it was asked for.
+
+    Attributes:
+        name: What it is called every night.
+        settings: By the names of the options of ``rocktune tune``.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+def batch_items(
+    document: Mapping[str, Any],
+    *,
+    known: Collection[str],
+    found: list[InputError],
+    field: str = "batch",
+) -> list[Asked]:
+    """The jobs of a batch: workloads x spaces x host kinds, then each ``[[job]]``.
+
+    Args:
+        document: As the TOML file holds it, without ``name``.
+        known: The settings that a job may have.
+        found: Receives what is wrong: a key is unknown or of the wrong type, two items have the
+            same name, there are none, or too many.
+        field: What the whole document is called where it is wrong.
+
+    Returns:
+        Those that can be told, so that their settings can be checked all the same.
+    """
+    before = len(found)
+    for key in document:
+        if key not in known and key not in _LISTS and key != "job":
+            names = ", ".join(sorted({*known, *_LISTS, "job"}))
+            found.append(InputError(key, f"is unknown; known are {names}"))
+    common = {key: value for key, value in document.items() if key in known}
+    items: list[Asked] = []
+    with noting(found):
+        items += _product(document, common)
+    for number, row in enumerate(_rows(document, found), start=1):
+        with noting(found):
+            items.append(_single(row, f"job[{number}]", common, known))
+    if not items and len(found) == before:
+        found.append(InputError(field, "has no job; give workloads, spaces or a [[job]]"))
+    if len(items) > MOST_ITEMS:
+        found.append(InputError(field, f"has {len(items)} jobs; {MOST_ITEMS} are the most"))
+        return []
+    found += _repeated(items)
+    return items
+
+
+def require_name(given: object, field: str) -> str:
+    """The name of a batch or of a schedule, which is also that of a folder.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(given, str) or len(given) > _MOST_CHARACTERS or not _NAME.fullmatch(given):
+        problem = f"{given!r:.80} is no name; write letters, digits, dots, dashes or underscores"
+        raise InputError(field, problem)
+    return given
+
+
+def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[Asked]:
+    """All pairs of workload and space, on each kind of host; none where no list is given."""
+    if not _LISTS.keys() & document.keys():
+        return []
+    found: list[InputError] = []
+    axes: dict[str, list[Any]] = {}
+    for plural, single in _LISTS.items():
+        with noting(found):
+            axes[single] = _axis(document, plural, common.get(single, _USUAL.get(single)))
+    refuse_noted(found)
+    items = []
+    for values in itertools.product(*axes.values()):
+        settings = {**common, **dict(zip(axes, values, strict=True))}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        items.append(Asked(_called(settings), settings))
+    return items
+
+
+def _axis(document: Mapping[str, Any], plural: str, usual: Any) -> list[Any]:
+    if plural not in document:
+        return [usual]
+    given = document[plural]
+    if not isinstance(given, list) or not given:
+        raise InputError(plural, "write a list of names, at least one")
+    return given
+
+
+def _rows(document: Mapping[str, Any], found: list[InputError]) -> list[Any]:
+    rows = document.get("job", [])
+    if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+        return rows
+    found.append(InputError("job", "write each job as a table [[job]]"))
+    return []
+
+
+def _single(
+    row: Mapping[str, Any], where: str, common: Mapping[str, Any], known: Collection[str]
+) -> Asked:
+    for key in row:
+        if key != "name" and key not in known:
+            names = ", ".join(sorted({*known, "name"}))
+            raise InputError(f"{where}.{key}", f"is unknown; known are {names}")
+    own = {key: value for key, value in row.items() if key != "name"}
+    if "trials" in own or "minutes" in own:  # a budget of one kind replaces that of the other
+        common = {key: common[key] for key in common if key not in ("trials", "minutes")}
+    settings = {**_USUAL, **common, **own}
+    if "name" not in row:
+        return Asked(_called(settings), settings)
+    given = row["name"]
+    parts = given.split("/") if isinstance(given, str) else [given]
+    for part in parts:
+        require_name(part, f"{where}.name")
+    return Asked(_checked(str(given), f"{where}.name"), settings)
+
+
+def _called(settings: Mapping[str, Any]) -> str:
+    """``load-quick/default/nvme``: files by their names, sent documents by the names in them."""
+    parts = []
+    for axis in _LISTS.values():
+        if (given := settings.get(axis)) is None:
+            continue
+        named = given.get("name") if isinstance(given, dict) else given
+        if not isinstance(named, str):
+            raise InputError(axis, f"{named!r:.80} is no name")
+        parts.append(re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(named).name.removesuffix(".toml")))
+    return _checked("/".join(require_name(part, "the name of a job") for part in parts), "name")
+
+
+def _checked(name: str, field: str) -> str:
+    if _TAKEN & set(name.split("/")):
+        raise InputError(field, f"{name!r} has the name of a file in it that results are kept in")
+    if len(name) > _MOST_CHARACTERS:
+        raise InputError(field, f"has {len(name)} characters; {_MOST_CHARACTERS} are the most")
+    return name
+
+
+def _repeated(items: list[Asked]) -> list[InputError]:
+    seen: set[str] = set()
+    twice: dict[str, None] = {}
+    for item in items:
+        if item.name in seen:
+            twice[item.name] = None
+        seen.add(item.name)
+    return [
+        InputError(name, "is the name of two jobs; give one of them a name in a [[job]]")
+        for name in twice
+    ]

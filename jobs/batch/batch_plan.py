@@ -1,0 +1,116 @@
+"""A batch as it is kept: jobs with all that they need, so that no file is read again at night."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from db.batches import NewJob
+from jobs.specification.specification import Specification, specification_from_document
+from sampler.common.errors import InputError
+
+_MOST_BYTES = 8 * 2**20  # of all specifications together; the shipped spaces take 3 KB each
+
+
+@dataclass(frozen=True)
+class BatchItem:
+    """One job of a batch.
+
+    Attributes:
+        name: What it is called every night.
+        specification: What it measures.
+        priority: In the service's queue.
+    """
+
+    name: str
+    specification: Specification
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """A batch of jobs that are run one after another, in this order."""
+
+    name: str
+    items: tuple[BatchItem, ...]
+
+    def digest(self) -> str:
+        """The same for the same jobs under the same names."""
+        parts = [self.name, *([item.name, item.specification.digest()] for item in self.items)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def outline(self) -> dict[str, Any]:
+        """What the batch's row keeps: its jobs' rows have the rest."""
+        items = [{"item": item.name, "digest": item.specification.digest()} for item in self.items]
+        return {"name": self.name, "items": items}
+
+    def document(self) -> dict[str, Any]:
+        """All of it, as a schedule keeps it."""
+        items = [
+            {
+                "item": item.name,
+                "specification": item.specification.document(),
+                "priority": item.priority,
+            }
+            for item in self.items
+        ]
+        return {"name": self.name, "items": items}
+
+    def jobs(self) -> list[NewJob]:
+        """The rows that its jobs begin as."""
+        return [
+            NewJob(
+                item.name,
+                item.specification.document(),
+                item.specification.digest(),
+                item.priority,
+            )
+            for item in self.items
+        ]
+
+
+def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:
+    """Reads a kept batch back.
+
+    Raises:
+        InputError: It was written by another version that this one does not understand.
+    """
+    items = tuple(
+        BatchItem(
+            each["item"], specification_from_document(each["specification"]), each["priority"]
+        )
+        for each in document["items"]
+    )
+    return BatchPlan(document["name"], items)
+
+
+def require_measured_here(specification: Specification) -> None:
+    """Refuses a workload that nobody would measure at night.
+
+    Raises:
+        InputError: A runner of the user's own measures it.
+    """
+    if specification.workload.get("external"):
+        name = specification.workload["name"]
+        problem = f"{name!r} is measured by a runner of your own; name another in a batch"
+        raise InputError("workload", problem)
+
+
+def require_small(documents: Iterable[Mapping[str, Any]]) -> None:
+    """Refuses a batch that no row should hold, whether its jobs are checked already or not.
+
+    Args:
+        documents: Of its jobs.
+
+    Raises:
+        InputError: Together they are larger.
+    """
+    size = 0
+    for each in documents:
+        size += len(json.dumps(each, default=str))
+        if size > _MOST_BYTES:
+            problem = f"needs more than {_MOST_BYTES:,} bytes for all of its jobs"
+            raise InputError("batch", f"{problem}: split it, or leave OPTIONS files out")

@@ -1,0 +1,123 @@
+"""What came of a batch: the document of batch.json, the same for the terminal and the service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import Engine
+
+from db.batch_state import BatchState
+from db.batches import BatchRow, add_to_result, all_ended, batch_jobs, end_batch, find_batch
+from db.clock import now
+from db.job_row import JobRow, JobState
+from db.job_store import Store
+from db.nights import night_result, nights
+from db.transactions import reading
+from jobs.regression.watch import watch
+from jobs.regression.watch_words import told
+
+SCHEMA = 1
+_DELETED = "deleted"
+_log = structlog.get_logger("nights")
+
+
+def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
+    """Ends a batch whose jobs have all ended, and keeps what came of it; returns that.
+
+    Raises:
+        KeyError: There is no such batch.
+    """
+    row = find_batch(engine, batch_id)
+    with reading(engine) as connection:
+        ended_at = now(connection)
+    document = batch_document(engine, row, ended_at)
+    end_batch(engine, batch_id, BatchState(document["state"]), document["why"], document)
+    watched = document | {"watch": _watched(engine, row.name)}
+    add_to_result(engine, batch_id, watched)
+    return watched
+
+
+def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
+    """This night against those before; None where that could not be judged."""
+    try:
+        found = watch(nights(engine, name))
+    except Exception as error:
+        # The night itself is measured and kept; `rocktune nights` judges it again at any time.
+        _log.error("the regression watch failed", batch=name, exc_info=error)
+        return None
+    for line in told(found)[:-1]:
+        _log.warning("night differs", batch=name, finding=line)
+    return found.document() | {"lines": told(found)}
+
+
+def end_batches(engine: Engine) -> list[BatchRow]:
+    """Ends the service's batches whose jobs have all ended; those that it ended."""
+    ended = all_ended(engine)
+    for row in ended:
+        end_batch_now(engine, row.id)
+    return ended
+
+
+def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> dict[str, Any]:
+    """The document of batch.json; nothing is rounded, and what is unknown is null.
+
+    Args:
+        engine: The database.
+        row: The batch.
+        ended_at: When it ended; None as long as it has not.
+    """
+    rows = batch_jobs(engine, row.id)
+    store = Store(engine)
+    items = []
+    for name in (each["item"] for each in row.document["items"]):
+        job = rows.get(name)
+        result = None if job is None or job.state is not JobState.DONE else store.result(job.id)
+        items.append(_item(name, job, result))
+    state, why = _standing(items)
+    return {
+        "schema": SCHEMA,
+        "batch": row.id,
+        "name": row.name,
+        "state": state.value,
+        "why": why,
+        "began_at": row.created_at.isoformat(),
+        "due_at": row.due_at.isoformat() if row.due_at else None,
+        "ended_at": ended_at.isoformat() if ended_at else None,
+        "items": items,
+    }
+
+
+def _item(name: str, job: JobRow | None, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A job's part: its verdict beside what nights are compared by."""
+    verdict = (result or {}).get("verdict") or {}
+    return {
+        "item": name,
+        "job": job.id if job else None,
+        "state": job.state.value if job else _DELETED,
+        "error": job.error if job else None,
+        "folder": name,
+        "trials": result["trials"]["total"] if result else None,
+        "fitness": {key: verdict.get(key) for key in ("fitness", "low", "high", "p")},
+        "confirmed": verdict.get("confirmed"),
+        "why": verdict.get("why"),
+        "change": verdict.get("change", {}),
+        "result": night_result(result) if result else None,
+    }
+
+
+def _standing(items: list[dict[str, Any]]) -> tuple[BatchState, str]:
+    states = [item["state"] for item in items]
+    done = states.count("done")
+    if any(state in ("queued", "running") for state in states):
+        return BatchState.RUNNING, f"{done} of {len(items)} jobs are done"
+    if done == len(items):
+        return BatchState.DONE, "all jobs are done"
+    others = [
+        f"{states.count(state)} {state}"
+        for state in ("failed", "cancelled", _DELETED)
+        if state in states
+    ]
+    return BatchState.FAILED, f"{done} of {len(items)} jobs are done, {', '.join(others)}"

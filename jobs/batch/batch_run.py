@@ -1,0 +1,178 @@
+"""A batch from a terminal: its rows, begun once or gone on with, and its jobs in turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.batch_state import BatchState
+from db.batches import (
+    BatchRow,
+    batch_jobs,
+    begin_batch,
+    find_batch,
+    give_up_jobs,
+    note_batch,
+    unfinished,
+)
+from db.job_row import ENDED, JobRow, JobState
+from db.job_store import Store
+from db.lease import LeaseHeld
+from db.transactions import writing
+from jobs.batch.batch_plan import BatchPlan
+from jobs.batch.batch_result import end_batch_now
+from jobs.batch.batch_turn import BatchHeld
+from jobs.execution.lease_keeper import JobCancelled
+from jobs.queue.queued_job import LIVE
+from optimizer.run.ports import LeaseLost
+
+_JOB_WAITS = "waits for the jobs of its batch that come before"
+_HELD_SECONDS = 1.0
+_RUNS = "runs in a terminal"
+_GIVEN_UP = "its batch was interrupted, and another was begun instead"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A batch that is to be run.
+
+    Attributes:
+        row: The batch.
+        resumed: Whether it was begun before.
+        given_up: Older ones of this name, which nobody will go on with now.
+    """
+
+    row: BatchRow
+    resumed: bool
+    given_up: tuple[int, ...]
+
+
+def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
+    """Finds the batch to go on with, or begins one with all of its jobs.
+
+    Whoever calls has the batch's turn (``jobs.batch.batch_turn``).
+
+    Args:
+        engine: The database.
+        plan: The batch.
+        resume: Go on with the newest of this name and digest that has not ended, if there is one.
+
+    Raises:
+        BatchHeld: The service runs a batch of this name.
+    """
+    left = unfinished(engine, plan.name)
+    for each in left:
+        if each.schedule_id is not None:
+            raise BatchHeld(f"batch {each.id} ({each.name}) of a schedule has not ended")
+    digest = plan.digest()
+    same = next((each for each in left if resume and each.digest == digest), None)
+    others = tuple(each.id for each in left if each is not same)
+    for batch_id in others:
+        give_up_jobs(engine, batch_id, _GIVEN_UP)
+        end_batch_now(engine, batch_id)
+    if same is not None:
+        note_batch(engine, same.id, _RUNS)
+        return Opened(same, True, others)
+    return Opened(find_batch(engine, _begun(engine, plan)), False, others)
+
+
+def _begun(engine: Engine, plan: BatchPlan) -> int:
+    with writing(engine) as connection:
+        batch_id = begin_batch(
+            connection,
+            name=plan.name,
+            document=plan.outline(),
+            digest=plan.digest(),
+            jobs=plan.jobs(),
+            why=_RUNS,
+            job_why=_JOB_WAITS,
+        )
+    assert batch_id is not None  # it is of no schedule, so there is no time to be taken
+    return batch_id
+
+
+def run_batch(
+    engine: Engine,
+    batch_id: int,
+    run_one: Callable[[str, JobRow], None],
+    *,
+    failed: Callable[[str, str], None],
+    waiting: Callable[[str], None] = lambda _: None,
+    pause: Callable[[float], None] = time.sleep,
+) -> Mapping[str, Any]:
+    """Runs what is left of a batch, one job after another, and ends it; returns its document.
+
+    Args:
+        engine: The database.
+        batch_id: The batch.
+        run_one: Runs a job, or what is left of it, to its end; given the item's name. A job that
+            is done already is given too, for what is to be written about it.
+        failed: Told which item failed and why, also where only its files could not be written;
+            the others still run.
+        waiting: Told who holds a job while it must be waited for.
+        pause: How to wait.
+
+    Raises:
+        TurnLost: Another process has taken the batch over.
+        KeyboardInterrupt: Passed on; the batch can be gone on with.
+    """
+    store = Store(engine)
+    for item, job_id in [(item, row.id) for item, row in batch_jobs(engine, batch_id).items()]:
+        try:
+            row = store.job(job_id)  # it may have been cancelled since the batch began
+            if row.state in ENDED and row.state is not JobState.DONE:
+                failed(item, row.error or row.why or row.state.value)
+            else:
+                _run(lambda: run_one(item, row), waiting, pause)  # noqa: B023, it is called now
+        except (JobCancelled, LeaseLost, KeyError) as gone:
+            failed(item, str(gone))
+        except Exception as error:
+            _fail(store, job_id, error)
+            failed(item, _why(store, job_id, error))
+    return end_batch_now(engine, batch_id)
+
+
+def _run(
+    run: Callable[[], None], waiting: Callable[[str], None], pause: Callable[[float], None]
+) -> None:
+    """Waits for a process that died on another machine: its lease soon runs out."""
+    while True:
+        try:
+            run()
+        except LeaseHeld as held:
+            waiting(str(held))
+            pause(_HELD_SECONDS)
+        else:
+            return
+
+
+def interrupt_batch(engine: Engine, batch_id: int) -> None:
+    """Says that a batch stands still until it is gone on with."""
+    note_batch(engine, batch_id, "interrupted; the same command with --resume goes on")
+
+
+def _fail(store: Store, job_id: int, error: Exception) -> None:
+    """What fails before a job begins is its end; `run_job` has said the rest itself."""
+    store.set_state(job_id, JobState.FAILED, error=str(error), expected=LIVE)
+
+
+def _why(store: Store, job_id: int, error: Exception) -> str:
+    try:
+        done = store.job(job_id).state is JobState.DONE
+    except KeyError:  # deleted meanwhile
+        done = False
+    if not done:
+        return str(error)
+    return (
+        f"job {job_id} is done, but its files could not be written: {error}; "
+        f"`rocktune report {job_id}` and `rocktune options {job_id}` give them"
+    )
+
+
+def is_well(document: Mapping[str, Any]) -> bool:
+    """Whether all jobs of a batch ended well, whatever they found."""
+    return bool(document["state"] == BatchState.DONE)

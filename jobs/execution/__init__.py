@@ -1,0 +1,1 @@
+"""A job's run: its machine or cluster, its lease, its database while that is away."""

@@ -1,0 +1,197 @@
+"""A job from beginning to end, the same for the terminal and the service."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import Lease, acquire, release
+from db.process import this_process
+from db.trial_log import StoredTrialLog
+from jobs.execution.assembly import Assembly
+from jobs.execution.in_flight import lose_in_flight
+from jobs.execution.lease_keeper import JobCancelled, LeaseKeeper
+from jobs.execution.lease_meanwhile import renewed_meanwhile
+from jobs.execution.patience import Patience, PatientLog, is_away
+from jobs.execution.place import Place, ThisMachine
+from jobs.execution.same_build import require_same_build
+from jobs.report.report import report_html
+from jobs.results.finished import Finished, conclude_job, keep_finished
+from jobs.specification.specification import Specification
+from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
+from optimizer.run.planning import Budget
+from optimizer.run.ports import ControllerStops, LeaseLost, Progress
+from optimizer.run.tuning import Tuning
+from optimizer.strategies import find_strategy
+from sampler.runner.settings import Settings
+
+_RESUMABLE = tuple(JobState)
+_PROGRAM = ("rocksdb", "db_bench", "build")
+_CANCELLED = "the job was cancelled; it is measured again if the job goes on"
+
+
+def run_job(
+    engine: Engine,
+    job_id: int,
+    specification: Specification,
+    assembly: Assembly,
+    settings: Settings,
+    *,
+    progress: Progress,
+    waiting: Callable[[str], None] = lambda _: None,
+    away: Callable[[str], None] = lambda _: None,
+    told: Callable[[str], None] = lambda _: None,
+    pause: Callable[[float], None] = time.sleep,
+    check: Callable[[], None] = lambda: None,
+    expected: tuple[JobState, ...] = _RESUMABLE,
+    place: Place | None = None,
+) -> Finished:
+    """Runs what is left of a stored job.
+
+    Args:
+        engine: The store.
+        job_id: The job.
+        specification: As it is stored with the job.
+        assembly: Made of the specification by that place.
+        settings: Where things are on this machine.
+        progress: Who watches.
+        waiting: Told who holds the host while a trial must wait for it.
+        away: Told that the database does not answer, and when it is back.
+        told: Told what it takes along of earlier jobs.
+        pause: How to wait.
+        check: Called at every tick; what it raises ends the trial in flight and is passed on.
+        expected: The states that the job may be in now.
+        place: Where it is measured; None for this machine.
+
+    Raises:
+        LeaseHeld: Another process is running the job.
+        LeaseLost: Another process has taken it over.
+        JobCancelled: It was cancelled; what was measured is kept.
+        InputError: The baseline cannot be measured, the machine cannot run a trial, the job has
+            runs of another build, or the job to start from has nothing to teach.
+        KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
+    """
+    store, place = Store(engine), place or ThisMachine(settings)
+    lease = acquire(engine, job_id, this_process())
+    patience = Patience(engine, pause=_checked(pause, check), told=away)
+    log = PatientLog(StoredTrialLog(engine, lease), patience)
+    keeper = LeaseKeeper(engine, lease, progress, check=check)
+
+    def pause_and_renew(seconds: float) -> None:
+        pause(seconds)
+        keeper.tick()
+
+    try:
+        environment = place.environment(assembly)
+        patience(lambda: require_same_build(store.job(job_id), environment))
+        if not patience(lambda: _begin(store, lease, environment, expected)):
+            raise JobCancelled(job_id)
+        asked, where = specification.warm_start, hosts_in(environment)
+        prior = patience(lambda: frozen_prior(store, log, job_id, asked, assembly.problem, where))
+        problem = replace(assembly.problem, prior=prior)
+        if asked is not None:
+            told(said_of(prior))
+        hosts = place.hosts(
+            specification,
+            assembly,
+            patience(lambda: _key(store, job_id)),
+            log.trials(),
+            waiting=waiting,
+            told=away,
+            pause=pause_and_renew,
+        )
+        tuning = Tuning(
+            problem,
+            Budget(specification.trials, specification.minutes),
+            find_strategy(specification.strategy),
+            log=log,
+            hosts=hosts,
+            progress=keeper,
+        )
+        conclusion = tuning.run()
+        with renewed_meanwhile(engine, lease):
+            finished = conclude_job(
+                specification,
+                problem,
+                conclusion,
+                {**place.environment(assembly), **_program(environment)},
+                export=partial(place.export, specification, assembly),
+                tried=assembly.installed is not None,
+            )
+            report = report_html(finished)
+        if not patience(lambda: keep_finished(store, log, lease, finished, report=report)):
+            patience(lambda: _require_done(store, job_id))
+        return finished
+    except JobCancelled:
+        lose_in_flight(log, _CANCELLED)
+        raise
+    except (LeaseLost, KeyboardInterrupt, ControllerStops):
+        raise  # the job is another's now, or goes on later
+    except Exception as error:
+        failure = str(error)
+        with suppress(LeaseLost):
+            patience(
+                lambda: store.set_state(
+                    job_id,
+                    JobState.FAILED,
+                    error=failure,
+                    expected=[JobState.RUNNING],
+                    lease=lease,
+                )
+            )
+        raise
+    finally:
+        _give_back(engine, lease)
+
+
+def _key(store: Store, job_id: int) -> str:
+    """Names a job among all jobs of all databases: a cluster may serve several."""
+    made = store.job(job_id).created_at.isoformat()
+    return f"rocktune-{job_id}-{hashlib.sha256(made.encode()).hexdigest()[:12]}"
+
+
+def _begin(
+    store: Store, lease: Lease, environment: dict[str, Any], expected: tuple[JobState, ...]
+) -> bool:
+    if not store.set_state(lease.job_id, JobState.RUNNING, expected=expected, lease=lease):
+        return False
+    store.save_environment(lease.job_id, environment, lease=lease)
+    return True
+
+
+def _program(environment: dict[str, Any]) -> dict[str, Any]:
+    """The RocksDB that measured: there may be another by now."""
+    return {name: environment[name] for name in _PROGRAM if name in environment}
+
+
+def _give_back(engine: Engine, lease: Lease) -> None:
+    """Lets the next controller begin at once; without a database the lease runs out by itself."""
+    try:
+        release(engine, lease)
+    except Exception as error:
+        # To raise this here would hide why the job ends, and make a failure of it.
+        if not is_away(error, engine):
+            raise
+
+
+def _checked(pause: Callable[[float], None], check: Callable[[], None]) -> Callable[[float], None]:
+    def pause_and_check(seconds: float) -> None:
+        check()
+        pause(seconds)
+
+    return pause_and_check
+
+
+def _require_done(store: Store, job_id: int) -> None:
+    """A commit whose answer was lost has ended the job all the same."""
+    if store.job(job_id).state is not JobState.DONE:
+        raise JobCancelled(job_id)

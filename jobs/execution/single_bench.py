@@ -1,0 +1,89 @@
+"""One configuration, measured outside of any job: what runs it, and what must be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from jobs.execution.assembly import assemble
+from jobs.specification.baseline_warnings import baseline_warnings
+from jobs.specification.hidden_debt import too_small_warnings
+from jobs.specification.measured_baseline import measured_baseline, scale_warnings
+from jobs.specification.numbers_asked import wrong_scale_or_seed
+from jobs.specification.specify import read_baseline, specify
+from sampler.bench.build_flags import require_supported
+from sampler.bench.builds import installed_build
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import refuse_noted
+from sampler.parameters.parameter import Value
+from sampler.runner.settings import Settings
+from sampler.space.space_file import load_space
+from sampler.workload.workload_file import load_workload
+
+
+@dataclass(frozen=True)
+class SingleBench:
+    """What runs a configuration.
+
+    Attributes:
+        warnings: What the reader of its figures must know.
+    """
+
+    benchmark: DbBench | CommandBench
+    warnings: tuple[str, ...]
+
+
+def single_bench(
+    workload: str,
+    settings: Settings,
+    *,
+    baseline: str | None,
+    drop_unknown: bool,
+    scale: int | None,
+    db_bench: str | None,
+    configuration: Mapping[str, Value],
+) -> SingleBench:
+    """Puts together what measures one configuration over a baseline.
+
+    Nothing is searched, so nothing is refused for what a search would need: a load that is small
+    beside the write buffers is measured, and a warning says so.
+
+    Args:
+        workload: A name or a TOML file.
+        settings: Of this machine.
+        baseline: ``library``, ``db_bench`` or an OPTIONS file; None: the library's.
+        drop_unknown: Whether to leave out options that this RocksDB does not know.
+        scale: Overrides the workload's scale.
+        db_bench: A build's name, or the path of a program; None: the one in use.
+        configuration: Values over the baseline, full scale.
+
+    Raises:
+        InputError: Something is wrong with what is asked for, or with this machine.
+    """
+    load = load_workload(workload)
+    if not load.by_db_bench:
+        specification = specify(workload=workload, space="all", baseline=baseline, scale=scale)
+        assembly = assemble(specification, settings)
+        return SingleBench(assembly.benchmark, assembly.warnings)
+    refuse_noted(wrong_scale_or_seed(scale, 1))
+    load = load if scale is None else replace(load, scale=scale)
+    installed = installed_build(db_bench, settings)
+    require_supported(installed, load)
+    name, options = read_baseline(baseline)
+    found = measured_baseline(
+        load,
+        installed,
+        library=installed.library_defaults(),
+        base=name or "library",
+        options=options,
+        drop_unknown=drop_unknown,
+    )
+    plan = found.plan(load, load_space("all"))
+    values = plan.space.complete(configuration)
+    warnings = (
+        *baseline_warnings(plan),
+        *scale_warnings(load, values),
+        *too_small_warnings(load, values),
+    )
+    return SingleBench(DbBench(installed, plan), warnings)

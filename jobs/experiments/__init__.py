@@ -1,0 +1,1 @@
+"""Configurations and builds measured side by side, for comparisons, upgrades, explanations."""

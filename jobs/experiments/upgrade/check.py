@@ -1,0 +1,265 @@
+"""A whole check: what changed by itself, then the same configurations on both builds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from jobs.experiments.in_turn.runs_file import runs_file
+from jobs.experiments.in_turn.turns import Turns, Watcher, measure_turns
+from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
+from jobs.experiments.upgrade.comparison import (
+    SIDES,
+    CaseChange,
+    Cause,
+    causes,
+    compare,
+    whole_pairs,
+)
+from jobs.experiments.upgrade.option_drift import OptionDrift, option_drift
+from jobs.experiments.upgrade.own_file import OwnFile, own_file
+from jobs.experiments.upgrade.verdict import is_worse, sentences
+from jobs.report.artifacts import require_folder
+from jobs.results.whole_file import write_whole
+from jobs.specification.specification import Specification
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.objective.objective_file import objective_from_document
+from sampler.bench.build_facts import build_facts
+from sampler.bench.builds import Build, installed_build
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.user_options import user_options
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint, host_name
+from sampler.options.normal_form import read_user_options
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+from sampler.workload.workload_file import workload_from_document
+
+RESULT = "upgrade.json"
+MOST_PAIRS, MOST_DRAWS = 1000, 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builds:
+    """The two, as they were named and as they answered."""
+
+    old: Build
+    new: Build
+    installed_old: InstalledDbBench
+    installed_new: InstalledDbBench
+
+
+@dataclass(frozen=True, kw_only=True)
+class Differences:
+    """What changed without a load.
+
+    Attributes:
+        file: What the new build makes of the user's file; None without one.
+        notes: A line for each thing of that file that is not measured as it says.
+    """
+
+    drift: OptionDrift
+    file: OwnFile | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """All that a check found.
+
+    Attributes:
+        what: Each case in words.
+        causes: By metric that changed with the defaults.
+        verdict: In words.
+        worse: Whether anything got worse.
+    """
+
+    builds: Builds
+    differences: Differences
+    what: Mapping[str, str]
+    changes: Sequence[CaseChange]
+    causes: Mapping[str, Cause]
+    verdict: Sequence[str]
+    worse: bool
+    document: Mapping[str, Any]
+
+
+def find_builds(old: str, new: str, settings: Settings) -> Builds:
+    """Tries both builds.
+
+    Args:
+        old: A build's name, or a path.
+        new: The same.
+        settings: Of this machine.
+
+    Raises:
+        InputError: There is no such build, or it does not work.
+    """
+    before = installed_build(old, settings, field="OLD")
+    after = installed_build(new, settings, field="NEW")
+    return Builds(
+        old=_named(old, before),
+        new=_named(new, after),
+        installed_old=before,
+        installed_new=after,
+    )
+
+
+def differences(builds: Builds, specification: Specification) -> Differences:
+    """What changed without a load; some milliseconds.
+
+    Raises:
+        InputError: The old build refuses the user's OPTIONS file.
+    """
+    old, new = builds.installed_old, builds.installed_new
+    text = specification.baseline_options
+    file: OwnFile | None = None
+    notes: tuple[str, ...] = ()
+    if text is not None:
+        options = read_user_options(text, name="--options")
+        file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
+        notes = user_options(text, old, name="--options", drop_unknown=True).notes
+    return Differences(drift=option_drift(old, new), file=file, notes=notes)
+
+
+def check_upgrade(
+    specification: Specification,
+    builds: Builds,
+    found: Differences,
+    settings: Settings,
+    out: Path,
+    *,
+    pairs: int,
+    draws: int,
+    resume: bool,
+    watcher: Watcher,
+) -> Checked:
+    """Measures what is missing and compares.
+
+    Args:
+        specification: Workload, space of the draws, seed, and the user's file as the baseline.
+        builds: The two.
+        found: What changed without a load.
+        settings: Where things are on this machine.
+        out: Receives every run as it ends, and ``upgrade.json``.
+        pairs: Runs of every case on either build; 0: nothing is measured.
+        draws: Random configurations of the space, beside the defaults and the user's file.
+        resume: Go on with the runs that are there.
+        watcher: Told how it goes.
+
+    Raises:
+        InputError: Something is wrong with what is asked for, or with this machine.
+    """
+    _require_sensible(specification, pairs, draws)
+    require_folder(out)
+    cases: list[Case] = []
+    measured = {}
+    if pairs:
+        drift, file = found.drift, found.file
+        cases = cases_of(
+            specification, builds.installed_old, builds.installed_new, drift, file, draws=draws
+        )
+        asked = _asked(specification, builds, cases, pairs)
+        with runs_file(out, asked, resume=resume) as kept:
+            measure_turns(_turns(cases, pairs, specification.seed), settings, kept, watcher)
+            measured = whole_pairs(kept.runs)
+    terms = objective_from_document(specification.objective).terms
+    changes = compare(measured, [case.name for case in cases], terms)
+    has_kept = any(case.name == KEPT for case in cases)
+    why = causes(measured, changes[0]) if has_kept else {}
+    what = {case.name: case.what for case in cases}
+    verdict = sentences(changes, what, why, found.drift.changed, found.file)
+    worse = is_worse(changes, found.file)
+    document = {
+        "schema": 1,
+        "machine": fingerprint(settings.bench_dir),
+        "old": builds.old.document(),
+        "new": builds.new.document(),
+        "workload": specification.workload,
+        "seed": specification.seed,
+        "pairs": pairs,
+        "drift": asdict(found.drift),
+        "options_file": _file_document(found.file),
+        "cases": [_case_document(each, what) for each in changes],
+        "causes": {name: asdict(each) for name, each in why.items()},
+        "verdict": verdict,
+        "worse": worse,
+    }
+    write_whole(out / RESULT, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    return Checked(
+        builds=builds, differences=found, what=what, changes=changes, causes=why,
+        verdict=verdict, worse=worse, document=document,
+    )  # fmt: skip
+
+
+def _turns(cases: Sequence[Case], pairs: int, seed: int) -> Turns:
+    by_name = {case.name: case for case in cases}
+
+    def bench(name: str, side: str) -> tuple[DbBench, Configuration]:
+        case = by_name[name]
+        return case.old if side == "old" else case.new, case.configuration
+
+    return Turns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
+
+
+def _named(name: str, installed: InstalledDbBench) -> Build:
+    facts = build_facts(installed.program)
+    return Build(name=name, program=str(installed.program), facts=facts)
+
+
+def _require_sensible(specification: Specification, pairs: int, draws: int) -> None:
+    if not workload_from_document(specification.workload, stored=True).by_db_bench:
+        raise InputError("--workload", "is not measured by db_bench; name one that is")
+    if pairs != 0 and not LEAST_PAIRS <= pairs <= MOST_PAIRS:
+        problem = f"{pairs} is not from {LEAST_PAIRS} to {MOST_PAIRS}"
+        raise InputError("--pairs", f"{problem}; 0 measures nothing")
+    if not 0 <= draws <= MOST_DRAWS:
+        raise InputError("--configurations", f"{draws} is not from 0 to {MOST_DRAWS}")
+
+
+def _asked(
+    specification: Specification, builds: Builds, cases: Sequence[Case], pairs: int
+) -> dict[str, Any]:
+    """What the runs in a folder are runs of: all that must be the same to go on with them."""
+
+    def known(build: Build) -> dict[str, Any]:
+        return {"program": build.program, **(build.facts.document() if build.facts else {})}
+
+    options = specification.baseline_options
+    return {
+        "check": 1,
+        "host": host_name(),
+        "old": known(builds.old),
+        "new": known(builds.new),
+        "workload": specification.workload,
+        "scale": specification.scale,
+        "space": specification.space["name"],
+        "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
+        "seed": specification.seed,
+        "pairs": pairs,
+        "cases": {case.name: dict(case.configuration) for case in cases},
+    }
+
+
+def _file_document(file: OwnFile | None) -> dict[str, Any] | None:
+    if file is None:
+        return None
+    return {
+        "opens": file.opens,
+        "said": file.accepted.said,
+        "refused": [asdict(each) for each in file.accepted.refused],
+        "changed": [asdict(each) for each in file.changed],
+    }
+
+
+def _case_document(each: CaseChange, what: Mapping[str, str]) -> dict[str, Any]:
+    metrics = {
+        name: asdict(m) | {"significant": m.significant, "worse": m.worse}
+        for name, m in each.metrics.items()
+    }
+    return asdict(each) | {"what": what[each.case], "metrics": metrics, "worse": each.worse}

@@ -1,0 +1,146 @@
+"""What a check says in words, and no more than its runs carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
+from jobs.experiments.upgrade.comparison import CaseChange, Cause, MetricChange
+from jobs.experiments.upgrade.option_drift import ChangedValue, Concern
+from jobs.experiments.upgrade.own_file import OwnFile
+from jobs.experiments.upgrade.p_words import p_words
+
+_MOST_NAMED = 8
+
+
+def sentences(
+    changes: Sequence[CaseChange],
+    what: Mapping[str, str],
+    found: Mapping[str, Cause],
+    changed: Sequence[ChangedValue],
+    file: OwnFile | None,
+) -> list[str]:
+    """The verdict, a sentence or two for each finding; never empty.
+
+    Args:
+        changes: Every case, measured; none if nothing was.
+        what: Each case in words.
+        found: Of each metric that changed with the defaults, what goes away with the old ones.
+        changed: The defaults that differ.
+        file: What the new build makes of the user's file; None without one.
+    """
+    told = _of_file(file) if file else []
+    by_name = {each.case: each for each in changes}
+    for each in changes:
+        told += _failures(each, what[each.case])
+        for metric in each.metrics.values():
+            if metric.significant:
+                told.append(_significant(metric, what[each.case]))
+                if each.case == DEFAULTS:
+                    told += _cause(metric, by_name.get(KEPT), found.get(metric.metric), changed)
+    if not changes:
+        return [*told, "Nothing was measured."]
+    if not any(m.significant for each in changes for m in each.metrics.values()):
+        told.append(f"No metric is shown to have changed; {_could_have_shown(changes)}.")
+    return told
+
+
+def is_worse(changes: Sequence[CaseChange], file: OwnFile | None) -> bool:
+    """Whether anything got worse: a metric, a run that fails, or a file that is refused."""
+    return any(each.worse for each in changes) or (file is not None and not file.opens)
+
+
+def change_in_words(metric: MetricChange) -> str:
+    """As ``+14.0% (+11.0% to +17.0%)``."""
+    change = metric.change
+    return f"{change.percent:+.1f}% ({change.low:+.1f}% to {change.high:+.1f}%)"
+
+
+def _significant(metric: MetricChange, what: str) -> str:
+    kind = "worse" if metric.worse else "better"
+    told = f"{metric.metric.upper()} {change_in_words(metric)} with {what}"
+    return f"{told}: {kind}, {p_words(metric.p_holm)}."
+
+
+def _cause(
+    metric: MetricChange,
+    kept: CaseChange | None,
+    found: Cause | None,
+    changed: Sequence[ChangedValue],
+) -> list[str]:
+    """Whether it is the build or its defaults, as far as it is shown."""
+    if not changed:
+        return ["No default changed: it is the build itself."]
+    mine = kept.metrics.get(metric.metric) if kept else None
+    if mine is None or found is None:
+        return ["The old defaults could not be measured on the new build: the cause is not known."]
+    rest = f"With the old defaults kept it is {change_in_words(mine)}"
+    same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
+    if found.shown and not mine.significant:
+        cause = "the changed defaults are the cause, as far as these pairs can tell"
+        return [f"{rest}, not significant: {cause}: {_named(changed)}."]
+    if found.shown and same_way:
+        part = "the changed defaults are a part of the cause, the build itself another"
+        return [f"{rest}, {p_words(mine.p_holm)}: {part}. Changed: {_named(changed)}."]
+    if found.shown:
+        turned = "the changed defaults turn it round"
+        return [f"{rest}, {p_words(mine.p_holm)}: {turned}: {_named(changed)}."]
+    if mine.significant and same_way:
+        return [f"{rest}, {p_words(mine.p_holm)}: the build itself, not its defaults."]
+    return [f"{rest}: these pairs cannot tell whether it is the build or its defaults."]
+
+
+def _named(changed: Sequence[ChangedValue]) -> str:
+    """Those that move amplification first; where there are several, none is proven guilty."""
+    shown = [str(each) for each in changed[:_MOST_NAMED]]
+    more = f" and {len(changed) - len(shown)} more" if len(changed) > len(shown) else ""
+    alone = "" if len(changed) == 1 else ", which of them was not measured"
+    known = sum(each.concern is not Concern.UNKNOWN for each in changed)
+    hint = f" (known to matter: the first {known})" if 0 < known < len(shown) else ""
+    return ", ".join(shown) + more + hint + alone
+
+
+def _failures(each: CaseChange, what: str) -> list[str]:
+    told = []
+    if each.failed_new:
+        old = f"{each.failed_old} of the old one" if each.failed_old else "the old one never"
+        told.append(
+            f"The new build failed in {each.failed_new} of {each.pairs} runs with {what}, {old}: "
+            f"{_one_line(each.failure)}."
+        )
+    elif each.failed_old:
+        told.append(f"The old build failed in {each.failed_old} of {each.pairs} runs with {what}.")
+    return told
+
+
+def _of_file(file: OwnFile) -> list[str]:
+    told = []
+    accepted = file.accepted
+    if accepted.part is None:
+        told.append(f"The new build refuses your OPTIONS file: {_one_line(accepted.said)}.")
+    elif accepted.refused:
+        names = ", ".join(each.key for each in accepted.refused)
+        told.append(
+            f"The new build refuses your OPTIONS file for {names}: a database will not open with "
+            "it until that is taken out."
+        )
+    if file.changed:
+        names = ", ".join(map(str, file.changed))
+        told.append(f"The new build changes values of your OPTIONS file silently: {names}.")
+    return told
+
+
+def _could_have_shown(changes: Sequence[CaseChange]) -> str:
+    """The smallest change by metric, the worst of all cases."""
+    worst: dict[str, float] = {}
+    for each in changes:
+        for name, metric in each.metrics.items():
+            worst[name] = max(worst.get(name, 0.0), metric.smallest_change)
+    if not worst:
+        return "too few pairs ended well to show any"
+    shown = ", ".join(f"{name.upper()} {100 * value:.2g}%" for name, value in worst.items())
+    return f"with 80% probability these pairs could have shown, each by itself, {shown}"
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "without a word").split()).rstrip(".")

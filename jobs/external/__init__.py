@@ -1,0 +1,1 @@
+"""Jobs whose trials are measured by a runner of the user's own."""

@@ -1,0 +1,170 @@
+"""Jobs that a runner of the user's own measures: ask for suggestions, tell trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from sqlalchemy import Engine
+
+from db.job_row import JobRow, JobState
+from db.job_store import Store
+from db.lease import Lease
+from db.trial_log import StoredTrialLog
+from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
+from jobs.external.telling import Telling, Told
+from jobs.queue.lifecycle import WrongState
+from jobs.report.report import report_html
+from jobs.results.export import export_options
+from jobs.results.finished import conclude_job, keep_finished
+from jobs.specification.frame import frame
+from jobs.specification.specification import specification_from_document
+from optimizer.confirmation.choosing import winner_of
+from optimizer.confirmation.confirmation import declared_test
+from optimizer.results.conclusion import conclude
+from optimizer.results.learned_document import learned_document
+from optimizer.results.sampling_document import why_sampling_ended
+from optimizer.results.search_document import why_search_ended
+from optimizer.run.asking import Asked, ask
+from optimizer.run.planning import reason
+from optimizer.run.standing import Scoreboard
+from optimizer.run.tuning import DECLARED_TEST
+from optimizer.strategies import find_strategy
+from optimizer.strategies.strategy import LearnsEffects
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError, noting, refuse_noted
+
+__all__ = ["ExternalJobs", "NotAsked", "live_ranking"]
+
+_LIVE = (JobState.RUNNING,)
+
+
+class ExternalJobs:
+    """All jobs that users' own runners measure.
+
+    Each call holds the job's lease, so that several processes may serve one job.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._store, self._jobs = engine, Store(engine), OpenJobs(engine)
+
+    def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> Asked:
+        """The next trials to measure; when all are in, the job is concluded.
+
+        Args:
+            job_id: The job.
+            count: How many at most.
+            reclaim_seconds: What is out for longer is handed out again.
+
+        Raises:
+            KeyError: There is no such job.
+            NotAsked: It has ended, or another program measures it.
+            LeaseHeld: Another process is busy with it.
+            InputError: The baseline cannot be measured.
+        """
+        with self._jobs.hold(job_id) as (lease, job):
+            log = StoredTrialLog(self._engine, lease)
+            now = datetime.now(UTC)
+            overdue = None if reclaim_seconds is None else now - timedelta(seconds=reclaim_seconds)
+            strategy = find_strategy(job.specification.strategy)
+            try:
+                asked = ask(
+                    job.framed.problem, job.plan, strategy, job.history,
+                    count=count, now=now, overdue=overdue,
+                )  # fmt: skip
+            except InputError as error:
+                self._store.set_state(
+                    job_id, JobState.FAILED, error=str(error), expected=_LIVE, lease=lease
+                )
+                raise
+            for trial in asked.trials:
+                self._enter(log, job, trial)
+                log.propose(trial)
+            if asked.complete:
+                self._conclude(lease, log, job)
+            return asked
+
+    def tell(self, job_id: int, told: Sequence[Told]) -> list[Trial]:
+        """Keeps what was measured: of suggestions, or of configurations that are given.
+
+        To tell the same twice changes nothing.
+
+        Raises:
+            KeyError: There is no such job.
+            NotAsked: It has ended, or another program measures it.
+            LeaseHeld: Another process is busy with it.
+            InputError: A trial is wrong; none of them is kept.
+        """
+        with self._jobs.hold(job_id) as (lease, job):
+            found: list[InputError] = []
+            telling = Telling(job.framed.problem, job.history)
+            for index, each in enumerate(told):
+                with noting(found, f"trials[{index}]"):
+                    telling.add(each)
+            refuse_noted(found)
+            if telling.new:
+                self._keep(StoredTrialLog(self._engine, lease), job, telling.new)
+            return telling.trials
+
+    def _keep(self, log: StoredTrialLog, job: OpenJob, trials: Sequence[Trial]) -> None:
+        for trial in trials:
+            job.history.put(trial)
+        if len(trials) == 1:
+            job.scores.put(trials[0])
+        else:  # each new baseline would weigh all trials again
+            job.scores = Scoreboard(job.framed.problem, job.history)
+        log.take_in(trials, job.scores.standing(job.plan.trials + job.history.given))
+
+    def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:
+        """Keeps what a phase begins with, before its first trial."""
+        problem, history = job.framed.problem, job.history
+        first = next(t for t in history if t.phase is trial.phase and not t.given)
+        if first.number == trial.number and trial.attempt == 1:
+            strategy, explore = find_strategy(problem.strategy), job.plan.explore
+            why = reason(trial.phase, job.plan, strategy)
+            if trial.phase is Phase.CONFIRM:
+                ended = why_search_ended(problem, job.plan, strategy, history)
+                why += f"; {ended}" if ended else ""
+            if trial.phase is Phase.SEARCH:
+                why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
+            log.enter(trial.phase, why)
+            learns = trial.phase is Phase.CONFIRM and isinstance(strategy, LearnsEffects)
+            if trial.phase is Phase.SEARCH or learns:
+                log.remember("ranking", learned_document(problem, strategy, history))
+        proving = history.numbers(Purpose.PROVE)
+        if proving and trial.number == proving[0] and trial.attempt == 1:
+            winner = winner_of(problem, job.plan, history)
+            assert winner is not None
+            test = declared_test(problem.objective, winner, job.plan)
+            log.remember(DECLARED_TEST, test)
+
+    def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
+        framed = job.framed
+        conclusion = conclude(framed.problem, job.plan, job.history)
+        environment = {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)}
+        finished = conclude_job(
+            job.specification,
+            framed.problem,
+            conclusion,
+            environment,
+            export=partial(export_options, framed.plan, None),
+            tried=False,
+        )
+        if not keep_finished(self._store, log, lease, finished, report=report_html(finished)):
+            self._jobs.require_live(lease.job_id)
+
+
+def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
+    """What the trials of a job that has not ended teach so far; computed, not stored.
+
+    Raises:
+        WrongState: No run of the baseline has ended well, so that nothing can be compared.
+    """
+    specification = specification_from_document(row.specification)
+    problem = frame(specification, None).problem
+    history = History(Store(engine).trials(row.id))
+    if not any(trial.done for trial in history.of(Purpose.BASELINE)):
+        raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
+    return learned_document(problem, find_strategy(problem.strategy), history)

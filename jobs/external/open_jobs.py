@@ -1,0 +1,142 @@
+"""The jobs that users' own runners measure, in the hands of this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Engine
+
+from db.job_queue import state_of
+from db.job_row import JobRow, JobState
+from db.job_store import Store
+from db.lease import Lease, LeaseHeld, acquire, release
+from db.process import this_process
+from db.trial_log import StoredTrialLog
+from jobs.queue.lifecycle import is_external
+from jobs.specification.frame import Frame, frame
+from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.warm_start import frozen_prior
+from optimizer.budget.budget import Plan
+from optimizer.run.libraries import load_libraries
+from optimizer.run.planning import Budget, plan_of
+from optimizer.run.standing import Scoreboard
+from optimizer.trials.history import History
+from sampler.common.errors import InputError
+
+_LEASE_SECONDS = 30.0
+_BUSY_SECONDS = 10.0
+_MOST_OPEN = 32
+
+
+class NotAsked(RuntimeError):
+    """The job is not one that takes suggestions and trials now."""
+
+
+@dataclass
+class OpenJob:
+    """A job in the hands of this process, as it stood under an epoch of its lease."""
+
+    epoch: int
+    specification: Specification
+    framed: Frame
+    history: History
+    scores: Scoreboard
+
+    @property
+    def plan(self) -> Plan:
+        """How its budget is divided, by the baseline as it is known now."""
+        budget = Budget(trials=self.specification.trials)
+        return plan_of(self.framed.problem, budget, self.history)
+
+
+class OpenJobs:
+    """Opens jobs under their lease, one caller at a time.
+
+    What was read of a job is kept in memory as long as nobody else has held the lease in between,
+    which its epoch tells.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._store = engine, Store(engine)
+        self._open: OrderedDict[int, OpenJob] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def hold(self, job_id: int) -> Iterator[tuple[Lease, OpenJob]]:
+        """The job, in nobody else's hands meanwhile.
+
+        Raises:
+            KeyError: There is no such job.
+            NotAsked: It has ended, or another program measures it.
+            LeaseHeld: Another process is busy with it.
+        """
+        row = self._store.job(job_id)
+        if not is_external(row):
+            raise NotAsked(f"job {job_id} is measured by the service, not by a runner of your own")
+        load_libraries()  # before, not while others wait for the lease
+        lease = self._acquire(job_id)
+        try:
+            self.require_live(job_id)
+            with self._lock:
+                job = self._open.pop(job_id, None)
+            if job is None or job.epoch != lease.epoch - 1:
+                job = self._read(row, lease)
+            try:
+                yield lease, job
+            except InputError:
+                self._keep_open(lease, job)  # it was refused before anything changed
+                raise
+            self._keep_open(lease, job)
+        finally:
+            release(self._engine, lease)
+
+    def require_live(self, job_id: int) -> None:
+        """Refuses a job that has ended.
+
+        Raises:
+            KeyError: There is no such job.
+            NotAsked: It has ended.
+        """
+        found = state_of(self._engine, job_id)
+        if found is None:
+            raise KeyError(f"there is no job {job_id}")
+        if found[0] is not JobState.RUNNING:
+            raise NotAsked(f"job {job_id} is {found[0].value}; it takes no more trials")
+
+    def _keep_open(self, lease: Lease, job: OpenJob) -> None:
+        job.epoch = lease.epoch
+        with self._lock:
+            self._open[lease.job_id] = job
+            while len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)
+
+    def _acquire(self, job_id: int) -> Lease:
+        deadline = time.monotonic() + _BUSY_SECONDS
+        owner = this_process()
+        while True:
+            try:
+                return acquire(self._engine, job_id, owner, seconds=_LEASE_SECONDS)
+            except LeaseHeld:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def _read(self, row: JobRow, lease: Lease) -> OpenJob:
+        specification = specification_from_document(row.specification)
+        framed = frame(specification, None)
+        log, asked = StoredTrialLog(self._engine, lease), specification.warm_start
+        prior = frozen_prior(self._store, log, row.id, asked, framed.problem, None)
+        framed = replace(framed, problem=replace(framed.problem, prior=prior))
+        history = History(self._store.trials(row.id))
+        return OpenJob(
+            epoch=0,
+            specification=specification,
+            framed=framed,
+            history=history,
+            scores=Scoreboard(framed.problem, history),
+        )

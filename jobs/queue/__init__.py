@@ -1,0 +1,1 @@
+"""Queued jobs and the service around them."""

@@ -1,0 +1,99 @@
+"""What can be done with a job from outside: cancel it, let it go on, delete it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine
+
+from db.job_queue import queue_again, state_of
+from db.job_row import JobRow, JobState
+from db.job_store import Store
+from db.lease import LeaseHeld, acquire, release
+from db.process import this_process
+from db.trial_log import StoredTrialLog
+from jobs.execution.in_flight import lose_in_flight
+
+WAITS = "waits for its turn on the bench host"
+INTERRUPTED = "interrupted; it can go on"
+TOLD = "waits for trials of your own runner: ask for suggestions and tell them"
+
+
+class WrongState(RuntimeError):
+    """The job is in a state in which this cannot be done."""
+
+
+def is_external(row: JobRow) -> bool:
+    """Whether a runner of the user's own measures the job."""
+    return bool(row.specification["workload"].get("external"))
+
+
+def cancel(engine: Engine, job_id: int) -> None:
+    """Ends a job that is queued or running; who runs it notices within a second.
+
+    What was measured is kept. To cancel a cancelled job changes nothing.
+
+    Raises:
+        KeyError: There is no such job.
+        WrongState: It has ended by itself.
+    """
+    live = [JobState.QUEUED, JobState.RUNNING]
+    changed = Store(engine).set_state(job_id, JobState.CANCELLED, why="cancelled", expected=live)
+    if changed:
+        return
+    found = state_of(engine, job_id)
+    if found is not None and found[0] is not JobState.CANCELLED:
+        raise WrongState(f"job {job_id} is {found[0].value}; only a live one can be cancelled")
+
+
+def give_up(engine: Engine, job_id: int) -> None:
+    """Says of a job that a terminal ran that nobody runs it: it is cancelled, and can go on.
+
+    Raises:
+        KeyError: There is no such job.
+        LeaseHeld: Somebody runs it.
+    """
+    lease = acquire(engine, job_id, this_process())
+    try:
+        lose_in_flight(StoredTrialLog(engine, lease), INTERRUPTED)
+        Store(engine).set_state(
+            job_id, JobState.CANCELLED, why=INTERRUPTED, expected=[JobState.RUNNING], lease=lease
+        )
+    finally:
+        release(engine, lease)
+
+
+def resume(engine: Engine, job_id: int) -> None:
+    """Lets a job that failed, was cancelled or has lost its terminal go on from what it measured.
+
+    Raises:
+        KeyError: There is no such job.
+        WrongState: It is live, or done.
+    """
+    row = Store(engine).job(job_id)
+    external = is_external(row)
+    if row.state is JobState.RUNNING and not (external or row.by_service):
+        try:
+            give_up(engine, job_id)
+        except LeaseHeld as held:
+            raise WrongState(str(held)) from None
+    changed = queue_again(
+        engine,
+        job_id,
+        expected=[JobState.FAILED, JobState.CANCELLED],
+        state=JobState.RUNNING if external else JobState.QUEUED,
+        why=TOLD if external else WAITS,
+        by_service=not external,
+    )
+    if not changed:
+        state = Store(engine).job(job_id).state.value
+        raise WrongState(f"job {job_id} is {state}; only a failed or cancelled one can go on")
+
+
+def delete(engine: Engine, job_id: int) -> None:
+    """Deletes an ended job with all that it measured.
+
+    Raises:
+        KeyError: There is no such job.
+        WrongState: It has not ended.
+    """
+    if not Store(engine).delete_job(job_id):
+        raise WrongState(f"job {job_id} has not ended; cancel it first")

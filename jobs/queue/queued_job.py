@@ -1,0 +1,145 @@
+"""One job of the queue, from where it stands to its end; its row says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+from sqlalchemy import Engine
+
+from db.hosts import see_host
+from db.job_queue import state_of
+from db.job_row import JobState
+from db.job_store import Store
+from db.lease import LeaseHeld
+from db.process import spoken
+from jobs.execution.assembly import Assembly
+from jobs.execution.lease_keeper import JobCancelled
+from jobs.execution.logged_progress import LoggedProgress
+from jobs.execution.patience import is_away
+from jobs.execution.place import Place, ThisMachine
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import Specification, specification_from_document
+from optimizer.run.ports import LeaseLost
+from sampler.bench.builds import advertised
+from sampler.machine.machine import host_name
+from sampler.runner.settings import Settings
+
+LIVE = (JobState.QUEUED, JobState.RUNNING)
+_HELD_SECONDS = 1.0
+_log = structlog.get_logger("worker")
+
+
+def is_to_run(engine: Engine, job_id: int, run: int) -> bool:
+    """Whether a job was not cancelled, deleted or queued again meanwhile."""
+    found = state_of(engine, job_id)
+    return found is not None and found[0] in LIVE and found[1] == run
+
+
+def run_queued(
+    engine: Engine,
+    settings: Settings,
+    job_id: int,
+    run: int,
+    *,
+    pause: Callable[[float], None],
+    check: Callable[[], None],
+    place: Place | None = None,
+) -> None:
+    """Runs what is left of a job.
+
+    Args:
+        engine: The database.
+        settings: Where things are on this machine.
+        job_id: The job.
+        run: Only as long as this is its run.
+        pause: How to wait.
+        check: Called often; what it raises ends the trial in flight and is passed on.
+        place: Where it is measured; None for this machine.
+
+    Raises:
+        OperationalError: Or another that says that the database is away: no fault of the job.
+    """
+
+    def check_wanted() -> None:
+        check()
+        if not is_to_run(engine, job_id, run):
+            raise JobCancelled(job_id)
+
+    try:
+        specification = specification_from_document(Store(engine).job(job_id).specification)
+        where = place or ThisMachine(settings)
+        assembly = where.assemble(specification, told=_told_once("waiting"), check=check_wanted)
+    except JobCancelled as reason:  # while it waited for a host
+        _log.info("job stopped", why=str(reason))
+        return
+    except Exception as error:
+        _fail(engine, job_id, error, expected=LIVE)
+        return
+    if place is None:
+        shown = where.environment(assembly) | advertised(settings)
+        see_host(engine, host_name(), shown, job_id)
+    _log.info("job begins", workload=specification.workload["name"])
+    told_held = _told_once("another controller has the job; waiting")
+    try:
+        while is_to_run(engine, job_id, run):
+            try:
+                _run(engine, settings, job_id, specification, assembly, where, pause, check)
+                return
+            except LeaseHeld as held:  # by a worker that is paused: it runs out
+                told_held(spoken(held.owner))
+                pause(_HELD_SECONDS)
+                check()
+    except (JobCancelled, LeaseLost) as reason:
+        _log.info("job stopped", why=str(reason))
+    except Exception as error:
+        # What fails on the way was said by `run_job`, if the job was still its own.
+        _fail(engine, job_id, error, expected=(JobState.QUEUED,))
+
+
+def _run(
+    engine: Engine,
+    settings: Settings,
+    job_id: int,
+    specification: Specification,
+    assembly: Assembly,
+    place: Place,
+    pause: Callable[[float], None],
+    check: Callable[[], None],
+) -> None:
+    run_job(
+        engine,
+        job_id,
+        specification,
+        assembly,
+        settings,
+        progress=LoggedProgress(),
+        waiting=_told_once("the bench host is busy; waiting"),
+        away=lambda what: _log.warning(what),
+        told=lambda what: _log.info(what),
+        pause=pause,
+        check=check,
+        expected=LIVE,
+        place=place,
+    )
+    _log.info("job is done")
+
+
+def _fail(
+    engine: Engine, job_id: int, error: Exception, *, expected: tuple[JobState, ...]
+) -> None:
+    if is_away(error, engine):
+        raise error
+    _log.error("job failed", error=str(error), kind=type(error).__name__)
+    Store(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
+
+
+def _told_once(event: str) -> Callable[[str], None]:
+    last: list[str] = []
+
+    def tell(holder: str) -> None:
+        if holder not in last[-1:]:
+            last.append(holder)
+            _log.info(event, holder=holder)
+
+    return tell

@@ -1,0 +1,1 @@
+"""What came of a job, and the files made of it."""

@@ -1,0 +1,1 @@
+"""Batches that begin at set times."""

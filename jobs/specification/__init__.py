@@ -1,0 +1,1 @@
+"""What a user asks for, checked, and resolved into a tuning problem."""

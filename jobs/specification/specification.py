@@ -1,0 +1,97 @@
+"""What a user asks for: everything that a job needs, as one document."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jobs.specification.warm_start_text import WarmStart
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.problem import SearchSettings
+from sampler.common.errors import InputError
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload_file import workload_from_document
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification:
+    """A job as it was asked for, with every file's content in it.
+
+    Attributes:
+        workload, space, objective: Documents as their TOML files would hold them.
+        shipped_space: Whether the space came with Rocktune: then options that the installed
+            RocksDB does not know are left out, where the user's own space is refused.
+        baseline: ``library``, ``db_bench``, or None for the space's own.
+        baseline_options: The text of the user's own OPTIONS file instead.
+        trials, minutes: The budget; one of them is None.
+        memory: Bytes; None: the baseline's.
+        scale: The divisor of byte-sized options; None: the workload's.
+        db_bench: The build that measures: a name that hosts know, or the path of a program of
+            the machine that the job was made on; None: the one in use on the host.
+        host_kind: The kind of hosts that the job is for; None: any.
+        start_from: Where the search begins: each the ``name`` of a shipped point, or with
+            ``options`` the text of an OPTIONS file. None: where the strategy usually does.
+        warm_start: ``auto`` or the number of an earlier job whose trials are prior knowledge;
+            what is taken of it is kept beside the job when it begins. None: nothing.
+        confirm_scale: The scale at which the winner is chosen and proved, the load as many times
+            larger; None: that of the search.
+        drop_unknown: Whether options of the user's file that the RocksDB that measures does not
+            know are left out while measuring.
+    """
+
+    workload: Mapping[str, Any]
+    space: Mapping[str, Any]
+    objective: Mapping[str, Any]
+    shipped_space: bool
+    strategy: str
+    baseline: str | None
+    baseline_options: str | None
+    trials: int | None
+    minutes: float | None
+    memory: int | None
+    scale: int | None
+    seed: int
+    search: Mapping[str, Any]
+    db_bench: str | None = None
+    host_kind: str | None = None
+    start_from: Sequence[Mapping[str, Any]] | None = None
+    warm_start: WarmStart = None
+    confirm_scale: int | None = None
+    drop_unknown: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """The specification as JSON holds it."""
+        return asdict(self)
+
+    def digest(self) -> str:
+        """The same for the same specification, whoever wrote it down.
+
+        What is left at its default does not count, so that a setting that a later version adds
+        does not part a job from those who come back to it.
+        """
+        usual = SearchSettings().document()
+        search = {k: v for k, v in self.search.items() if k not in usual or v != usual[k]}
+        said = {k: v for k, v in self.document().items() if v is not None and v is not False}
+        asked = {**said, "shipped_space": self.shipped_space, "search": search}
+        text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def specification_from_document(document: Mapping[str, Any]) -> Specification:
+    """Reads a stored specification back.
+
+    Raises:
+        InputError: It was written by another version that this one does not understand.
+    """
+    try:
+        specification = Specification(**document)
+        SearchSettings.of(specification.search)
+    except TypeError as error:
+        raise InputError("job", f"was written by another version of Rocktune: {error}") from None
+    workload_from_document(specification.workload, stored=True)
+    space_from_document(specification.space)
+    objective_from_document(specification.objective)
+    return specification

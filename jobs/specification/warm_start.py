@@ -1,0 +1,180 @@
+"""Warm start (``--warm-start``): which earlier jobs a job takes along, and what of them.
+
+What is taken is frozen with the job when it first begins: a job is a pure function of what is
+stored with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from db.job_row import ENDED, JobRow
+from db.job_store import Store
+from jobs.specification.frame import frame
+from jobs.specification.specification import specification_from_document
+from jobs.specification.warm_start_text import AUTO, WarmStart
+from optimizer.run.ports import TrialLog
+from optimizer.surrogate.prior_taking import MOST, prior_job
+from optimizer.trials.history import History
+from optimizer.trials.prior import Prior, PriorJob
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
+from sampler.common.errors import InputError
+from sampler.workload.workload import Workload
+
+DOCUMENT = "prior"
+"""The document of what a job took along."""
+
+_MOST_JOBS = 3
+_LOOKED_AT = 200  # of the newest jobs
+_LEAST_TRIALS = 10  # fewer teach nothing
+_LEAST_IN_COMMON = 0.5  # of the parameters that move
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    row: JobRow
+    problem: Problem
+
+
+def frozen_prior(
+    store: Store,
+    log: TrialLog,
+    job_id: int,
+    asked: WarmStart,
+    problem: Problem,
+    hosts: Collection[str] | None,
+) -> Prior:
+    """What the job took along when it began; found and kept the first time.
+
+    Args:
+        store: The jobs.
+        log: Of this job.
+        job_id: This job.
+        asked: As its specification holds it.
+        problem: What it tunes.
+        hosts: Where it is measured; None: nobody knows.
+
+    Raises:
+        InputError: The job that is asked for is not there, or has nothing to teach.
+        LeaseLost: Another controller has taken the job over.
+    """
+    if asked is None:
+        return Prior()
+    kept = log.recall(DOCUMENT)
+    if kept is None:
+        kept = prior_of(store, job_id, asked, problem, hosts).document()
+        log.remember(DOCUMENT, kept)
+    return Prior.from_document(kept)
+
+
+def hosts_in(environment: Mapping[str, Any]) -> set[str]:
+    """The hosts that an environment tells of."""
+    several = environment.get("hosts")
+    return set(several) if several else {str(environment["host"])}
+
+
+def said_of(prior: Prior) -> str:
+    """What is taken along, for people."""
+    if not prior.jobs:
+        return "warm start: no earlier job here is similar enough; it begins without"
+    return f"warm start: {', '.join(job.said() for job in prior.jobs)}"
+
+
+def prior_of(
+    store: Store, job_id: int, asked: WarmStart, problem: Problem, hosts: Collection[str] | None
+) -> Prior:
+    """What a job would take along now; see ``frozen_prior``."""
+    if isinstance(asked, int):
+        return Prior((_named(store, asked, problem),))
+    if asked != AUTO:
+        return Prior()
+    similar = sorted(_similar(store, job_id, problem), key=lambda each: not _same(each, problem))
+    found: list[PriorJob] = []
+    for each in similar:
+        if len(found) == _MOST_JOBS:
+            break
+        taken = _taken(store, each, problem, hosts)
+        if taken is not None:
+            found.append(taken)
+    share = MOST // max(1, len(found))
+    return Prior(
+        tuple(PriorJob(each.job, each.workload, each.trials[:share], each.of) for each in found)
+    )
+
+
+def require_job(store: Store, asked: WarmStart, *, field: str = "--warm-start") -> None:
+    """Refuses to start from a job that is not there.
+
+    Raises:
+        InputError: It is not.
+    """
+    if isinstance(asked, int):
+        try:
+            store.job(asked)
+        except KeyError:
+            problem = f"there is no job {asked} in this database; write auto, none or its number"
+            raise InputError(field, problem) from None
+
+
+def _named(store: Store, number: int, problem: Problem) -> PriorJob:
+    require_job(store, number)
+    row = store.job(number)
+    specification = specification_from_document(row.specification)
+    earlier = _Earlier(row, frame(specification, None).problem)
+    taken = _taken(store, earlier, problem, None)
+    if taken is None or not _in_common(earlier.problem, problem):
+        why = f"job {number} has fewer than {_LEAST_TRIALS} measured configurations"
+        if taken is not None:
+            why = f"job {number} moves none of the parameters of this one"
+        raise InputError("--warm-start", f"{why}; name another, or none")
+    return taken
+
+
+def _similar(store: Store, job_id: int, problem: Problem) -> Iterator[_Earlier]:
+    """Ended jobs of the same kind of load that move enough of the same, newest first."""
+    for row in store.jobs(limit=_LOOKED_AT):
+        if row.id == job_id or row.state not in ENDED:
+            continue
+        try:
+            specification = specification_from_document(row.specification)
+            earlier = _Earlier(row, frame(specification, None).problem)
+        except InputError:  # of another version, or of files that were there then
+            continue
+        alike = _kind(earlier.problem.workload) == _kind(problem.workload)
+        if alike and _in_common(earlier.problem, problem) >= _LEAST_IN_COMMON:
+            yield earlier
+
+
+def _taken(
+    store: Store, earlier: _Earlier, problem: Problem, hosts: Collection[str] | None
+) -> PriorJob | None:
+    """What is taken of a job; None if it measured too little there."""
+    trials = store.trials(earlier.row.id)
+    history = History(t for t in trials if hosts is None or t.host in hosts)
+    if not any(trial.done for trial in history.of(Purpose.BASELINE)):
+        return None
+    taken = prior_job(problem, earlier.problem, history, job=earlier.row.id)
+    return taken if taken.of >= _LEAST_TRIALS else None
+
+
+def _kind(workload: Workload) -> tuple[object, ...]:
+    """What two loads must have in common to be similar: who measures them, and what is done."""
+    if workload.command is not None:
+        return ("command", workload.command.argv)
+    if workload.external:
+        return ("external", workload.name)
+    prepared = workload.prepare.benchmarks if workload.prepare else ()
+    return ("db_bench", prepared, workload.benchmarks)
+
+
+def _same(earlier: _Earlier, problem: Problem) -> bool:
+    return earlier.problem.workload == problem.workload
+
+
+def _in_common(earlier: Problem, problem: Problem) -> float:
+    """The share of the moving parameters that the earlier job moved, too."""
+    moved = set(earlier.space.names)
+    return sum(name in moved for name in problem.searched) / max(1, len(problem.searched))

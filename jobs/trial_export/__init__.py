@@ -1,0 +1,1 @@
+"""Trials as CSV, JSON lines and Parquet."""

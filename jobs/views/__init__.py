@@ -1,0 +1,1 @@
+"""What pages and the terminal show of a job, live and finished."""
