@@ -14,14 +14,14 @@ from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
 
-from api.body_limit import BodyLimit
-from api.caching import NotModifiedError
-from api.dependencies import Service
-from api.error_handlers import add_handlers
-from api.exports import Exports
-from api.known_builds import KnownBuilds, names_on_hosts
-from api.measures import time_statements
-from api.middleware import Around, rate_limit
+from api.auth.security import TokensEverMade
+from api.http.body_limit import BodyLimit
+from api.http.caching import NotModifiedError
+from api.http.error_handlers import add_handlers
+from api.http.exports import Exports
+from api.http.measures import time_statements
+from api.http.middleware import Around, rate_limit
+from api.http.problems import Problem
 from api.pages import (
     compare,
     hosts,
@@ -37,7 +37,6 @@ from api.pages import (
     won,
 )
 from api.pages import schedules as schedules_page
-from api.problems import Problem
 from api.routes import (
     batches,
     catalogue,
@@ -53,8 +52,9 @@ from api.routes import (
     schedules,
     trials,
 )
-from api.security import TokensEverMade
-from db.job_store import Store
+from api.services.dependencies import Service
+from api.services.known_builds import KnownBuilds, names_on_hosts
+from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.registry import registered_workloads

@@ -15,8 +15,8 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.known_builds import builds_here
-from db.tokens import any_valid_token
+from api.services.known_builds import builds_here
+from db.access.tokens import any_valid_token
 from jobs.queue.service_settings import ServiceSettings
 from jobs.worker import Worker
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe

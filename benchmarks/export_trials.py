@@ -24,17 +24,17 @@ from typing import Any
 
 from sqlalchemy import Engine, Integer, insert, literal, select
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire
-from db.migrate import upgrade
-from db.process import this_process
-from db.tables import trial
-from db.transactions import writing
-from db.trial_export import KEPT_NAMES, TrialNames
-from db.trial_log import StoredTrialLog
-from db.trial_rows import proposal
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.leases.lease import acquire
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.schema.tables import trial
+from db.trials.trial_export import KEPT_NAMES, TrialNames
+from db.trials.trial_log import StoredTrialLog
+from db.trials.trial_rows import proposal
 from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench_output import parse_output

@@ -21,9 +21,9 @@ from pathlib import Path
 import psycopg
 from sqlalchemy.engine import URL
 
-from db.engine import make_engine
-from db.job_store import Store
-from db.migrate import upgrade
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import Specification

@@ -22,7 +22,7 @@ from benchmarks.line_plot import Line, line_plot
 from benchmarks.ranking import made_up_trials
 from benchmarks.recorded_trials import Learned, drawn_by, recorded
 from benchmarks.rule_replay import Replay, halves_table, played, played_on_noise, rule_table
-from models.sample_size import COMBINED, AtSize, importances_of, rank_at_size
+from models.importance.sample_size import COMBINED, AtSize, importances_of, rank_at_size
 from sampler.machine.machine import fingerprint
 
 _SMALLEST, _GROWTH = 24, 2**0.5

@@ -8,9 +8,9 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
-from models.design import FeatureMatrix
-from models.groups import group_labels
-from models.ranking import rank_parameters
+from models.importance.design import FeatureMatrix
+from models.importance.groups import group_labels
+from models.importance.ranking import rank_parameters
 
 N_NUMERIC = 29  # and one category of six levels: 30 parameters in 35 columns
 N_LEVELS = 6

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from db.engine import make_engine
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
-from models.design import FeatureMatrix
+from models.importance.design import FeatureMatrix
 from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose

@@ -23,12 +23,12 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from benchmarks.simulated_hosts import SimulatedHosts
-from db.engine import make_engine
-from db.job_store import Store
-from db.lease import acquire, renew
-from db.migrate import upgrade
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
+from db.leases.lease import acquire, renew
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
 from jobs.specification.checked_specification import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document

@@ -29,14 +29,14 @@ from sqlalchemy import Engine, event
 from benchmarks.open_loop import Answer, drive
 from benchmarks.overhead import server_database
 from benchmarks.stocked import copy_job, one_job
-from db.engine import make_engine
-from db.job_list import list_jobs
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire
-from db.migrate import upgrade
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_list import list_jobs
+from db.jobs.job_store import Store
+from db.leases.lease import acquire
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Engine, Insert, Table, func, insert, select, true, update
 
-from db.job_store import Store
-from db.tables import document, job, trial
-from db.transactions import writing
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify

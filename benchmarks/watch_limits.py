@@ -1,8 +1,8 @@
 """The looks behind the limits of the regression watch: `python -m benchmarks.watch_limits`.
 
 Counts, on steady normal series, how often a cut of each strength turns up first on the n-th
-night, and fits what `models.change_point_chance` holds, and the bias of the autocorrelation that
-`models.change_point` holds. The same seeds give the same numbers.
+night, and fits what `change_point_chance` holds, and the bias of the autocorrelation that
+`models.change_points.change_point` holds. The same seeds give the same numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from models.change_point import LEAST_VALUES, LIKENESS_BIAS, split_p, strongest_cuts
-from models.change_point_chance import (
+from models.change_points.change_point import LEAST_VALUES, LIKENESS_BIAS, split_p, strongest_cuts
+from models.change_points.change_point_chance import (
     FITTED_FROM,
     MOST_LENGTH,
     STEPS_UNTIL,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.watch_simulation import LAWS, draw
-from models.change_point import between_sums
+from models.change_points.change_point import between_sums
 
 Floats = NDArray[np.float64]
 Test = Callable[[Floats], Floats]  # (series, nights) -> how striking each night is

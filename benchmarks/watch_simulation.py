@@ -1,6 +1,6 @@
 """Simulated nights for the regression watch: quiet ones, and ones with a change.
 
-The test is the product's own (`models.change_point*`), only many batches at a time. A series
+The test is the product's own (`change_point*`), only many batches at a time. A series
 stops at its first alarm here; in the product it starts anew.
 """
 
@@ -11,10 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.change_point import LEAST_VALUES, pooled_likeness, split_p, strongest_cuts
-from models.change_point_chance import MOST_LENGTH, chance
-from models.change_point_size import cuts_within, size_of
-from models.change_point_watch import PER_100_NIGHTS, outlier_p
+from models.change_points.change_point import (
+    LEAST_VALUES,
+    pooled_likeness,
+    split_p,
+    strongest_cuts,
+)
+from models.change_points.change_point_chance import MOST_LENGTH, chance
+from models.change_points.change_point_size import cuts_within, size_of
+from models.change_points.change_point_watch import PER_100_NIGHTS, outlier_p
 
 Floats = NDArray[np.float64]
 LAWS = {

@@ -10,37 +10,34 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, TyperException
 
-from cli import (
+from cli.client.answers import ServiceError
+from cli.operations import batch, cluster, host, nights, schedule, service
+from cli.options.exits import Exit, complain
+from cli.stored import (
     archive,
-    autotune,
-    batch,
-    bench,
-    catalogue,
-    cluster,
-    compare,
     contributions,
     database,
-    doctor,
-    explain,
     front,
-    guide,
-    host,
     jobs,
-    nights,
     options,
     parameters,
     pick,
     report,
-    schedule,
-    service,
     show,
-    stats,
     submit,
+)
+from cli.tuning import (
+    autotune,
+    bench,
+    catalogue,
+    compare,
+    doctor,
+    explain,
+    guide,
+    stats,
     tune,
     upgrade_check,
 )
-from cli.answers import ServiceError
-from cli.exits import Exit, complain
 from sampler.common.errors import InputError
 
 app = typer.Typer(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine, select
 
-from db.job_row import JobState
-from db.tables import job
-from db.transactions import reading
+from db.connection.transactions import reading
+from db.schema.job_row import JobState
+from db.schema.tables import job
 
 _JOBS = 50  # looked at, the newest first
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from db.clock import now
-from db.inserts import insert_into
-from db.tables import host
-from db.transactions import reading, writing
-from db.types import plain
+from db.connection.clock import now
+from db.connection.inserts import insert_into
+from db.connection.transactions import reading, writing
+from db.schema.tables import host
+from db.schema.types import plain
 
 
 @dataclass(frozen=True)

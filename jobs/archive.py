@@ -22,11 +22,11 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_store import Store
-from db.restored_job import restore_job
-from db.trial_log import WITHDRAWN
-from db.trial_rows import proposal
-from db.types import plain
+from db.jobs.job_store import Store
+from db.jobs.restored_job import restore_job
+from db.schema.types import plain
+from db.trials.trial_log import WITHDRAWN
+from db.trials.trial_rows import proposal
 from jobs.results.whole_file import write_whole
 from jobs.specification.frame import frame
 from jobs.specification.numbers_asked import MOST_TRIALS

@@ -13,10 +13,10 @@ import structlog
 from sqlalchemy import Engine
 
 from db.hosts import see_host
-from db.job_queue import ended_before, queue_again, state_of, waiting
-from db.job_store import Store
-from db.process import spoken, this_process
-from db.turn import Taken, Turn, give_back, keep, take
+from db.jobs.job_queue import ended_before, queue_again, state_of, waiting
+from db.jobs.job_store import Store
+from db.leases.process import spoken, this_process
+from db.leases.turn import Taken, Turn, give_back, keep, take
 from jobs.execution.patience import is_away
 from jobs.queue.durable_queue import DurableQueue, workflow_id
 from jobs.queue.lifecycle import WAITS

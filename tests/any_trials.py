@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 from sqlalchemy import Engine, insert
 
-from db.job_store import Store
-from db.tables import MAIN_METRICS, trial
-from db.transactions import writing
-from db.trial_rows import proposal
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.schema.tables import MAIN_METRICS, trial
+from db.trials.trial_rows import proposal
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 

@@ -10,9 +10,9 @@ from service_desk import wait_until
 from sqlalchemy import Engine
 from struck_job import Told, left_behind, stopped, submitted
 
-from db.job_queue import submit
-from db.job_row import JobState
-from db.job_store import Store
+from db.jobs.job_queue import submit
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel
 from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial

@@ -11,9 +11,9 @@ from crash_bench import RecordedBench, marked, written
 from service_desk import ServiceDesk, ServiceProcess, call, wait_until
 from sqlalchemy.exc import OperationalError
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

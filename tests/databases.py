@@ -15,9 +15,9 @@ from pytest_postgresql.janitor import DatabaseJanitor
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from db.engine import make_engine
-from db.migrate import HEAD, REVISION_TABLE, upgrade
-from db.tables import metadata
+from db.connection.engine import make_engine
+from db.connection.migrate import HEAD, REVISION_TABLE, upgrade
+from db.schema.tables import metadata
 
 BACKENDS = ("sqlite", "postgresql")
 

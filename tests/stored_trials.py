@@ -1,7 +1,7 @@
 """The trials of a job as another process finds them in its database."""
 
-from db.engine import make_engine
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
 from optimizer.trials.trial import Trial
 
 

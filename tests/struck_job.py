@@ -14,9 +14,9 @@ from fault_tally import Tally
 from service_desk import wait_until
 from sqlalchemy import Engine
 
-from db.job_queue import submit
-from db.job_row import JobState
-from db.job_store import Store
+from db.jobs.job_queue import submit
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from jobs.execution.patience import is_away
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.specify import specify

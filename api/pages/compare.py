@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from api.dependencies import Service, ServiceDep, no_job
-from api.listed_jobs import page_of_jobs
+from api.auth.security import Caller, page_requires
+from api.http.problems import ProblemError
 from api.pages.page import page
-from api.problems import ProblemError
-from api.security import Caller, page_requires
-from db.job_row import JobRow, JobState
-from db.tokens import Role
+from api.services.dependencies import Service, ServiceDep, no_job
+from api.services.listed_jobs import page_of_jobs
+from db.access.tokens import Role
+from db.schema.job_row import JobRow, JobState
 from jobs.views.jobs_side_by_side import side_by_side
 from sampler.common.errors import InputError
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from api.dependencies import Service
+from api.http.problems import ProblemError, answer
 from api.pages.page import page
-from api.problems import ProblemError, answer
+from api.services.dependencies import Service
 
 _NOT_PAGES = ("/v1/", "/openapi.json", "/static/")
 

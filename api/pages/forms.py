@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
-from api.problems import ProblemError
-from api.security import CallerDep, require_form_token
+from api.auth.security import CallerDep, require_form_token
+from api.http.problems import ProblemError
 
 _MOST_FIELDS = 200
 _MEDIA_TYPE = "application/x-www-form-urlencoded"

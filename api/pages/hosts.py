@@ -6,12 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 
-from api.dependencies import ServiceDep
+from api.auth.security import Caller, page_requires
 from api.pages.page import page
 from api.routes.catalogue import list_hosts
-from api.security import Caller, page_requires
+from api.services.dependencies import ServiceDep
+from db.access.tokens import Role
 from db.host_noise import host_noise
-from db.tokens import Role
 
 router = APIRouter(include_in_schema=False)
 _FIRST = ("cpu", "cores", "memory_bytes", "disk", "file_system", "kernel", "rocksdb")

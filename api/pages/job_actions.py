@@ -5,11 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from fastapi.responses import RedirectResponse
 
-from api.dependencies import JobDep, ServiceDep
+from api.auth.security import page_requires
 from api.pages.forms import FormDep
 from api.routes import jobs
-from api.security import page_requires
-from db.tokens import Role
+from api.services.dependencies import JobDep, ServiceDep
+from db.access.tokens import Role
 
 router = APIRouter(
     include_in_schema=False, prefix="/jobs/{job_id}", dependencies=[page_requires(Role.SUBMIT)]

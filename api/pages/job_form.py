@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from api.dependencies import Service
-from api.job_schemas import JobChange
+from api.schemas.job_schemas import JobChange
+from api.services.dependencies import Service
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
 from optimizer.strategies import STRATEGIES

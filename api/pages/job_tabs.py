@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from api.job_schemas import JobPublic
+from api.auth.security import Caller
 from api.pages.page import page
-from api.security import Caller
-from db.job_row import ENDED, JobRow, JobState
+from api.schemas.job_schemas import JobPublic
+from db.schema.job_row import ENDED, JobRow, JobState
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
 TABS = {"": "Live", "matters": "What matters", "won": "What was won", "trials": "Trials"}
@@ -28,7 +28,7 @@ def job_page(
 ) -> HTMLResponse:
     """A page of a job: a template that extends ``job.html`` and fills its block ``tab``.
 
-    The template knows ``job``, an ``api.job_schemas.JobPublic``, beside its content.
+    The template knows ``job``, an ``api.schemas.job_schemas.JobPublic``, beside its content.
 
     Args:
         request: What is answered.

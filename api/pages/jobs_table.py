@@ -8,15 +8,15 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BeforeValidator
 
-from api.dependencies import ServiceDep
-from api.listed_jobs import page_of_jobs
+from api.auth.security import Caller, page_requires
 from api.pages.page import page
 from api.pages.sorted_table import Column, address, sortable, unless_empty
 from api.routes.jobs import After, Search
-from api.security import Caller, page_requires
-from db.job_list import JobOrder, count_by_state
-from db.job_row import JobState
-from db.tokens import Role
+from api.services.dependencies import ServiceDep
+from api.services.listed_jobs import page_of_jobs
+from db.access.tokens import Role
+from db.jobs.job_list import JobOrder, count_by_state
+from db.schema.job_row import JobState
 
 router = APIRouter(include_in_schema=False)
 _ROWS = 50

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 
-from api.dependencies import JobDep, Service, ServiceDep
+from api.auth.security import Caller, page_requires
 from api.pages.job_tabs import job_page
 from api.routes.events import event_id
-from api.security import Caller, page_requires
-from db.job_row import JobRow, JobState
-from db.tokens import Role
+from api.services.dependencies import JobDep, Service, ServiceDep
+from db.access.tokens import Role
+from db.schema.job_row import JobRow, JobState
 from jobs.results.finished import options_of
 from jobs.views.live_job import live_job
 

@@ -9,14 +9,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from api.cookies import clear_session, session_secret, set_session
-from api.dependencies import Service, ServiceDep
+from api.auth.cookies import clear_session, session_secret, set_session
+from api.auth.security import page_requires, same_origin
+from api.http.problems import ProblemError
 from api.pages.forms import FieldsDep, FormDep
 from api.pages.page import page
-from api.problems import ProblemError
-from api.security import page_requires, same_origin
-from db.sessions import close_session, open_session
-from db.tokens import Role, find_token
+from api.services.dependencies import Service, ServiceDep
+from db.access.sessions import close_session, open_session
+from db.access.tokens import Role, find_token
 
 router = APIRouter(include_in_schema=False)
 # A path of ours alone: `//host` and `/\host` would lead elsewhere.

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from api.dependencies import JobDep, Service, ServiceDep
-from api.finished_job import ranking_of
+from api.auth.security import Caller, page_requires
+from api.http.problems import ProblemError
 from api.pages.job_tabs import job_page
-from api.problems import ProblemError
-from api.security import Caller, page_requires
-from db.job_row import JobRow, JobState
-from db.tokens import Role
+from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.finished_job import ranking_of
+from db.access.tokens import Role
+from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
 from jobs.views.matters import matters
 from jobs.views.matters_charts import details as details_of

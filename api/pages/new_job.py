@@ -10,18 +10,18 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
-from api.dependencies import JobDep, Service, ServiceDep
-from api.findings import finding
-from api.job_schemas import JobChange, JobCreate
-from api.more_findings import findings_of_rest
+from api.auth.security import Caller, page_requires
+from api.http.findings import finding
+from api.http.more_findings import findings_of_rest
+from api.http.problems import FieldProblem, ProblemError, refused
 from api.pages.forms import FormDep
 from api.pages.job_form import FormField, asked_by, first_fields, further_fields
 from api.pages.page import page
-from api.problems import FieldProblem, ProblemError, refused
-from api.security import Caller, page_requires
-from api.taken_jobs import take_clone, take_job
-from db.job_row import JobRow
-from db.tokens import Role
+from api.schemas.job_schemas import JobChange, JobCreate
+from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.taken_jobs import take_clone, take_job
+from db.access.tokens import Role
+from db.schema.job_row import JobRow
 from jobs.report.limit_rows import limits_asked
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limit_text import limit_words

@@ -10,11 +10,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 
-from api.cookies import form_token, new_forms_secret
+from api.auth.cookies import form_token, new_forms_secret
+from api.auth.security import Caller
 from api.pages.static_files import address
 from api.pages.words import bytes_or_figure, duration, grouped, moment, moment_iso
-from api.security import Caller
-from db.tokens import Role
+from db.access.tokens import Role
 from jobs.report.report import data, figure, p_value, readable, signed
 from jobs.results.page_environment import page_environment
 from sampler.common.byte_size import format_bytes

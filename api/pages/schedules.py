@@ -7,16 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from markupsafe import Markup
 
-from api.batch_schemas import BatchBrief
-from api.dependencies import ServiceDep
+from api.auth.security import Caller, page_requires
+from api.http.problems import ProblemError
 from api.pages.page import page
-from api.problems import ProblemError
 from api.routes.schedules import list_schedules
-from api.schedule_schemas import NAME_PATTERN
-from api.security import Caller, page_requires
-from db.batches import list_batches
-from db.night_parameters import parameter_nights
-from db.tokens import Role
+from api.schemas.batch_schemas import BatchBrief
+from api.schemas.schedule_schemas import NAME_PATTERN
+from api.services.dependencies import ServiceDep
+from db.access.tokens import Role
+from db.nightly.batches import list_batches
+from db.nightly.night_parameters import parameter_nights
 from jobs.regression.watch import Watch
 from jobs.regression.watch_plot import series_plot
 from jobs.regression.watch_words import name_of, told

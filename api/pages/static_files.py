@@ -15,7 +15,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from api.problems import ProblemError
+from api.http.problems import ProblemError
 from jobs.results.report_engine import plot_scripts
 
 router = APIRouter(include_in_schema=False)

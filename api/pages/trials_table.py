@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BeforeValidator
 
-from api.dependencies import JobDep, ServiceDep
-from api.listed_trials import page_of_trials
+from api.auth.security import Caller, page_requires
 from api.pages.job_tabs import job_page
 from api.pages.sorted_table import Column, address, sortable, unless_empty
 from api.routes.jobs import After
-from api.security import Caller, page_requires
-from api.trial_files import FILES, trial_file
-from api.trial_schemas import TrialPublic
-from db.tables import MAIN_METRICS
-from db.tokens import Role
-from db.trial_list import TrialOrder, count_listed
+from api.schemas.trial_schemas import TrialPublic
+from api.services.dependencies import JobDep, ServiceDep
+from api.services.listed_trials import page_of_trials
+from api.services.trial_files import FILES, trial_file
+from db.access.tokens import Role
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_list import TrialOrder, count_listed
 from jobs.views.course import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective

@@ -10,15 +10,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from api.dependencies import JobDep, Service, ServiceDep
-from api.finished_job import result_of
+from api.auth.security import Caller, page_requires
+from api.http.problems import ProblemError
 from api.pages.job_tabs import job_page
 from api.pages.preference import Slider, preference_of, sliders
-from api.picked import picked
-from api.problems import ProblemError
-from api.security import Caller, page_requires
-from db.job_row import JobRow, JobState
-from db.tokens import Role
+from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.finished_job import result_of
+from api.services.picked import picked
+from db.access.tokens import Role
+from db.schema.job_row import JobRow, JobState
 from jobs.report.artifacts import OPTIONS
 from jobs.views.course import baseline_so_far
 from jobs.views.pick_of_job import Preference

@@ -6,15 +6,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from api.batch_schemas import BatchBrief, BatchJobState, BatchPage, BatchPublic, brief
-from api.dependencies import ServiceDep
-from api.problems import EVERYWHERE, ProblemError, described
+from api.auth.security import requires
+from api.http.problems import EVERYWHERE, ProblemError, described
 from api.routes.jobs import After, Limit
-from api.schedule_schemas import NAME_PATTERN
-from api.security import requires
-from db.batches import batch_jobs, batch_result, find_batch
-from db.batches import list_batches as stored_batches
-from db.tokens import Role
+from api.schemas.batch_schemas import BatchBrief, BatchJobState, BatchPage, BatchPublic, brief
+from api.schemas.schedule_schemas import NAME_PATTERN
+from api.services.dependencies import ServiceDep
+from db.access.tokens import Role
+from db.nightly.batches import batch_jobs, batch_result, find_batch
+from db.nightly.batches import list_batches as stored_batches
 
 router = APIRouter(
     prefix="/v1/batches",

@@ -8,13 +8,13 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from api.dependencies import ServiceDep
-from api.job_schemas import without_secrets
-from api.problems import EVERYWHERE
-from api.result_schemas import CatalogueEntry, HostPublic, StartEntry
-from api.security import requires
+from api.auth.security import requires
+from api.http.problems import EVERYWHERE
+from api.schemas.job_schemas import without_secrets
+from api.schemas.result_schemas import CatalogueEntry, HostPublic, StartEntry
+from api.services.dependencies import ServiceDep
+from db.access.tokens import Role
 from db.hosts import list_hosts as stored_hosts
-from db.tokens import Role
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import read_document

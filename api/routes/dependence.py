@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from api.caching import UNCHANGED, CachedJobDep
-from api.dependence_schemas import Dependence
-from api.dependencies import ServiceDep
-from api.problems import EVERYWHERE, ProblemError, described
-from api.rendered import rendered
-from api.security import requires
-from db.tokens import Role
+from api.auth.security import requires
+from api.http.caching import UNCHANGED, CachedJobDep
+from api.http.problems import EVERYWHERE, ProblemError, described
+from api.http.rendered import rendered
+from api.schemas.dependence_schemas import Dependence
+from api.services.dependencies import ServiceDep
+from db.access.tokens import Role
 from jobs.views.dependence_of_job import dependence_document, dependence_of_job
 
 router = APIRouter(

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from api.dependencies import JobDep, Service, ServiceDep
-from api.job_schemas import JobProgress
-from api.problems import EVERYWHERE, described
-from api.security import StillKnownDep, requires
-from api.trial_schemas import TrialPublic
-from db.job_row import ENDED, JobRow
-from db.tokens import Role
+from api.auth.security import StillKnownDep, requires
+from api.http.problems import EVERYWHERE, described
+from api.schemas.job_schemas import JobProgress
+from api.schemas.trial_schemas import TrialPublic
+from api.services.dependencies import JobDep, Service, ServiceDep
+from db.access.tokens import Role
+from db.schema.job_row import ENDED, JobRow
 from optimizer.trials.trial import Trial
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["events"], responses=EVERYWHERE)

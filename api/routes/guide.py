@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api.guide_schemas import GuideAnswer
-from api.problems import EVERYWHERE
-from api.security import requires
-from db.tokens import Role
+from api.auth.security import requires
+from api.http.problems import EVERYWHERE
+from api.schemas.guide_schemas import GuideAnswer
+from db.access.tokens import Role
 from sampler.kioxia_guide.document import guide_document
 from sampler.kioxia_guide.guide import guide
 from sampler.kioxia_guide.planned import OPEN_FILES, read_planned

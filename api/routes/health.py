@@ -8,12 +8,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.dependencies import ServiceDep
-from api.measures import registry_of
-from api.problems import EVERYWHERE, ProblemError, described
-from api.security import requires
-from db.migrate import is_current
-from db.tokens import Role
+from api.auth.security import requires
+from api.http.measures import registry_of
+from api.http.problems import EVERYWHERE, ProblemError, described
+from api.services.dependencies import ServiceDep
+from db.access.tokens import Role
+from db.connection.migrate import is_current
 
 router = APIRouter(tags=["operations"])
 

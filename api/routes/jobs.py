@@ -8,16 +8,16 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Engine
 
-from api.caching import UNCHANGED, CachedJobDep
-from api.dependencies import JobDep, JobId, Service, ServiceDep, no_job
-from api.job_schemas import JobChange, JobCreate, JobPage, JobPublic
-from api.listed_jobs import page_of_jobs
-from api.problems import EVERYWHERE, described
-from api.security import Caller, requires
-from api.taken_jobs import take_clone, take_job
-from db.job_list import JobOrder
-from db.job_row import JobState
-from db.tokens import Role
+from api.auth.security import Caller, requires
+from api.http.caching import UNCHANGED, CachedJobDep
+from api.http.problems import EVERYWHERE, described
+from api.schemas.job_schemas import JobChange, JobCreate, JobPage, JobPublic
+from api.services.dependencies import JobDep, JobId, Service, ServiceDep, no_job
+from api.services.listed_jobs import page_of_jobs
+from api.services.taken_jobs import take_clone, take_job
+from db.access.tokens import Role
+from db.jobs.job_list import JobOrder
+from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=EVERYWHERE)

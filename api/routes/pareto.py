@@ -7,15 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from api.caching import UNCHANGED, CachedJobDep
-from api.dependencies import Service, ServiceDep
-from api.finished_job import result_of
-from api.problems import EVERYWHERE, ProblemError, described
-from api.rendered import rendered
-from api.result_schemas import FrontGrowth, ParetoFront, ParetoPoint
-from api.security import requires
-from db.job_row import JobRow
-from db.tokens import Role
+from api.auth.security import requires
+from api.http.caching import UNCHANGED, CachedJobDep
+from api.http.problems import EVERYWHERE, ProblemError, described
+from api.http.rendered import rendered
+from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint
+from api.services.dependencies import Service, ServiceDep
+from api.services.finished_job import result_of
+from db.access.tokens import Role
+from db.schema.job_row import JobRow
 from jobs.specification.specification import specification_from_document
 from jobs.views.front_of_job import front_of_two
 from sampler.common.errors import InputError

@@ -8,14 +8,14 @@ from typing import Annotated, NoReturn
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from api.caching import UNCHANGED, CachedJobDep
-from api.dependencies import ServiceDep
-from api.pick_schemas import PickAnswer
-from api.picked import picked
-from api.problems import EVERYWHERE, described
-from api.rendered import rendered
-from api.security import requires
-from db.tokens import Role
+from api.auth.security import requires
+from api.http.caching import UNCHANGED, CachedJobDep
+from api.http.problems import EVERYWHERE, described
+from api.http.rendered import rendered
+from api.schemas.pick_schemas import PickAnswer
+from api.services.dependencies import ServiceDep
+from api.services.picked import picked
+from db.access.tokens import Role
 from jobs.views.pick_of_job import Preference
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document

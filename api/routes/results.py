@@ -9,21 +9,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
-from api.caching import UNCHANGED, CachedJobDep
-from api.dependencies import ServiceDep
-from api.finished_job import ranking_of, require_done, result_of
-from api.job_schemas import without_secrets
-from api.problems import EVERYWHERE, ProblemError, described
-from api.rendered import rendered
-from api.result_schemas import (
+from api.auth.security import requires
+from api.http.caching import UNCHANGED, CachedJobDep
+from api.http.problems import EVERYWHERE, ProblemError, described
+from api.http.rendered import rendered
+from api.schemas.job_schemas import without_secrets
+from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
     Contributions,
     Explained,
     Ranking,
 )
-from api.security import requires
-from db.tokens import Role
+from api.services.dependencies import ServiceDep
+from api.services.finished_job import ranking_of, require_done, result_of
+from db.access.tokens import Role
 from jobs.report.artifacts import MINIMAL, OPTIONS
 from jobs.report.report_of_job import report_of_job
 from jobs.results.explanation_words import withheld_words

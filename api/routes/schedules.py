@@ -6,16 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from api.batch_schemas import BatchBrief
-from api.batch_submission import plan_from
-from api.dependencies import Service, ServiceDep
-from api.problems import EVERYWHERE, ProblemError, described, field_problems, refused
-from api.schedule_schemas import NAME_PATTERN, ScheduleCreate, SchedulePublic
-from api.security import Caller, requires
-from db.batches import find_batch, list_batches
-from db.schedules import ScheduleRow, find_schedule, remove_schedule
-from db.schedules import list_schedules as stored_schedules
-from db.tokens import Role
+from api.auth.security import Caller, requires
+from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
+from api.schemas.batch_schemas import BatchBrief
+from api.schemas.schedule_schemas import NAME_PATTERN, ScheduleCreate, SchedulePublic
+from api.services.batch_submission import plan_from
+from api.services.dependencies import Service, ServiceDep
+from db.access.tokens import Role
+from db.nightly.batches import find_batch, list_batches
+from db.nightly.schedules import ScheduleRow, find_schedule, remove_schedule
+from db.nightly.schedules import list_schedules as stored_schedules
 from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
 from jobs.schedule.schedule_fire import BatchGoesOn, run_now
 from jobs.schedule.schedule_times import read_times

@@ -7,16 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from api.accepted import accepted
-from api.caching import UNCHANGED, CachedJobDep
-from api.dependencies import JobDep, ServiceDep, no_job
-from api.listed_trials import page_of_trials
-from api.problems import EVERYWHERE, described
-from api.rendered import rendered
+from api.auth.security import requires
+from api.http.accepted import accepted
+from api.http.caching import UNCHANGED, CachedJobDep
+from api.http.problems import EVERYWHERE, described
+from api.http.rendered import rendered
 from api.routes.jobs import After
-from api.security import requires
-from api.trial_files import FILES, trial_file
-from api.trial_schemas import (
+from api.schemas.trial_schemas import (
     Suggestions,
     SuggestionsCreate,
     TrialPage,
@@ -24,8 +21,11 @@ from api.trial_schemas import (
     TrialsCreate,
     TrialsKept,
 )
-from db.tokens import Role
-from db.trial_list import TrialOrder
+from api.services.dependencies import JobDep, ServiceDep, no_job
+from api.services.listed_trials import page_of_trials
+from api.services.trial_files import FILES, trial_file
+from db.access.tokens import Role
+from db.trials.trial_list import TrialOrder
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

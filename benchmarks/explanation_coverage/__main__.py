@@ -27,8 +27,8 @@ from benchmarks.make_command import make_command
 from benchmarks.one_thread import one_thread
 from benchmarks.search.best import Effort
 from benchmarks.search.functions import Functions
-from db.engine import make_engine
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
 from sampler.common.errors import InputError
 
 OUT = Path("docs/results/explanation_coverage")

@@ -23,7 +23,7 @@ from benchmarks.null_search.job import Key, Line, keys_of, run_job
 from benchmarks.null_search.machine import level_of
 from benchmarks.null_search.page import too_often, write_page
 from benchmarks.search.recorded import read_recorded
-from models.ranking import rank_parameters
+from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from sampler.common.errors import InputError
 

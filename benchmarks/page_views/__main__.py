@@ -19,8 +19,8 @@ from benchmarks.make_command import make_command
 from benchmarks.page_views.long_job import job_of
 from benchmarks.page_views.views import View, view
 from benchmarks.serve_load import served
-from db.engine import make_engine
-from db.migrate import upgrade
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 from sampler.machine.machine import fingerprint
 
 _PROGRAM = "/usr/bin/chromium"

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, insert, select, update
 
 from benchmarks.stocked import one_job
-from db.tables import MAIN_METRICS, job, trial
-from db.transactions import writing
+from db.connection.transactions import writing
+from db.schema.tables import MAIN_METRICS, job, trial
 from optimizer.trials.trial import Phase, Purpose
 
 _RUN = 1000  # trials that are really proposed; the others repeat them

@@ -26,10 +26,10 @@ from benchmarks.search.functions import Functions
 from benchmarks.search.recorded import Recorded, read_recorded
 from benchmarks.search.run import run
 from benchmarks.search.wrapped import Wrapped
-from models.agreement import top_overlap
-from models.design import FeatureMatrix
-from models.quick_importance import combined_importance, quick_forests
-from models.ranking import mean_share
+from models.importance.agreement import top_overlap
+from models.importance.design import FeatureMatrix
+from models.importance.quick_importance import combined_importance, quick_forests
+from models.importance.ranking import mean_share
 from optimizer.budget.budget import divide
 from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
 from optimizer.results.learned_document import LEAST_SHARE, surely_matters
@@ -82,7 +82,7 @@ def history_of(
 
 
 def forest_shares(problem: Problem, history: History) -> Floats:
-    """What forests make of the draws, shape ``(n_parameters,)``: `models.ranking`'s order."""
+    """What forests make of the draws, shape ``(n_parameters,)``: `ranking`'s order."""
     drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
     return _shares(*learned_table(DrawsKey(problem, history, ended_well(drawn))))
 

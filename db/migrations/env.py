@@ -1,9 +1,9 @@
-"""Runs the steps on the connection that ``db.migrate`` hands over, in its transaction."""
+"""Runs the steps on the connection that ``migrate`` hands over, in its transaction."""
 
 from alembic import context
 
-from db.migrate import REVISION_TABLE
-from db.tables import metadata
+from db.connection.migrate import REVISION_TABLE
+from db.schema.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from db.batches import NewJob
+from db.nightly.batches import NewJob
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.common.errors import InputError
 

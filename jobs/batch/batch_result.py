@@ -9,13 +9,20 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.batch_state import BatchState
-from db.batches import BatchRow, add_to_result, all_ended, batch_jobs, end_batch, find_batch
-from db.clock import now
-from db.job_row import JobRow, JobState
-from db.job_store import Store
-from db.nights import night_result, nights
-from db.transactions import reading
+from db.connection.clock import now
+from db.connection.transactions import reading
+from db.jobs.job_store import Store
+from db.nightly.batches import (
+    BatchRow,
+    add_to_result,
+    all_ended,
+    batch_jobs,
+    end_batch,
+    find_batch,
+)
+from db.nightly.nights import night_result, nights
+from db.schema.batch_state import BatchState
+from db.schema.job_row import JobRow, JobState
 from jobs.regression.watch import watch
 from jobs.regression.watch_words import told
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.batch_state import BatchState
-from db.batches import (
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld
+from db.nightly.batches import (
     BatchRow,
     batch_jobs,
     begin_batch,
@@ -19,10 +21,8 @@ from db.batches import (
     note_batch,
     unfinished,
 )
-from db.job_row import ENDED, JobRow, JobState
-from db.job_store import Store
-from db.lease import LeaseHeld
-from db.transactions import writing
+from db.schema.batch_state import BatchState
+from db.schema.job_row import ENDED, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
 from jobs.batch.batch_turn import BatchHeld

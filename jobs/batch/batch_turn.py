@@ -6,8 +6,8 @@ import time
 
 from sqlalchemy import Engine
 
-from db.process import spoken, this_process
-from db.turn import Taken, Turn, give_back, keep, take
+from db.leases.process import spoken, this_process
+from db.leases.turn import Taken, Turn, give_back, keep, take
 from jobs.execution.patience import is_away
 from optimizer.run.ports import ControllerStops
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jobs.charts.chart import Chart, axis, short, words
-from models.groups import group_labels
+from models.importance.groups import group_labels
 from optimizer.baseline.baseline import CLOCKS
 from optimizer.evaluation.knowledge import COMPARABLE
 from optimizer.trials.trial import Phase, Purpose, Trial

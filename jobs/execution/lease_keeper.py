@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from sqlalchemy import Engine
 
-from db.job_queue import state_of
-from db.job_row import JobState
-from db.lease import Lease, renew
+from db.jobs.job_queue import state_of
+from db.leases.lease import Lease, renew
+from db.schema.job_row import JobState
 from jobs.execution.patience import is_away
 from optimizer.run.ports import Progress
 from optimizer.run.standing import Standing

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.lease import Lease, renew
+from db.leases.lease import Lease, renew
 from optimizer.run.ports import LeaseLost
 
 _RENEW_SECONDS = 10.0

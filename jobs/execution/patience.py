@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from db.address import without_secrets
+from db.connection.address import without_secrets
 from optimizer.run.ports import TrialLog
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import Lease, acquire, release
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import Lease, acquire, release
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly
 from jobs.execution.in_flight import lose_in_flight
 from jobs.execution.lease_keeper import JobCancelled, LeaseKeeper

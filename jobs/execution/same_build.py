@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.job_row import JobRow
+from db.schema.job_row import JobRow
 from sampler.common.errors import InputError
 
 _TELLING = ("version", "digest", "source", "compiled")

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
-from db.job_store import Store
-from db.lease import Lease, acquire, release, renew
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import Lease, acquire, release, renew
+from db.leases.process import this_process
+from db.schema.job_row import JobRow
+from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_environment import environment_of
 from jobs.experiments.explain_design import Design, design_of, step_name

@@ -8,10 +8,10 @@ from functools import partial
 
 from sqlalchemy import Engine
 
-from db.job_row import JobRow, JobState
-from db.job_store import Store
-from db.lease import Lease
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import Lease
+from db.schema.job_row import JobRow, JobState
+from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
 from jobs.external.telling import Telling, Told
 from jobs.queue.lifecycle import WrongState

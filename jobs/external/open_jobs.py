@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Engine
 
-from db.job_queue import state_of
-from db.job_row import JobRow, JobState
-from db.job_store import Store
-from db.lease import Lease, LeaseHeld, acquire, release
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_queue import state_of
+from db.jobs.job_store import Store
+from db.leases.lease import Lease, LeaseHeld, acquire, release
+from db.leases.process import this_process
+from db.schema.job_row import JobRow, JobState
+from db.trials.trial_log import StoredTrialLog
 from jobs.queue.lifecycle import is_external
 from jobs.specification.frame import Frame, frame
 from jobs.specification.specification import Specification, specification_from_document

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID, error
 from sqlalchemy import Engine
 
-from db.address import FIELD, place
+from db.connection.address import FIELD, place
 from jobs.queue.queue_connections import QueueConnections, QueueGivenUp
 from sampler.common.errors import InputError
 
@@ -47,7 +47,7 @@ def _quiet() -> None:
 class DurableQueue:
     """Runs queued jobs one at a time, the highest priority first.
 
-    One process of a database may have it open at a time: see ``db.turn``.
+    One process of a database may have it open at a time: see ``db.leases.turn``.
     """
 
     def __init__(

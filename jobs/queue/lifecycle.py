@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.job_queue import queue_again, state_of
-from db.job_row import JobRow, JobState
-from db.job_store import Store
-from db.lease import LeaseHeld, acquire, release
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_queue import queue_again, state_of
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld, acquire, release
+from db.leases.process import this_process
+from db.schema.job_row import JobRow, JobState
+from db.trials.trial_log import StoredTrialLog
 from jobs.execution.in_flight import lose_in_flight
 
 WAITS = "waits for its turn on the bench host"

@@ -15,8 +15,8 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Dialect
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from db.engine import server_settings
-from db.transactions import BUSY_SECONDS, prepare_sqlite
+from db.connection.engine import server_settings
+from db.connection.transactions import BUSY_SECONDS, prepare_sqlite
 
 _AGAIN_SECONDS = 0.2
 

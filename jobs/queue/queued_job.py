@@ -8,11 +8,11 @@ import structlog
 from sqlalchemy import Engine
 
 from db.hosts import see_host
-from db.job_queue import state_of
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import LeaseHeld
-from db.process import spoken
+from db.jobs.job_queue import state_of
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld
+from db.leases.process import spoken
+from db.schema.job_row import JobState
 from jobs.execution.assembly import Assembly
 from jobs.execution.lease_keeper import JobCancelled
 from jobs.execution.logged_progress import LoggedProgress

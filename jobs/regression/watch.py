@@ -1,6 +1,6 @@
 """The regression watch: each night's default and best against the nights before.
 
-The test is `models.change_point_watch`; docs/results/watch.md tells how often it alarms without
+The test is `change_point_watch`; docs/results/watch.md tells how often it alarms without
 cause, and how soon it finds a change of which size.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from db.nights import Night
+from db.nightly.nights import Night
 from jobs.regression.watch_environment import Difference, differences
 from jobs.regression.watch_series import FITNESS, Series, series_of
-from models.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
+from models.change_points.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from db.nights import Night
+from db.nightly.nights import Night
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from db.nights import Night
+from db.nightly.nights import Night
 from jobs.specification.specification import Specification
 from optimizer.objective.objective import SCALE, Direction
 from optimizer.objective.objective_file import objective_from_document

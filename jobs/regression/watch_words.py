@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.regression.watch import Amount, Finding, OutlierNight, Watch, date_of
 from jobs.regression.watch_series import Series
-from models.change_point import LEAST_VALUES
+from models.change_points.change_point import LEAST_VALUES
 
 _RECENT = 7  # nights; older outliers are in the document
 

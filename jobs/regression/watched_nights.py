@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.nights import nights
+from db.nightly.nights import nights
 from jobs.regression.watch import Watch, watch
 from jobs.results.remembered import Remembered
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
+from db.schema.job_row import JobRow
 from jobs.report.report import report_html
 from jobs.results.finished import finished_job, kept_report
 from jobs.results.remembered import Remembered

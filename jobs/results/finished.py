@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import Lease
-from db.trial_export import KEPT_NAMES, TrialNames
+from db.jobs.job_store import Store
+from db.leases.lease import Lease
+from db.schema.job_row import JobState
+from db.trials.trial_export import KEPT_NAMES, TrialNames
 from jobs.results.export import ExportRefusedError, describe, describe_minimal
 from jobs.results.report_engine import VERSION
 from jobs.specification.specification import Specification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.schedules import add_schedule
+from db.nightly.schedules import add_schedule
 from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan
 from jobs.schedule import schedule_clock

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from db.clock import now
-from db.transactions import reading
+from db.connection.clock import now
+from db.connection.transactions import reading
 
 
 def present(engine: Engine) -> datetime:

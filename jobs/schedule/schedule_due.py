@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from db.schedules import ScheduleRow
+from db.nightly.schedules import ScheduleRow
 from jobs.schedule.schedule_times import read_times
 
 GRACE = timedelta(minutes=5)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from db.job_row import ENDED, JobRow
-from db.job_store import Store
+from db.jobs.job_store import Store
+from db.schema.job_row import ENDED, JobRow
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from jobs.specification.warm_start_text import AUTO, WarmStart

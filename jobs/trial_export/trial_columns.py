@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from db.tables import MAIN_METRICS
-from db.trial_export import Page, TrialNames, parsed
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_export import Page, TrialNames, parsed
 
 FIRST = ("number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
          "started_at", "finished_at", "bench_seconds")  # fmt: skip

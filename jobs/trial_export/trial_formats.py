@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import orjson
 from sqlalchemy import Engine
 
-from db.tables import MAIN_METRICS
-from db.trial_export import MOMENTS, SCALARS, Page, exporting
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_export import MOMENTS, SCALARS, Page, exporting
 from jobs.trial_export.trial_columns import TrialColumns
 from jobs.trial_export.trial_csv import csv_line, csv_lines
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from db.trial_export import MOMENTS, Page, TrialExport
+from db.trials.trial_export import MOMENTS, Page, TrialExport
 from jobs.trial_export.trial_columns import FIRST, LAST, Column, TrialColumns, plain_text
 
 _GROUP = 16_000  # trials in a row group: a few MB

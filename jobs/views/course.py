@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
-from db.tables import MAIN_METRICS
-from db.transactions import reading
-from db.trial_course import count_baseline, read_baseline, read_course
+from db.connection.transactions import reading
+from db.schema.job_row import JobRow
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_course import count_baseline, read_baseline, read_course
 from jobs.results.remembered import Remembered
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.front_growth import measured

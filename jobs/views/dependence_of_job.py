@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
-from db.trial_sample import sampled_trials
+from db.schema.job_row import JobRow
+from db.trials.trial_sample import sampled_trials
 from jobs.results.remembered import Remembered
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document

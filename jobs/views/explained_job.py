@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
-from db.job_store import Store
+from db.jobs.job_store import Store
+from db.schema.job_row import JobRow
 from jobs.results.remembered import Remembered
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from db.job_row import JobRow
+from db.schema.job_row import JobRow
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
-from db.job_row import ENDED, JobRow
+from db.schema.job_row import ENDED, JobRow
 from jobs.charts.chart import Chart
 from jobs.charts.convergence import convergence
 from jobs.charts.drift import drift

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import ENDED, JobRow
-from db.transactions import reading
-from db.trial_course import read_facts, read_latest, read_runs_of
+from db.connection.transactions import reading
+from db.schema.job_row import ENDED, JobRow
+from db.trials.trial_course import read_facts, read_latest, read_runs_of
 from jobs.views.course import baseline_so_far
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.front_growth import measured

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
-from db.job_store import Store
+from db.jobs.job_store import Store
+from db.schema.job_row import JobRow
 from jobs.charts.changes import changes
 from jobs.charts.chart import Chart
 from jobs.charts.contributions import contributions

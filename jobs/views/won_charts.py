@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.job_row import JobRow
+from db.schema.job_row import JobRow
 from jobs.charts.chart import Chart
 from jobs.charts.front import front
 from jobs.charts.front_growth import front_growth

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from models.design import FeatureMatrix
-from models.groups import group_labels
-from models.ranking import Ranking, rank_parameters
+from models.importance.design import FeatureMatrix
+from models.importance.groups import group_labels
+from models.importance.ranking import Ranking, rank_parameters
 from optimizer.baseline.baseline import CLOCKS, Baseline, summarise
 from optimizer.objective.objective import Objective
 from optimizer.trials.history import History

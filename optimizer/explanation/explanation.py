@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from models.one_thread import one_thread
+from models.gaussian_process.one_thread import one_thread
 from optimizer.explanation.changes import Changes, Names
 from optimizer.explanation.expectations import (
     Expectations,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.additive_dependence import Dependence, MainEffect, PairEffect
-from models.additive_effects import Grid
-from models.additive_kernel import Settings
-from models.one_thread import one_thread
+from models.gaussian_process.additive_dependence import Dependence, MainEffect, PairEffect
+from models.gaussian_process.additive_effects import Grid
+from models.gaussian_process.additive_kernel import Settings
+from models.gaussian_process.one_thread import one_thread
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.metric_lessons import teaching
 from optimizer.surrogate.surrogate import Surrogate, surrogate_once

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.additive_effects import Grid
-from models.additive_kernel import Settings, covariance, likeness
-from models.one_thread import one_thread
+from models.gaussian_process.additive_effects import Grid
+from models.gaussian_process.additive_kernel import Settings, covariance, likeness
+from models.gaussian_process.one_thread import one_thread
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.ranking.parameter_effects import JobModel, ParameterEffects
 from optimizer.surrogate.coordinates import Floats

@@ -13,14 +13,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from models.additive_effects import drawn_effects, effects_of
-from models.additive_evidence import matter_p, unseen_r2
-from models.additive_kernel import Settings, covariance, likeness
-from models.additive_process import AdditiveProcess, fit_process, standardised
-from models.additive_shares import settled_shares
-from models.anova import holm
-from models.one_thread import one_thread
-from models.ranking import mean_share
+from models.gaussian_process.additive_effects import drawn_effects, effects_of
+from models.gaussian_process.additive_evidence import matter_p, unseen_r2
+from models.gaussian_process.additive_kernel import Settings, covariance, likeness
+from models.gaussian_process.additive_process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.additive_shares import settled_shares
+from models.gaussian_process.one_thread import one_thread
+from models.importance.anova import holm
+from models.importance.ranking import mean_share
 from optimizer.baseline.baseline import summarise
 from optimizer.surrogate.coordinates import Floats, Layout, layout_of
 from optimizer.surrogate.metric_lessons import Lessons, lessons_of, teaching

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.one_thread import one_thread
+from models.gaussian_process.one_thread import one_thread
 from optimizer.surrogate.coordinates import layout_of
 from optimizer.surrogate.learned_shares import learned_of
 from optimizer.surrogate.metric_lessons import teaching
@@ -16,7 +16,7 @@ def prior_document(problem: Problem, history: History) -> list[dict[str, Any]]:
     """One row for each earlier job; empty for a job that took nothing along.
 
     ``agreement``: metric to a number from 0 (it told nothing) to 1 (its trials were as good as
-    the job's own); see ``models.task_agreement``.
+    the job's own); see ``models.gaussian_process.task_agreement``.
     """
     jobs = problem.prior.jobs
     if not jobs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.ranking import MetricRanking, Ranking
+from models.importance.ranking import MetricRanking, Ranking
 from optimizer.trials.problem import Problem
 
 

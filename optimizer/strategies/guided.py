@@ -1,7 +1,7 @@
 """Guided search: the most promising configuration by a model of each metric is measured next.
 
 A few evenly spread draws, then after each trial one additive process for each metric
-(``models.additive_process``), learned from all trials so far, and a population that evolves on
+(``additive_process``), learned from all trials so far, and a population that evolves on
 what they expect the fitness to gain. docs/results/search.md compares it with the others.
 
 What the models doubt is measured again (``optimizer.strategies.doubt``), and the search knows when
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.one_thread import one_thread
+from models.gaussian_process.one_thread import one_thread
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.strategies.doubt import SURE, SURE_AT_THE_END, Doubt, doubt_of

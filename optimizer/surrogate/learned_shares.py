@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from models.additive_kernel import Floats, likeness
-from models.joint_shares import Learned, learn_jointly
+from models.gaussian_process.additive_kernel import Floats, likeness
+from models.gaussian_process.joint_shares import Learned, learn_jointly
 from optimizer.baseline.baseline import summarise
 from optimizer.surrogate.coordinates import Layout
 from optimizer.surrogate.metric_lessons import chosen_few, lessons_of, measured_worth

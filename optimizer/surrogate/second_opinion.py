@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from models.one_thread import one_thread
+from models.gaussian_process.one_thread import one_thread
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.expected_gain import drawn_metrics, fitness_of, keeps

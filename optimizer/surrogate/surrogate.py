@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.additive_kernel import Settings, covariances, likeness
-from models.additive_process import AdditiveProcess, fit_process
-from models.joint_shares import Learned
-from models.task_agreement import Tasks
+from models.gaussian_process.additive_kernel import Settings, covariances, likeness
+from models.gaussian_process.additive_process import AdditiveProcess, fit_process
+from models.gaussian_process.joint_shares import Learned
+from models.gaussian_process.task_agreement import Tasks
 from optimizer.evaluation.knowledge import baseline_of, comparable
 from optimizer.surrogate.coordinates import Floats, Layout, layout_of
 from optimizer.surrogate.learned_shares import FIRST, MOST_PRIOR, learned_at_once, learned_of

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from instant import SPACE, Watcher, write_workload
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document

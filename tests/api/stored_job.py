@@ -16,16 +16,16 @@ sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
 
 from pretended_job import finished_job
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.tables import document, job, trial
-from db.transactions import writing
-from db.trial_rows import proposal
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
+from db.schema.tables import document, job, trial
+from db.trials.trial_rows import proposal
 from jobs.results.export import export_options
 from jobs.results.finished import Finished
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
-from models.ranking import rank_parameters
+from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from sampler.common.documents import read_document
 from sampler.workload.workload_file import workload_text

@@ -10,7 +10,7 @@ from fake_runner import Suggestion, ask, drive, measure, tell
 from fastapi.testclient import TestClient
 
 from api.app import make_app
-from db.engine import make_engine
+from db.connection.engine import make_engine
 
 PATHS = ("result", "parameters", "anova", "pareto", "report", "options", "trials", "events")
 

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
 from jobs.queue.service_settings import ServiceSettings
 
 Served = Callable[..., TestClient]

@@ -12,10 +12,10 @@ from finished_job import SECRET, register
 from sqlalchemy import Engine, text, update
 
 from api.app import make_app
-from db.engine import make_engine
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 from db.hosts import see_host
-from db.migrate import upgrade
-from db.tables import host
+from db.schema.tables import host
 from jobs.queue.service_settings import ServiceSettings
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from sampler.common.errors import InputError

@@ -16,9 +16,9 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import Engine
 
 from api.app import make_app
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 from jobs.queue.service_settings import ServiceSettings
 
 BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from finished_job import body, finished, register
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.pages.schema_words import holds, parameter, properties
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
 
 
 def said(schema: dict[str, Any]) -> str:

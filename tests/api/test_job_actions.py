@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from test_refused_submissions import OPTIONS
 
-from db.job_row import JobState
-from db.job_store import Store
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 
 # What an action answers for a job in each state.
 ANSWERS = {

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from sse import Event, events, tags
 
 from api.app import make_app
-from db.tokens import Role, make_token, revoke_token
+from db.access.tokens import Role, make_token, revoke_token
 from jobs.queue.lifecycle import cancel
 
 Served = Callable[..., TestClient]

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from db.engine import make_engine
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
 
 
 def pages(client: TestClient, *, limit: int, state: str | None = None) -> list[list[int]]:

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from sse import events
 
-from db.job_store import Store
-from db.transactions import reading
-from db.trial_course import read_baseline, read_facts, read_latest
+from db.connection.transactions import reading
+from db.jobs.job_store import Store
+from db.trials.trial_course import read_baseline, read_facts, read_latest
 from jobs.charts.metric_course import metric_course
 from jobs.views import live_charts
 from jobs.views import live_job as live_module

@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, select, update
 
 from api.pages.log_in import safe_path
-from db.sessions import open_session, token_of_session
-from db.tables import browser_session
-from db.tokens import Role, list_tokens, make_token, revoke_token
+from db.access.sessions import open_session, token_of_session
+from db.access.tokens import Role, list_tokens, make_token, revoke_token
+from db.schema.tables import browser_session
 
 Served = Callable[..., TestClient]
 

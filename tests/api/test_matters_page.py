@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from stored_job import keep, names, proved, remember
 
-from db.job_row import JobState
-from db.transactions import writing
+from db.connection.transactions import writing
+from db.schema.job_row import JobState
 from jobs.results.finished import Finished
 
 DRAWS, MODELS = "genetic", "forest"

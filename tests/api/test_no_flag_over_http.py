@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from instant import write_workload
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.execution.assembly import Assembly, assemble
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.specification import specification_from_document

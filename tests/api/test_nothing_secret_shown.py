@@ -9,8 +9,8 @@ from real_server import real_server
 from sqlalchemy import Engine, make_url
 
 from api.app import make_app
-from db.tables import token as tokens
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
+from db.schema.tables import token as tokens
 
 WRONG = "rt_0123456789ab_" + "Zz" * 21 + "Z"
 

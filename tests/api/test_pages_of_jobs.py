@@ -11,7 +11,7 @@ from fake_runner import ask, drive, measure, tell
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.tokens import Role
+from db.access.tokens import Role
 
 
 def numbers(html: str) -> list[int]:

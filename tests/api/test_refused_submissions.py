@@ -8,7 +8,7 @@ from callers import EXTERNAL, QUEUED, SPACE, errors_of, send, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.job_list import list_jobs
+from db.jobs.job_list import list_jobs
 
 OPTIONS = """\
 [Version]

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from finished_job import SECRET, body, finished, register, run
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 

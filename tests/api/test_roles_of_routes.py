@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from api.pages.static_files import address
-from db.tokens import Role, make_token, revoke_token
+from db.access.tokens import Role, make_token, revoke_token
 from jobs.queue.service_settings import ServiceSettings
 
 # The least role; None: anyone, without a token too.

@@ -6,10 +6,10 @@ from callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.batches import batch_jobs
-from db.job_row import JobState
-from db.job_store import Store
-from db.schedules import find_schedule
+from db.jobs.job_store import Store
+from db.nightly.batches import batch_jobs
+from db.nightly.schedules import find_schedule
+from db.schema.job_row import JobState
 from jobs.queue.lifecycle import cancel
 from jobs.schedule.schedule_fire import keep_schedules
 

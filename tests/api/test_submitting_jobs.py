@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
-from db.engine import make_engine
-from db.job_list import list_jobs
-from db.tokens import Role, make_token, revoke_token
+from db.access.tokens import Role, make_token, revoke_token
+from db.connection.engine import make_engine
+from db.jobs.job_list import list_jobs
 from jobs.queue.service_settings import ServiceSettings
 
 KEY = "Idempotency-Key"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from real_server import ROOT, real_server
 
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from stored_job import keep, proved, unproven
 
-from db.job_row import JobState
+from db.schema.job_row import JobState
 
 WEIGHTS = "weight-waf=1&weight-sa=0&weight-time=0&weight-rate=0"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Engine, insert, update
 
-from db.batch_state import BatchState
-from db.job_store import Store
-from db.tables import batch, job
-from db.transactions import writing
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.schema.batch_state import BatchState
+from db.schema.tables import batch, job
 
 sys.path.append(str(Path(__file__).parents[1] / "watch"))
 from batch_nights import FIRST, result

@@ -18,11 +18,11 @@ from benchmarks.memory_front.front import Found, best_within, expected_best, mem
 from benchmarks.memory_front.plot import nice_ticks
 from benchmarks.memory_front.run import finish
 from benchmarks.reproduction.study import read_study
-from cli import tune
-from cli.exits import Exit
 from cli.main import main as terminal
-from models.ranking import rank_parameters
-from models.split_half import split_half
+from cli.options.exits import Exit
+from cli.tuning import tune
+from models.importance.ranking import rank_parameters
+from models.importance.split_half import split_half
 from optimizer.evaluation import knowledge
 from optimizer.ranking import sampling
 from sampler.common.errors import InputError

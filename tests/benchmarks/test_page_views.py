@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from benchmarks.page_views import long_job
 from benchmarks.page_views.__main__ import main
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.views.course import course_of
 from optimizer.trials.trial import Phase, Purpose
 

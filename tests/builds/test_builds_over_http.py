@@ -8,9 +8,9 @@ from second_builds import with_default, without_option
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.known_builds import builds_here
+from api.services.known_builds import builds_here
 from db.hosts import see_host
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.specification.specify import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench

@@ -12,7 +12,7 @@ from client_scene import Scene, on_terminal, serving
 from rich.console import Console
 from service_desk import call
 
-from cli.outcome_table import print_outcome
+from cli.render.outcome_table import print_outcome
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -192,7 +192,7 @@ def test_listing_page_by_page(
     whole = call("GET", f"{service.url}/v1/jobs?limit=1000")
     assert client("jobs", "--limit", 1, url=service.url) == 0
     assert "older ones: --limit" in capsys.readouterr().err
-    monkeypatch.setattr("cli.jobs._PAGE", 1)
+    monkeypatch.setattr("cli.stored.jobs._PAGE", 1)
     assert client("jobs", "--json", "--limit", 1000, url=service.url) == 0
     assert json.loads(capsys.readouterr().out) == whole
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from client_scene import Answer, Asked, Scene, stub
 
-from cli import submit
+from cli.stored import submit
 from jobs.specification.specify import specify
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document

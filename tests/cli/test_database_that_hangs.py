@@ -7,7 +7,7 @@ from service_desk import wait_until
 from strained_database import HELD_AT, check_whole, held_in_the_middle, server, url
 from terminal import Desk, Zygote
 
-from db.engine import make_engine
+from db.connection.engine import make_engine
 from sampler.common.errors import InputError
 
 __all__ = ["server", "url"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import cli.run_here
+import cli.tuning.run_here
 from cli.main import main
-from cli.tune import EXAMPLES
+from cli.tuning.tune import EXAMPLES
 
 README = Path(__file__).parents[2] / "README.md"
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
@@ -27,8 +27,8 @@ def test_it_comes_to_its_first_trial(command: str, tmp_path: Path, monkeypatch, 
         begun.append(given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.run_here, "run_here", run_here)
-    monkeypatch.setattr(cli.run_here, "terminate_like_interrupt", lambda: None)
+    monkeypatch.setattr(cli.tuning.run_here, "run_here", run_here)
+    monkeypatch.setattr(cli.tuning.run_here, "terminate_like_interrupt", lambda: None)
     monkeypatch.setenv("ROCKTUNE_DB", str(tmp_path / "rocktune.db"))
     monkeypatch.setenv("ROCKTUNE_BENCH_DIR", str(tmp_path / "bench"))
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "host.lock"))

@@ -1,6 +1,6 @@
 """Exit statuses: scripts rely on the numbers, people on the names."""
 
-from cli.exits import Exit
+from cli.options.exits import Exit
 
 
 def test_each_number_has_one_name():

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError, StatementError
 
 from cli import main as terminal
-from cli.exits import Exit
+from cli.options.exits import Exit
 
 STATEMENT = "SELECT secret FROM trial"
 

@@ -9,9 +9,9 @@ import pytest
 from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
 from terminal import Desk
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from sampler.runner.outcome import TrialState
 
 # The fifth run, and every one after it, stays until it is ended or `free` is there.

@@ -13,9 +13,9 @@ from instant import ended_within, left_running, pidfd, read_from, write_space, w
 from stored_trials import trials_of
 from terminal import Desk, Zygote, rest
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

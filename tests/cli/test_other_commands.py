@@ -8,8 +8,8 @@ import pytest
 from instant import write_workload
 from terminal import Desk
 
-from db.engine import make_engine
-from db.migrate import HEAD, current
+from db.connection.engine import make_engine
+from db.connection.migrate import HEAD, current
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
 from sampler.space.space_file import SHIPPED as SPACES

@@ -11,8 +11,8 @@ import signal
 import sys
 from pathlib import Path
 
-import cli.outcome_table
-import cli.progress
+import cli.render.outcome_table
+import cli.render.progress
 import jobs.execution.run_job
 import jobs.report.artifacts
 from cli.main import main
@@ -21,7 +21,12 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from optimizer.run.libraries import load_libraries
 
-assert cli.outcome_table and cli.progress and jobs.report.artifacts and jobs.execution.run_job
+assert (
+    cli.render.outcome_table
+    and cli.render.progress
+    and jobs.report.artifacts
+    and jobs.execution.run_job
+)
 load_libraries()
 
 

@@ -11,9 +11,9 @@ from service_desk import wait_until
 from sqlalchemy import Engine
 
 from db.hosts import list_hosts
-from db.job_queue import submit
-from db.job_row import JobState
-from db.job_store import Store
+from db.jobs.job_queue import submit
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel
 from jobs.specification.specify import specify
 from sampler.runner.outcome import TrialState

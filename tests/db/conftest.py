@@ -1,10 +1,10 @@
 import pytest
 from sqlalchemy import Engine
 
-from db.job_store import Store
-from db.lease import Lease, acquire
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import Lease, acquire
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from db.address import address, default_path, place, without_secrets
+from db.connection.address import address, default_path, place, without_secrets
 from sampler.common.errors import InputError
 
 

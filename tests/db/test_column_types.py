@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Column, Engine, MetaData, Table, insert, select
 
-from db.transactions import reading, writing
-from db.types import Document, SafeText, UtcDateTime, finite, plain, safe_text
+from db.connection.transactions import reading, writing
+from db.schema.types import Document, SafeText, UtcDateTime, finite, plain, safe_text
 
 anything = Table(
     "anything",

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
-from db.engine import make_engine
-from db.job_store import Store
-from db.migrate import upgrade
-from db.transactions import reading, writing
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.connection.transactions import reading, writing
+from db.jobs.job_store import Store
 from sampler.common.errors import InputError
 
 
@@ -82,7 +82,7 @@ class TestFiles:
     def test_a_file_that_another_program_holds(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("db.transactions.BUSY_SECONDS", 0)
+        monkeypatch.setattr("db.connection.transactions.BUSY_SECONDS", 0)
         engine = make_engine(tmp_path / "a.db")
         with writing(engine):
             assert "another program holds it" in refusal(tmp_path / "a.db")

@@ -3,13 +3,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.job_list import JobOrder, count_by_state, list_jobs, standings
-from db.job_queue import submit
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_list import JobOrder, count_by_state, list_jobs, standings
+from db.jobs.job_queue import submit
+from db.jobs.job_store import Store
+from db.leases.lease import acquire
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.trials.trial_log import StoredTrialLog
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase
 

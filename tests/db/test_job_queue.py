@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.job_queue import (
+from db.jobs.job_queue import (
     KeyReusedError,
     QueueFullError,
     Waiting,
@@ -16,10 +16,10 @@ from db.job_queue import (
     submit,
     waiting,
 )
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire, release
-from db.process import this_process
+from db.jobs.job_store import Store
+from db.leases.lease import acquire, release
+from db.leases.process import this_process
+from db.schema.job_row import JobState
 
 
 def put(engine: Engine, **more: Any) -> tuple[int, bool]:

@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import Engine
 from writing_process import ended_trial, proposed_trial
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import Lease
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import Lease
+from db.schema.job_row import JobState
+from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase
 from sampler.runner.outcome import TrialState

@@ -9,14 +9,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 from writing_process import ended_trial, proposed_trial, started
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import Lease, LeaseHeld, acquire, fence, release, renew
-from db.process import this_process
-from db.tables import metadata
-from db.transactions import writing
-from db.trial_log import StoredTrialLog
+from db.connection.engine import make_engine
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.leases.lease import Lease, LeaseHeld, acquire, fence, release, renew
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.schema.tables import metadata
+from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase
 

@@ -3,7 +3,7 @@ from itertools import islice
 
 from writing_process import ended_trial, proposed_trial, started
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

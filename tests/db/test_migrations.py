@@ -9,9 +9,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
 from writing_process import started
 
-from db.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
-from db.tables import metadata
-from db.transactions import reading, writing
+from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
+from db.connection.transactions import reading, writing
+from db.schema.tables import metadata
 from sampler.common.errors import InputError
 
 
@@ -81,7 +81,7 @@ def test_a_step_can_be_undone(database: Engine):
 
 
 def test_foreign_keys_are_enforced_after_an_upgrade(tmp_path: Path):
-    from db.engine import make_engine
+    from db.connection.engine import make_engine
 
     engine = make_engine(tmp_path / "a.db")
     upgrade(engine)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from db.process import is_dead, spoken, this_process
+from db.leases.process import is_dead, spoken, this_process
 
 FIELDS = ("host", "boot", "namespace", "pid", "start")
 

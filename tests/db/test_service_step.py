@@ -9,14 +9,14 @@ from alembic.config import Config
 from sqlalchemy import Engine, MetaData, Table, inspect, select
 from writing_process import ended_trial, proposed_trial
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire
-from db.migrate import REVISION_TABLE, current, upgrade
-from db.process import this_process
-from db.tables import metadata
-from db.transactions import reading, writing
-from db.trial_log import StoredTrialLog
+from db.connection.migrate import REVISION_TABLE, current, upgrade
+from db.connection.transactions import reading, writing
+from db.jobs.job_store import Store
+from db.leases.lease import acquire
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.schema.tables import metadata
+from db.trials.trial_log import StoredTrialLog
 
 NEW = {
     "job": ["priority", "run", "by_service", "submitter", "idempotency_key", "request_digest",

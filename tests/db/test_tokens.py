@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.tables import token as table
-from db.tokens import (
+from db.access.tokens import (
     Role,
     any_token,
     any_valid_token,
@@ -17,6 +14,9 @@ from db.tokens import (
     make_token,
     revoke_token,
 )
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.schema.tables import token as table
 from sampler.common.errors import InputError
 
 

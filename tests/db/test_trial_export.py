@@ -14,21 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-import db.trial_export
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire
-from db.process import this_process
-from db.tables import MAIN_METRICS
-from db.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting
-from db.trial_log import StoredTrialLog
+import db.trials.trial_export
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
+from db.leases.lease import acquire
+from db.leases.process import this_process
+from db.schema.job_row import JobState
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting
+from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Trial
 
 
 @pytest.fixture(autouse=True)
 def pages_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(db.trial_export, "PAGE", 3)
+    monkeypatch.setattr(db.trials.trial_export, "PAGE", 3)
 
 
 def numbers(pages: Iterator[Page]) -> list[list[int]]:

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, insert
 
-from db.job_store import Store
-from db.tables import trial
-from db.transactions import reading, writing
-from db.trial_list import TrialOrder, count_listed, list_trials
-from db.trial_rows import proposal
+from db.connection.transactions import reading, writing
+from db.jobs.job_store import Store
+from db.schema.tables import trial
+from db.trials.trial_list import TrialOrder, count_listed, list_trials
+from db.trials.trial_rows import proposal
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 from writing_process import ended_trial, proposed_trial
 
-from db.job_store import Store
-from db.lease import Lease, acquire
-from db.process import this_process
-from db.tables import MAIN_METRICS
-from db.trial_log import StoredTrialLog
-from db.types import safe_text
+from db.jobs.job_store import Store
+from db.leases.lease import Lease, acquire
+from db.leases.process import this_process
+from db.schema.tables import MAIN_METRICS
+from db.schema.types import safe_text
+from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import TrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState

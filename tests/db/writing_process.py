@@ -19,11 +19,11 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.engine import make_engine
-from db.lease import acquire, release
-from db.migrate import upgrade
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.leases.lease import acquire, release
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 

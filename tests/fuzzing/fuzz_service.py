@@ -18,8 +18,8 @@ from fastapi.testclient import TestClient
 from served_routes import routes_of
 
 from api.app import make_app
-from db.engine import make_engine
-from db.migrate import upgrade
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 from jobs.queue.service_settings import ServiceSettings
 
 # A stream has no end to wait for.

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from written_dumps import Dump, Family, any_file, clock, text
 
 from cli.main import main
-from cli.stats_screen import show_openings
+from cli.render.stats_screen import show_openings
 from jobs.charts.curves import Curve, Curves, Span
 from jobs.charts.curves_svg import curves_svg
 from jobs.interval_report.documents import stats_document

@@ -7,8 +7,8 @@ has taken the job over, ``done`` otherwise.
 import sys
 from pathlib import Path
 
-from db.engine import make_engine
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
 from jobs.execution import run_job as room
 from jobs.execution.assembly import assemble
 from jobs.specification.specification import specification_from_document

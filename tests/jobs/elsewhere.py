@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from db.job_queue import submit
-from db.job_row import JobState
+from db.jobs.job_queue import submit
+from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked
 from jobs.external.telling import Told
 from jobs.queue.lifecycle import TOLD

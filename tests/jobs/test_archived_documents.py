@@ -11,13 +11,13 @@ from any_trials import plain_trial
 from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.engine import make_engine
-from db.job_store import Store
-from db.lease import acquire, release
-from db.migrate import upgrade
-from db.process import this_process
-from db.restored_job import restore_job
-from db.trial_log import StoredTrialLog
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
+from db.jobs.restored_job import restore_job
+from db.leases.lease import acquire, release
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job

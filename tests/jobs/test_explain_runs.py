@@ -9,10 +9,10 @@ from instant import Watcher as Progress
 from instant import write_space, write_workload
 from sqlalchemy import Engine
 
-from db.job_store import Store
-from db.lease import LeaseHeld, acquire, release
-from db.process import this_process
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld, acquire, release
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.experiments.explain_runs import Watcher, measure_explanation

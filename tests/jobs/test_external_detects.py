@@ -3,7 +3,7 @@
 from elsewhere import run_to_the_end, submit_external
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
 from optimizer.trials.problem import SearchSettings
 from optimizer.trials.trial import Purpose

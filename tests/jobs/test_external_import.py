@@ -9,8 +9,8 @@ import pytest
 from elsewhere import measured, run_to_the_end, statements, submit_external
 from sqlalchemy import Engine, event
 
-from db.job_row import JobState
-from db.job_store import Store
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, live_ranking
 from jobs.external.telling import Told
 from optimizer.trials.trial import Phase, Purpose, Trial

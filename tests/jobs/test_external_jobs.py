@@ -10,10 +10,10 @@ import pytest
 from elsewhere import measured, run_to_the_end, statements, submit_external
 from sqlalchemy import Engine, event
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire, release
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
+from db.leases.lease import acquire, release
+from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked, live_ranking
 from jobs.external.telling import Told
 from jobs.queue.lifecycle import WrongState, cancel, resume

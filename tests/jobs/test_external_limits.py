@@ -3,7 +3,7 @@
 from elsewhere import measured, submit_external
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
 from jobs.external.telling import Told
 from optimizer.objective.objective import Limit

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
-from db.migrate import upgrade
-from db.restored_job import restore_job
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
+from db.jobs.restored_job import restore_job
+from db.schema.job_row import JobState
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job

@@ -19,9 +19,9 @@ from killed_child import CHANGES_FILES, Steps, killed
 from sqlalchemy import Engine, event
 from stored_trials import trials_of
 
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import Specification

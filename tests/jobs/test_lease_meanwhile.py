@@ -7,9 +7,9 @@ import pytest
 from service_desk import wait_until
 from sqlalchemy import Engine
 
-from db.job_store import Store
-from db.lease import LeaseHeld, acquire
-from db.process import this_process
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld, acquire
+from db.leases.process import this_process
 from jobs.execution.lease_meanwhile import renewed_meanwhile
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"

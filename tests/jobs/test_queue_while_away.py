@@ -7,7 +7,7 @@ import pytest
 from private_server import PrivateServer, private_server
 from service_desk import wait_until
 
-from db.engine import make_engine
+from db.connection.engine import make_engine
 from jobs.queue.durable_queue import DurableQueue, migrate_queue
 from jobs.queue.queue_connections import QueueGivenUp
 

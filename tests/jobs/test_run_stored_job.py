@@ -11,10 +11,10 @@ import pytest
 from instant import Watcher, left_running, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import LeaseHeld, acquire, release
-from db.trial_export import KEPT_NAMES, TrialNames
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld, acquire, release
+from db.schema.job_row import JobState
+from db.trials.trial_export import KEPT_NAMES, TrialNames
 from jobs.execution import lease_keeper
 from jobs.execution import place as place_room
 from jobs.execution.assembly import Assembly, assemble

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from db.job_row import JobRow
+from db.schema.job_row import JobRow
 from jobs.execution.same_build import require_same_build
 from sampler.common.errors import InputError
 

@@ -12,9 +12,9 @@ import pytest
 from instant import Watcher, left_running, read_from, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import LeaseHeld
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld
+from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify

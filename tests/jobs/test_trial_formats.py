@@ -18,11 +18,11 @@ from any_trials import add_trials, any_trials, job_of, plain_trial
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 
-import db.trial_export
+import db.trials.trial_export
 import jobs.trial_export.trial_parquet
 from benchmarks.export_trials import main as export_benchmark
-from db.job_store import Store
-from db.trial_export import TrialNames
+from db.jobs.job_store import Store
+from db.trials.trial_export import TrialNames
 from jobs.trial_export.trial_columns import TrialColumns
 from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Trial
@@ -40,7 +40,7 @@ any_jobs = partial(
 
 @pytest.fixture(autouse=True)
 def small_pages_and_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(db.trial_export, "PAGE", 3)
+    monkeypatch.setattr(db.trials.trial_export, "PAGE", 3)
     monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 4)
 
 
@@ -393,7 +393,7 @@ class TestEveryFormat:
     def test_takes_no_more_memory_for_many_trials(
         self, database: Engine, chunks: Chunks, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(db.trial_export, "PAGE", 50)
+        monkeypatch.setattr(db.trials.trial_export, "PAGE", 50)
         monkeypatch.setattr(jobs.trial_export.trial_parquet, "_GROUP", 500)
         few, many = (
             job_of(database, map(plain_trial, range(1, count + 1))) for count in (1_000, 5_000)

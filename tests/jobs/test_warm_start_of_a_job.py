@@ -6,7 +6,7 @@ import pytest
 from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.finished import Finished

@@ -5,7 +5,7 @@ import time
 from service_desk import wait_until
 from worker_scene import Scene, at_work, scene
 
-from db.job_row import JobState
+from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 from sampler.machine.process_identity import start_time
 from sampler.runner.outcome import TrialState

@@ -13,10 +13,10 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 from worker_scene import Scene, at_work, scene
 
-from db.job_row import JobState
-from db.job_store import Store
-from db.lease import acquire
-from db.trial_log import StoredTrialLog
+from db.jobs.job_store import Store
+from db.leases.lease import acquire
+from db.schema.job_row import JobState
+from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.patience import Patience, PatientLog
 from jobs.execution.run_job import run_job

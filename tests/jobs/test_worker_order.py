@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from worker_scene import Scene, at_work, scene
 
-from db.job_row import JobState
+from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 
 __all__ = ["scene"]

@@ -10,8 +10,8 @@ from private_server import PrivateServer, private_server
 from service_desk import ROCKTUNE, ServiceDesk, call, status_of, wait_until
 from worker_scene import SCRIPT, Scene
 
-from db.engine import make_engine
-from db.job_row import JobState
+from db.connection.engine import make_engine
+from db.schema.job_row import JobState
 from sampler.runner.settings import Settings
 
 SPACE = {

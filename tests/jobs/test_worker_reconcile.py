@@ -7,8 +7,8 @@ import pytest
 from service_desk import wait_until
 from worker_scene import Scene, at_work, scene
 
-from db.job_row import JobState
-from db.job_store import Store
+from db.jobs.job_store import Store
+from db.schema.job_row import JobState
 from jobs.queue import durable_queue
 from sampler.common.errors import InputError
 

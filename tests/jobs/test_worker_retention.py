@@ -4,7 +4,7 @@ import pytest
 from service_desk import wait_until
 from worker_scene import Scene, at_work, scene
 
-from db.job_row import JobState
+from db.schema.job_row import JobState
 from jobs import worker
 from jobs.queue import lifecycle
 

@@ -7,8 +7,8 @@ from instant import left_running
 from worker_process import worker_process
 from worker_scene import Scene, scene
 
-from db.job_row import JobState
-from db.turn import Turn, take
+from db.leases.turn import Turn, take
+from db.schema.job_row import JobState
 from jobs.cluster.cluster import Cluster
 from jobs.worker import BENCH, Worker
 from sampler.common.errors import InputError

@@ -15,13 +15,15 @@ from optimizer.run.libraries import MODULES
 from sampler.runner.settings import Settings
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["jobs.worker", "jobs.queue.logs", "db.engine", *MODULES])
+_processes.set_forkserver_preload(
+    ["jobs.worker", "jobs.queue.logs", "db.connection.engine", *MODULES]
+)
 
 
 def work(url: str, settings: Settings, log: str) -> None:
     """What `rocktune worker` does."""
-    from cli.stop_signals import stop_on_signals
-    from db.engine import make_engine
+    from cli.options.stop_signals import stop_on_signals
+    from db.connection.engine import make_engine
     from jobs import worker
     from jobs.queue import durable_queue
     from jobs.queue.logs import configure_logs

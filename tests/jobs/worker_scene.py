@@ -12,11 +12,11 @@ from instant import write_space
 from service_desk import wait_until
 from sqlalchemy import Engine, inspect
 
-from db.job_queue import submit
-from db.job_row import JobRow, JobState
-from db.job_store import Store
-from db.migrate import REVISION_TABLE
-from db.tables import metadata
+from db.connection.migrate import REVISION_TABLE
+from db.jobs.job_queue import submit
+from db.jobs.job_store import Store
+from db.schema.job_row import JobRow, JobState
+from db.schema.tables import metadata
 from jobs import worker
 from jobs.queue import durable_queue
 from jobs.queue.durable_queue import migrate_queue

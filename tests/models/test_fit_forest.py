@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from models.design import FeatureMatrix
-from models.forest import fit_forest, grow_forest
+from models.importance.design import FeatureMatrix
+from models.importance.forest import fit_forest, grow_forest
 
 
 def table(n_trials, n_columns=3, seed=0):

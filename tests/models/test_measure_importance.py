@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from models.design import FeatureMatrix
-from models.forest import fit_forest
-from models.importance import measure_importance
+from models.importance.design import FeatureMatrix
+from models.importance.forest import fit_forest
+from models.importance.importance import measure_importance
 
 
 @pytest.fixture(scope="module")

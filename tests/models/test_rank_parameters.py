@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from models.design import FeatureMatrix
-from models.ranking import rank_parameters
+from models.importance.design import FeatureMatrix
+from models.importance.ranking import rank_parameters
 
 FAST = {"trees": 30, "resamples": 4, "n_repeats": 2}
 

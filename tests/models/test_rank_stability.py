@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from models.stability import compare_rankings, rank_stability
+from models.importance.stability import compare_rankings, rank_stability
 
 TRUTH = np.array([0.6, 0.25, 0.05, 0.03, 0.03, 0.02, 0.02])
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.design import FeatureMatrix
-from models.groups import group_labels
-from models.ranking import rank_parameters
+from models.importance.design import FeatureMatrix
+from models.importance.groups import group_labels
+from models.importance.ranking import rank_parameters
 
 RECORDED = Path(__file__).parents[1] / "data" / "recorded_trials_load.jsonl.gz"
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from models.sample_size import COMBINED, importances_of, rank_at_size
+from models.importance.sample_size import COMBINED, importances_of, rank_at_size
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,16 @@
 
 import numpy as np
 
-from models.additive_kernel import Settings, Shares, covariance, likeness, own_variance
-from models.additive_process import standardised
-from models.additive_shares import learn_shares
-from models.share_posterior import drawn_shares
+from models.gaussian_process.additive_kernel import (
+    Settings,
+    Shares,
+    covariance,
+    likeness,
+    own_variance,
+)
+from models.gaussian_process.additive_process import standardised
+from models.gaussian_process.additive_shares import learn_shares
+from models.gaussian_process.share_posterior import drawn_shares
 
 
 def known(count: int, parameters: int = 6, seed: int = 0) -> tuple[Settings, np.ndarray]:

@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.additive_kernel import Settings, Shares, covariance, likeness
-from models.additive_process import fit_process, standardised
-from models.additive_shares import learn_shares
-from models.task_agreement import FIRST_GUESS, NOTHING, Tasks, first_agreement, learn_agreement
+from models.gaussian_process.additive_kernel import Settings, Shares, covariance, likeness
+from models.gaussian_process.additive_process import fit_process, standardised
+from models.gaussian_process.additive_shares import learn_shares
+from models.gaussian_process.task_agreement import (
+    FIRST_GUESS,
+    NOTHING,
+    Tasks,
+    first_agreement,
+    learn_agreement,
+)
 
 SHARES = Shares(np.array([1.0, 0.5, 0.0, 0.0]), pairs=0.5, level=0.5, noise=0.02)
 

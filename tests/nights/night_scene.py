@@ -9,7 +9,7 @@ from service_desk import wait_until
 from sqlalchemy import Engine
 from worker_scene import SCRIPT, Scene
 
-from db.batches import BatchRow, list_batches
+from db.nightly.batches import BatchRow, list_batches
 from jobs.batch.batch_file import read_batch
 from jobs.batch.batch_plan import BatchPlan
 

@@ -13,12 +13,12 @@ from instant import ended_within, left_running, pidfd, read_from, write_space, w
 from night_scene import ITEMS, NIGHTLY, batches, write_nightly
 from terminal import Desk, Zygote, rest
 
-from db.batches import batch_jobs, batch_result
-from db.engine import make_engine
-from db.job_row import JobState
-from db.job_store import Store
-from db.migrate import upgrade
-from db.nights import nights
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
+from db.nightly.batches import batch_jobs, batch_result
+from db.nightly.nights import nights
+from db.schema.job_row import JobState
 from jobs.batch.batch_turn import BatchTurn
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState

@@ -8,14 +8,14 @@ from night_scene import ITEMS, Clock, await_batches, batches, plan_of
 from sqlalchemy import Engine, func, select, update
 from worker_scene import Scene, at_work
 
-from db.batches import batch_jobs, batch_result
-from db.job_row import JobState
-from db.job_store import Store
-from db.nights import nights
-from db.schedules import find_schedule, remove_schedule
-from db.tables import job
-from db.tables import schedule as schedules
-from db.transactions import writing
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.nightly.batches import batch_jobs, batch_result
+from db.nightly.nights import nights
+from db.nightly.schedules import find_schedule, remove_schedule
+from db.schema.job_row import JobState
+from db.schema.tables import job
+from db.schema.tables import schedule as schedules
 from jobs.queue.lifecycle import cancel
 from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
 from jobs.schedule.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now

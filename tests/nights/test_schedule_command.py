@@ -7,9 +7,9 @@ import pytest
 from night_scene import NIGHTLY, write_nightly
 from terminal import Desk
 
-from db.batches import batch_jobs
-from db.engine import make_engine
-from db.schedules import find_schedule
+from db.connection.engine import make_engine
+from db.nightly.batches import batch_jobs
+from db.nightly.schedules import find_schedule
 
 Here = Callable[..., int]
 

@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from models.ranking import rank_parameters
+from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 
 

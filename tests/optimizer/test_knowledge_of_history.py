@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pretend_bench import PretendBench, bowl, flat, job_of, problem_of, small_space, trial_of
 
-from models.ranking import rank_parameters
+from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from optimizer.evaluation.knowledge import baseline_of, best_first, comparable, ranking_of
 from optimizer.trials.history import History

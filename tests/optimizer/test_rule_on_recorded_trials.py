@@ -9,7 +9,7 @@ import pytest
 from benchmarks.line_plot import Line, line_plot
 from benchmarks.recorded_trials import recorded
 from benchmarks.rule_replay import Point, _halves, rule_table, stop
-from models.sample_size import COMBINED, importances_of
+from models.importance.sample_size import COMBINED, importances_of
 from optimizer.ranking.sampling import LEVEL
 
 

@@ -16,9 +16,9 @@ from real_server import serving
 from seen_page import FLAGS, PROGRAM, SeenPage, seen_page
 
 from api.app import make_app
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from stored_job import keep, proved, unproven
 from watched_nights import kept_nights, nights_that_turn_worse
 
 from api.app import make_app
-from db.engine import make_engine
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 from db.hosts import see_host
-from db.migrate import upgrade
 
 PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from api.job_schemas import JobCreate
-from api.schedule_schemas import ScheduleCreate
+from api.schemas.job_schemas import JobCreate
+from api.schemas.schedule_schemas import ScheduleCreate
 from cli.main import app
 from jobs.batch.batch_file import read_batch
 from sampler.space.space_file import load_space

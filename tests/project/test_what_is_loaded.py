@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("scipy", "sklearn", "statsmodels", "pandas", "pyarrow", "distributed")
 SCRIPT = f"""\
 import sys
-import api.server, cli.run_here, db.trial_log, jobs.worker
+import api.server, cli.tuning.run_here, db.trials.trial_log, jobs.worker
 print(*(name for name in {HEAVY} if name in sys.modules))
 """
 

@@ -21,7 +21,7 @@ from typing import Any
 from known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
 from scipy import stats
 
-from models.ranking import rank_parameters
+from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from sampler.machine.machine import fingerprint
 

@@ -25,10 +25,10 @@ from sqlalchemy import Engine
 from watched_nights import kept_nights, nights_that_turn_worse
 
 from benchmarks.stocked import Silent
-from db.engine import make_engine
-from db.job_store import Store
-from db.migrate import upgrade
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
 from jobs.archive import read_archive, restore, restore_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job

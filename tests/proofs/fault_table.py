@@ -25,7 +25,7 @@ from netns_hosts import why_impossible
 from sqlalchemy import Engine
 from struck_job import StruckJob, Told
 
-from db.engine import make_engine
+from db.connection.engine import make_engine
 from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]

@@ -18,9 +18,9 @@ from real_server import real_server
 from sqlalchemy import Engine
 
 from api.app import make_app
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.tokens import Role, make_token
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 

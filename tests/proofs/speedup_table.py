@@ -20,8 +20,8 @@ from bench_cluster import BenchCluster, bench_cluster, result_of
 
 from benchmarks import known_truth
 from benchmarks.cluster_speedup import HEAD, rows, true_fitness
-from db.engine import make_engine
-from db.job_store import Store
+from db.connection.engine import make_engine
+from db.jobs.job_store import Store
 from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]

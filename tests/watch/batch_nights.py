@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from db.nights import Night, NightItem
+from db.nightly.nights import Night, NightItem
 from jobs.specification.specify import specify
 
 FIRST = datetime(2026, 11, 1, 2, 30, tzinfo=UTC)

@@ -5,13 +5,13 @@ import pytest
 from batch_nights import FIRST, nights_of, result
 from sqlalchemy import Engine, insert
 
-from cli.exits import Exit
-from cli.nights import nights
-from db.job_row import JobState
-from db.job_store import Store
-from db.nights import nights as stored_nights
-from db.tables import batch, job
-from db.transactions import writing
+from cli.operations.nights import nights
+from cli.options.exits import Exit
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.nightly.nights import nights as stored_nights
+from db.schema.job_row import JobState
+from db.schema.tables import batch, job
 from jobs.regression.watch import watch
 from sampler.common.errors import InputError
 

@@ -12,7 +12,7 @@ down_revision: str | None = None
 branch_labels: None = None
 depends_on: None = None
 
-# A step is written in plain types, so that it stays what it was when ``db.types`` moves on.
+# A step is written in plain types, so that it stays what it was when ``db.schema.types`` moves on.
 big_key = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 moment = sa.DateTime(timezone=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.job_store import Store
+from db.jobs.job_store import Store
 from jobs.experiments.comparison.side import Side
 from jobs.specification.specification import specification_from_document
 from sampler.common.errors import InputError

@@ -12,7 +12,7 @@ from scipy.stats import fisher_exact
 from jobs.experiments.in_turn.runs_file import Run
 from jobs.experiments.in_turn.turns import whole_sets
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
-from models.anova import holm
+from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.confirmation import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term

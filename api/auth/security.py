@@ -1,0 +1,179 @@
+"""Who asks, and whether they may: bearer tokens with roles, or a browser that is logged in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Engine
+
+from api.auth.cookies import form_token, forms_secret, same_token, session_secret
+from api.http.problems import ProblemError
+from db.access.sessions import token_of_session
+from db.access.tokens import Role, any_token, find_token
+
+_bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="Made by `rocktune token make`. On loopback, while none was made, none is needed.",
+)
+_LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?", re.ASCII)
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+FORM_HEADER = "X-Form-Token"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: a token's name, or None for anyone on this machine.
+
+    Attributes:
+        by_bearer: The request itself bears the token: no browser adds that by itself.
+        forms: The token that a form of theirs must bring along; None: none was given out yet.
+    """
+
+    name: str | None
+    role: Role
+    by_bearer: bool = False
+    forms: str | None = None
+
+
+def identified(
+    request: Request,
+    given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Caller:
+    """Who asks.
+
+    Raises:
+        ProblemError: 401, nobody that is known; 403, a page of another site.
+    """
+    service = request.app.state.service
+    if given is not None:
+        found = find_token(service.engine, given.credentials)
+        if found is not None:
+            return Caller(found.name, found.role, by_bearer=True)
+        raise _unknown("the token is unknown or revoked")
+    if "authorization" in request.headers:
+        raise _unknown("write Authorization: Bearer TOKEN")
+    secret = session_secret(request)
+    found = token_of_session(service.engine, secret) if secret else None
+    if secret is not None and found is not None:
+        _refuse_other_origins(request)
+        return Caller(found.name, found.role, forms=form_token(secret))
+    if not service.loopback or service.needs_token():
+        raise _unknown("a token is needed: Authorization: Bearer TOKEN")
+    _refuse_pages_of_others(request)
+    anybody = forms_secret(request)
+    return Caller(None, Role.ADMIN, forms=form_token(anybody) if anybody else None)
+
+
+CallerDep = Annotated[Caller, Depends(identified)]
+
+
+def still_known(
+    request: Request,
+    given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Callable[[], bool]:
+    """Asks the same again, for what is answered for long: was the token revoked meanwhile?"""
+
+    def known() -> bool:
+        try:
+            identified(request, given)
+        except ProblemError:
+            return False
+        return True
+
+    return known
+
+
+StillKnownDep = Annotated[Callable[[], bool], Depends(still_known)]
+
+
+def _caller(request: Request, caller: CallerDep) -> Caller:
+    """Of the interface: a browser that is logged in proves that one of our pages asks."""
+    logged_in = caller.name is not None and not caller.by_bearer
+    if logged_in and request.method not in _SAFE:
+        require_form_token(caller, request.headers.get(FORM_HEADER, ""))
+    return caller
+
+
+def require_form_token(caller: Caller, given: str) -> None:
+    """Refuses what a page of another site could have sent.
+
+    Raises:
+        ProblemError: 403, the form's token is missing or not of this session.
+    """
+    if not caller.by_bearer and not same_token(caller.forms, given):
+        raise ProblemError(403, "the form is not of this session any more; load its page again")
+
+
+def _refuse_other_origins(request: Request) -> None:
+    """A page of another site, or of another port, does not act for who is logged in."""
+    origin = request.headers.get("origin")
+    if origin is not None and not same_origin(request, origin):
+        raise ProblemError(403, "pages of other sites are not answered")
+
+
+def same_origin(request: Request, origin: str) -> bool:
+    """Whether a page is of the host that the request names, by whatever scheme."""
+    host = request.headers.get("host", "").lower()
+    return bool(host) and origin.lower().partition("://")[2] == host
+
+
+def _refuse_pages_of_others(request: Request) -> None:
+    """A page on the web can make a browser on this machine ask; without a token it must not.
+
+    It asks under a name of its own that leads here, or sends a form, which needs nobody's leave.
+    """
+    # As it was sent: a name that cannot be read would otherwise be taken for the server's own.
+    host = request.headers.get("host", "").lower()
+    if not _LOCAL.fullmatch(host):
+        raise _unknown("without a token only localhost is answered; make a token")
+    origin = request.headers.get("origin")
+    if origin is not None and not same_origin(request, origin):
+        raise _unknown("without a token pages of other sites are not answered; make a token")
+
+
+def _unknown(why: str) -> ProblemError:
+    return ProblemError(401, why, headers={"WWW-Authenticate": "Bearer"})
+
+
+def requires(role: Role) -> Any:
+    """A dependency that lets only callers of a role through, and gives them to the route."""
+
+    async def allowed(caller: Annotated[Caller, Depends(_caller)]) -> Caller:
+        return _with_role(caller, role)
+
+    return Depends(allowed)
+
+
+def page_requires(role: Role) -> Any:
+    """The same for a page: what it changes is proved by the form's own token, in its body."""
+
+    async def allowed(caller: CallerDep) -> Caller:
+        return _with_role(caller, role)
+
+    return Depends(allowed)
+
+
+def _with_role(caller: Caller, role: Role) -> Caller:
+    if not caller.role.may(role):
+        raise ProblemError(
+            403, f"this needs the role {role.value}; the token has {caller.role.value}"
+        )
+    return caller
+
+
+class TokensEverMade:
+    """Remembers that a token was made: from then on the question need not be asked again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._made = engine, False
+
+    def __call__(self) -> bool:
+        """Whether a token was ever made."""
+        self._made = self._made or any_token(self._engine)
+        return self._made

@@ -1,0 +1,1 @@
+"""Requests and answers: limits, caching, errors, exports and figures of the server."""

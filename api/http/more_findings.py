@@ -1,0 +1,44 @@
+"""All that is wrong with a request of which some fields are not even of the right type."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from api.http.problems import FieldProblem, field_problems
+from api.schemas.job_schemas import JobChange
+from api.services.sent_documents import Registry
+from api.services.submission import specification_from
+from jobs.specification.specification import Specification
+from sampler.common.errors import InputError
+
+
+def more_findings(request: Request, error: RequestValidationError) -> list[FieldProblem]:
+    """What else is wrong with a job of which some fields are not even of the right type."""
+    body = error.body
+    if request.method != "POST" or request.url.path != "/v1/jobs" or not isinstance(body, dict):
+        return []
+    wrong = {found["loc"][1] for found in error.errors() if len(found["loc"]) > 1}
+    return findings_of_rest(body, wrong, request.app.state.service.workloads)
+
+
+def findings_of_rest(
+    body: Mapping[str, Any],
+    wrong: Collection[str],
+    workloads: Registry,
+    start: Specification | None = None,
+) -> list[FieldProblem]:
+    """What is wrong with the fields of a job beside those whose type is wrong already."""
+    rest = {name: value for name, value in body.items() if name not in wrong}
+    try:
+        asked = JobChange.model_validate(rest)
+        specification_from(asked, workloads, None, start=start)
+    except InputError as more:
+        return field_problems(more, rest)
+    except ValidationError:
+        return []
+    return []

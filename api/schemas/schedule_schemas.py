@@ -1,0 +1,157 @@
+"""Schedules and the batches that they start, as they are asked for over the wire."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from api.schemas.batch_schemas import BatchBrief
+from api.schemas.job_schemas import JobChange
+from db.nightly.schedules import ScheduleRow
+
+NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
+ItemName = Annotated[
+    str,
+    StringConstraints(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$",
+    ),
+]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+class BatchJob(JobChange):
+    """One job of a batch, with what it does not share with the others."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]},
+    )
+
+    name: ItemName | None = Field(
+        default=None, description="What it is called every night; else WORKLOAD/SPACE/HOST_KIND."
+    )
+
+
+class BatchAsked(JobChange):
+    """A batch as a nightly.toml holds it: lists, each with each, and single jobs.
+
+    What stands beside them is common to all of its jobs.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"workloads": ["load-quick"], "trials": 96}]},
+    )
+
+    name: Name | None = Field(
+        default=None, description="What nights are compared under; the schedule's name else."
+    )
+    workloads: list[Word] | None = Field(
+        default=None, min_length=1, max_length=100, description="Registered names."
+    )
+    spaces: list[Word | dict[str, Any]] | None = Field(
+        default=None, min_length=1, max_length=100, description="Names, or spaces themselves."
+    )
+    host_kinds: list[Word] | None = Field(default=None, min_length=1, max_length=100)
+    job: list[BatchJob] | None = Field(default=None, max_length=500)
+
+
+class ScheduleCreate(BaseModel):
+    """A schedule to be made."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "nightly",
+                    "cron": "30 2 * * *",
+                    "time_zone": "Europe/Berlin",
+                    "batch": {"workloads": ["load-quick"], "spaces": ["default", "paper"]},
+                }
+            ]
+        },
+    )
+
+    name: Name
+    cron: str = Field(
+        min_length=1,
+        max_length=200,
+        description="Minute, hour, day, month, weekday: 30 2 * * * for half past two each night.",
+    )
+    time_zone: str = Field(
+        default="UTC", min_length=1, max_length=100, description="An IANA name."
+    )
+    missed: Literal["late", "skip"] = Field(
+        default="late",
+        description="A time at which nothing ran: run once as soon as it is noticed, or not.",
+    )
+    batch: BatchAsked
+
+
+class ScheduleItem(BaseModel):
+    """A job that a schedule starts."""
+
+    item: str
+    workload: str
+    space: str
+    objective: str
+    strategy: str
+    trials: int | None
+    minutes: float | None
+    host_kind: str | None
+    db_bench: str | None
+
+
+class SchedulePublic(BaseModel):
+    """A schedule, when it is due, and what became of its last times."""
+
+    name: str
+    cron: str
+    time_zone: str
+    missed: str
+    next_at: datetime
+    submitter: str | None
+    created_at: datetime
+    batch: str = Field(description="The name that its nights are compared under.")
+    items: list[ScheduleItem]
+    last: list[BatchBrief] = Field(description="Its last batches, the newest first.")
+
+    @classmethod
+    def of(cls, row: ScheduleRow, last: list[BatchBrief]) -> SchedulePublic:
+        """From a stored schedule."""
+        items = [_item(each["item"], each["specification"]) for each in row.document["items"]]
+        return cls(
+            name=row.name,
+            cron=row.cron,
+            time_zone=row.time_zone,
+            missed=row.missed,
+            next_at=row.next_at,
+            submitter=row.submitter,
+            created_at=row.created_at,
+            batch=row.document["name"],
+            items=items,
+            last=last,
+        )
+
+
+def _item(name: str, asked: dict[str, Any]) -> ScheduleItem:
+    return ScheduleItem(
+        item=name,
+        workload=asked["workload"]["name"],
+        space=asked["space"]["name"],
+        objective=asked["objective"]["name"],
+        strategy=asked["strategy"],
+        trials=asked["trials"],
+        minutes=asked["minutes"],
+        host_kind=asked.get("host_kind"),
+        db_bench=asked.get("db_bench"),
+    )

@@ -1,0 +1,174 @@
+"""Trials over the wire: measured ones, suggestions, and what a user's own runner tells."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from api.http.whole import Whole
+from jobs.external.telling import Told
+from optimizer.run.asking import Asked
+from optimizer.trials.trial import Trial
+from sampler.runner.outcome import TrialState
+
+# Beyond it a change in percent could be more than a number can hold.
+_MOST = 1e100
+Measured = Annotated[float, Field(ge=-_MOST, le=_MOST)]
+
+
+class TrialPublic(BaseModel):
+    """A trial."""
+
+    number: int
+    phase: str
+    purpose: str
+    state: TrialState
+    subject: int | None = Field(description="The trial that first measured its configuration.")
+    attempt: int
+    given: bool = Field(description="Measured before the job and told to it.")
+    why: str
+    configuration: dict[str, Any]
+    effective: dict[str, Any] | None = Field(description="The values that RocksDB really used.")
+    metrics: dict[str, float]
+    failure: str | None
+    warnings: list[str]
+    host: str | None
+    bench_seconds: float
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, trial: Trial) -> TrialPublic:
+        """From a stored trial; what is stored is sound, and a page has a thousand of them."""
+        return cls.model_construct(
+            number=trial.number,
+            phase=trial.phase.value,
+            purpose=trial.purpose.value,
+            state=trial.state,
+            subject=trial.subject,
+            attempt=trial.attempt,
+            given=trial.given,
+            why=trial.why,
+            configuration=trial.configuration,
+            effective=trial.effective,
+            metrics=trial.metrics,
+            failure=trial.failure,
+            warnings=list(trial.warnings),
+            host=trial.host,
+            bench_seconds=trial.bench_seconds,
+            started_at=trial.started_at,
+            finished_at=trial.finished_at,
+        )
+
+
+class TrialPage(BaseModel):
+    """Trials by number; ``next`` is the ``after`` of the next page, null at the end."""
+
+    trials: list[TrialPublic]
+    next: int | None
+
+
+class Suggestion(BaseModel):
+    """A configuration to measure."""
+
+    number: int = Field(description="Tell the outcome under this number.")
+    attempt: int
+    phase: str
+    purpose: str
+    why: str
+    configuration: dict[str, Any] = Field(description="A value for every active parameter.")
+
+    @classmethod
+    def of(cls, trial: Trial) -> Suggestion:
+        """From a proposal."""
+        return cls(
+            number=trial.number,
+            attempt=trial.attempt,
+            phase=trial.phase.value,
+            purpose=trial.purpose.value,
+            why=trial.why,
+            configuration=dict(trial.configuration),
+        )
+
+
+class SuggestionsCreate(BaseModel):
+    """How many configurations are wanted."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"count": 4}]}
+    )
+
+    count: Whole = Field(default=1, ge=1, le=1000)
+    reclaim_seconds: float | None = Field(
+        default=None, gt=0, le=1e9, description="Hand out again what is out for longer than this."
+    )
+
+
+class Suggestions(BaseModel):
+    """What to measure now."""
+
+    suggestions: list[Suggestion]
+    why: str = Field(description="Why there are no more than these.")
+    complete: bool = Field(description="The job is done: see its result.")
+
+    @classmethod
+    def of(cls, asked: Asked) -> Suggestions:
+        """From what the job proposes."""
+        return cls(
+            suggestions=[Suggestion.of(trial) for trial in asked.trials],
+            why=asked.why,
+            complete=asked.complete,
+        )
+
+
+class TrialCreate(BaseModel):
+    """The outcome of a suggestion (``number``), or a trial that was measured before."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "examples": [
+                {"number": 1, "metrics": {"rate": 101000.0}},
+                {"number": 2, "state": "failed", "failure": "it ran out of memory"},
+                {"configuration": {"batch": 16}, "metrics": {"rate": 99000.0}},
+            ]
+        },
+    )
+
+    number: Whole | None = Field(default=None, ge=1, le=2**31 - 1)
+    attempt: Whole | None = Field(default=None, ge=1, le=2**31 - 1)
+    baseline: bool = Field(default=False, description="A run of the baseline, measured before.")
+    configuration: dict[str, JsonValue] | None = Field(
+        default=None, description="What was measured before; what is left out is the baseline's."
+    )
+    state: Literal["done", "failed", "timed_out", "lost"] = "done"
+    metrics: dict[str, Measured] = Field(default={}, max_length=500)
+    failure: str | None = Field(default=None, max_length=10_000)
+    host: str | None = Field(default=None, max_length=200)
+    bench_seconds: float = Field(default=0.0, ge=0, le=1e9)
+
+    def told(self) -> Told:
+        """As the job takes it."""
+        values = self.model_dump() | {"state": TrialState(self.state)}
+        return Told(**values)
+
+
+class TrialsCreate(BaseModel):
+    """Trials that were measured elsewhere."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"trials": [{"number": 1, "metrics": {"rate": 1e5}}]}]},
+    )
+
+    trials: list[TrialCreate] = Field(min_length=1, max_length=5000)
+
+
+class TrialsKept(BaseModel):
+    """The trials as they are kept, in the order in which they were told."""
+
+    trials: list[TrialPublic]

@@ -1,0 +1,84 @@
+"""From the batch of a request to a plan whose jobs are all checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from api.http.problems import FieldProblem, field_problems, refused
+from api.schemas.job_schemas import JobChange
+from api.schemas.schedule_schemas import BatchAsked
+from api.services.dependencies import Service
+from api.services.submission import specification_from
+from jobs.batch.batch_items import batch_items
+from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
+from sampler.common.errors import InputError
+
+_SETTINGS = frozenset(JobChange.model_fields)
+
+
+def plan_from(asked: BatchAsked, name: str, service: Service) -> BatchPlan:
+    """Checks all jobs of a batch at once.
+
+    Args:
+        asked: The batch.
+        name: The schedule's, for a batch without one.
+        service: What jobs may name.
+
+    Raises:
+        ProblemError: Something is wrong; each finding names the job and the field.
+    """
+    document = _given(asked)
+    given_name = document.pop("name", None)
+    noted: list[InputError] = []
+    listed = batch_items(document, known=_SETTINGS, found=noted, field="batch")
+    try:
+        # Before each is read for its own sake, which takes its time.
+        require_small(each.settings for each in listed)
+    except InputError as error:
+        raise refused(field_problems(error)) from None
+    found = [finding for each in noted for finding in field_problems(each)]
+    items = []
+    for each in listed:
+        try:
+            items.append(_item(each.name, dict(each.settings), service))
+        except InputError as error:
+            found += [_within(each.name, finding) for finding in field_problems(error)]
+    if found:
+        raise refused(found)
+    plan = BatchPlan(given_name or name, tuple(items))
+    try:
+        require_small(plan.document()["items"])
+    except InputError as error:
+        raise refused(field_problems(error)) from None
+    return plan
+
+
+def _given(asked: BatchAsked) -> dict[str, Any]:
+    """What was set, as a TOML file would hold it: it has no null."""
+    document = asked.model_dump(exclude_unset=True)
+    document = {key: value for key, value in document.items() if value is not None}
+    rows = document.get("job", [])
+    if rows:
+        document["job"] = [
+            {key: value for key, value in row.items() if value is not None} for row in rows
+        ]
+    return document
+
+
+def _item(name: str, settings: dict[str, Any], service: Service) -> BatchItem:
+    try:
+        asked = JobChange.model_validate(settings)
+    except ValidationError as error:
+        wrong = error.errors()[0]  # each was checked by itself before; so this is never reached
+        raise InputError(str(wrong["loc"][0]), wrong["msg"]) from None
+    specification = specification_from(
+        asked, service.workloads, service.installed, builds=service.builds
+    )
+    require_measured_here(specification)
+    return BatchItem(name, specification, asked.priority)
+
+
+def _within(item: str, finding: FieldProblem) -> FieldProblem:
+    return finding.model_copy(update={"field": f"{item}: {finding.field}"})

@@ -1,0 +1,82 @@
+"""The RocksDB builds that a job over HTTP may name. Names only: a path would run any program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from api.http.problems import shown
+from db.hosts import list_hosts
+from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+
+_FIELD = "db_bench"
+
+
+@dataclass(frozen=True)
+class KnownBuilds:
+    """Who has which builds.
+
+    Attributes:
+        here: The builds of this machine by name, where it measures; None for one that does not
+            work.
+        elsewhere: The names that other hosts advertise; asked only when it must be known.
+    """
+
+    here: Mapping[str, InstalledDbBench | None] = field(default_factory=dict)
+    elsewhere: Callable[[], Collection[str]] = tuple
+
+    def find(self, name: str) -> InstalledDbBench | None:
+        """The build of that name, where it is on this machine and works.
+
+        While no host has said what it has, any name may turn out to be known.
+
+        Raises:
+            InputError: It is no name, or no host has such a build.
+        """
+        if not is_build_name(name):
+            problem = f"{shown(name)} is no build's name, and paths are not taken over HTTP"
+            raise InputError(_FIELD, f"{problem}; /v1/hosts lists the builds")
+        if name == DEFAULT_BUILD or name in self.here:
+            return self.here.get(name)
+        known = sorted({*self.here, *self.elsewhere()})
+        if known and name not in known:
+            names = ", ".join(known)
+            raise InputError(_FIELD, f"no host has a build {name!r}; known are {names}")
+        return None
+
+
+def builds_here(settings: Settings, default: InstalledDbBench | None) -> KnownBuilds:
+    """The builds of this machine.
+
+    Args:
+        settings: Of this machine.
+        default: The one in use, tried already.
+
+    Raises:
+        InputError: ROCKTUNE_BUILDS is no list of ``name=path``.
+    """
+    names = [name for name in named_programs(settings) if name != DEFAULT_BUILD]
+    return KnownBuilds({DEFAULT_BUILD: default} | {name: _tried(name, settings) for name in names})
+
+
+def names_on_hosts(engine: Engine) -> set[str]:
+    """The names of all builds that hosts advertise and that work there."""
+    advertised = (host.environment.get("builds") for host in list_hosts(engine))
+    return {
+        build["name"]
+        for builds in advertised
+        for build in builds or ()
+        if build["problem"] is None
+    }
+
+
+def _tried(name: str, settings: Settings) -> InstalledDbBench | None:
+    try:
+        return installed_build(name, settings)
+    except InputError:
+        return None

@@ -1,0 +1,1 @@
+"""The service at the other end, its requests, answers and refusals."""

@@ -1,0 +1,83 @@
+"""Following a job to its end, also over a service that restarts meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cli.client.answers import UnavailableError, understood
+
+if TYPE_CHECKING:
+    from api.schemas.job_schemas import JobPublic
+    from cli.client.remote import Remote
+    from cli.render.job_view import JobView
+
+_Answer = TypeVar("_Answer")
+_ROUND_SECONDS = 1.0
+_PATIENCE_SECONDS = 600.0
+
+
+def job_of(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
+    """The job as it is now, and the document that says so."""
+    from api.schemas.job_schemas import JobPublic
+
+    document = remote.get(f"jobs/{job_id}")
+    return understood(JobPublic, document), document
+
+
+def follow(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[str, Any]]:
+    """Shows the job once a second until it has ended; the job as it is then.
+
+    Raises:
+        UnavailableError: The service has not answered for ten minutes.
+    """
+    from db.schema.job_row import ENDED
+
+    while True:
+        job, document = patiently(lambda: job_of(remote, job_id), view)
+        view.show(job)
+        if job.state in ENDED:
+            return job, document
+        time.sleep(_ROUND_SECONDS)
+
+
+def patiently(ask: Callable[[], _Answer], view: JobView) -> _Answer:
+    """The answer, as soon as there is one.
+
+    Raises:
+        UnavailableError: There was none for ten minutes.
+    """
+    since: float | None = None
+    while True:
+        try:
+            answer = ask()
+        except UnavailableError as error:
+            now = time.monotonic()
+            if since is None:
+                since = now
+                view.note(f"{error}; trying again, the job is not affected")
+            elif now - since > _PATIENCE_SECONDS:
+                raise
+            time.sleep(_ROUND_SECONDS)
+        else:
+            if since is not None:
+                view.note("the service answers again")
+            return answer
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """Within, SIGTERM is what Ctrl-C is, so that the terminal is left as it was."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

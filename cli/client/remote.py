@@ -1,0 +1,137 @@
+"""Asking a service over HTTP, whether it is far away or in this process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cli.client.answers import (
+    LostError,
+    ServiceError,
+    UnavailableError,
+    document_of,
+    no_rocktune,
+)
+from cli.client.refusals import refuse
+from cli.render.screen import plain
+
+if TYPE_CHECKING:
+    from httpx2 import Client, Response
+
+
+Asked = str | int | Sequence[str] | None  # a list is the same name again and again
+
+
+class Remote:
+    """A service that can be asked.
+
+    Attributes:
+        is_local: Whether it is the application in this process.
+    """
+
+    def __init__(
+        self, client: Client, place: str, *, token: str | None = None, is_local: bool = False
+    ) -> None:
+        """Binds it to a client of HTTP.
+
+        Args:
+            client: With the address.
+            place: What messages call it.
+            token: Who asks; None for anyone on this machine.
+            is_local: Whether it is the application in this process.
+        """
+        self._client, self._place, self._token = client, place, token
+        self.is_local = is_local
+
+    def get(self, path: str, **query: Asked) -> Any:
+        """The document at a path below ``/v1``; what is None is not asked for.
+
+        Raises:
+            InputError: What was asked for is wrong.
+            ServiceError: No answer that can be used.
+        """
+        return document_of(self._get(path, query), self._place)
+
+    def text(self, path: str, **query: str | int | None) -> str:
+        """The plain text at a path; what is None is not asked for.
+
+        Raises:
+            InputError: What was asked for is wrong.
+            ServiceError: No answer that can be used.
+        """
+        return self._of_kind("text/plain", path, query).text
+
+    def page(self, path: str) -> bytes:
+        """The HTML page at a path.
+
+        Raises:
+            InputError: What was asked for is wrong.
+            ServiceError: No answer that can be used.
+        """
+        return self._of_kind("text/html", path, {}).content
+
+    def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
+        """Asks for a change, once; the answer's document.
+
+        Args:
+            path: Below ``/v1``.
+            body: A document of JSON; None for none.
+            key: The same request under the same key is done once, however often it is sent.
+
+        Raises:
+            InputError: What was asked for is wrong.
+            ServiceError: No answer that can be used.
+        """
+        headers = {"Idempotency-Key": key} if key else {}
+        return document_of(self._ask("POST", path, json=body, headers=headers), self._place)
+
+    def delete(self, path: str) -> None:
+        """Deletes what is at a path.
+
+        Raises:
+            InputError: There is none, or it may not be deleted.
+            ServiceError: No answer that can be used.
+        """
+        self._ask("DELETE", path)
+
+    def _of_kind(self, kind: str, path: str, query: Mapping[str, str | int | None]) -> Response:
+        response = self._get(path, query)
+        if not response.headers.get("content-type", "").startswith(kind):
+            raise no_rocktune(response, self._place)
+        return response
+
+    def _get(self, path: str, query: Mapping[str, Asked]) -> Response:
+        asked = {name: value for name, value in query.items() if value is not None}
+        try:
+            return self._ask("GET", path, params=asked)
+        except LostError:
+            # A connection that is kept may be closed by the server just when it is used again.
+            return self._ask("GET", path, params=asked)
+
+    def _ask(self, method: str, path: str, **more: Any) -> Response:
+        import httpx2
+
+        headers = dict(more.pop("headers", {}))
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            response = self._client.request(method, f"v1/{path}", headers=headers, **more)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+            reason = _reason(error) or "no connection in time"
+            raise UnavailableError(f"{self._place} cannot be reached: {reason}") from None
+        except httpx2.TimeoutException:
+            raise LostError(f"{self._place} does not answer in time") from None
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
+            reason = _reason(error) or "the connection was lost"
+            raise LostError(f"{self._place} has not answered: {reason}") from None
+        except httpx2.HTTPError as error:
+            raise ServiceError(f"{self._place}: {_reason(error)}") from None
+        if not response.is_success:
+            refuse(response, self._place, token=self._token)
+        return response
+
+
+def _reason(error: Exception) -> str:
+    """What the system says, without its number."""
+    return re.sub(r"^\[Errno -?\d+\] ", "", plain(str(error))).rstrip(".")

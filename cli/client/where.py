@@ -1,0 +1,104 @@
+"""Where Rocktune is: a service at a URL, or the same application over a local database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from cli.client.remote import Remote
+from cli.options.database_option import require_there
+from sampler.common.errors import InputError
+
+Url = Annotated[
+    str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
+]
+# Not that of `database_option`: what was typed goes before ROCKTUNE_URL, and what is set as
+# ROCKTUNE_DB after it.
+Db = Annotated[
+    str | None,
+    typer.Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
+]
+JobId = Annotated[int, typer.Argument(metavar="ID", help="The job's number.", min=1)]
+
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 35.0  # the service itself gives up a statement after 30
+_FORM = "write http://HOST:PORT or https://HOST"
+
+
+@contextmanager
+def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[Remote]:
+    """What was typed, else what is set as ROCKTUNE_URL or ROCKTUNE_DB, else the user's own file.
+
+    Args:
+        url: The service, as typed.
+        db: The database, as typed.
+        makes: A file that is not there is made; else one that was typed must be there.
+
+    Raises:
+        InputError: The address or the token is none, or the database cannot be used.
+    """
+    if url is not None and db is not None:
+        raise InputError("--url", "give --url or --db, not both")
+    address, field = url, "--url"
+    if url is None and db is None:
+        address, field = os.environ.get("ROCKTUNE_URL") or None, "ROCKTUNE_URL"
+    if address is None:
+        from cli.client.in_process import local
+
+        if not makes:
+            require_there(db)
+        with local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
+            yield remote
+        return
+    import httpx2
+
+    checked = _checked(address, field)
+    with httpx2.Client(
+        base_url=checked,
+        timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
+        # What is on this machine is not asked for through a proxy.
+        mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
+    ) as client:
+        yield Remote(client, checked.rstrip("/"), token=_token())
+
+
+def _checked(given: str, field: str) -> str:
+    """The address; what is wrong with it is told without it, for it may hold a password."""
+    import httpx2
+
+    try:
+        url = httpx2.URL(given.strip())
+    except httpx2.InvalidURL:
+        raise InputError(field, f"is not a URL; {_FORM}") from None
+    if "@" in url.netloc.decode("ascii", "replace") or url.userinfo:
+        raise InputError(field, "holds a name or a password; a token goes into ROCKTUNE_TOKEN")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise InputError(field, f"is not the URL of a service; {_FORM}")
+    if url.query or url.fragment:
+        raise InputError(field, f"holds more than an address; {_FORM}")
+    if url.port is not None and not 0 < url.port < 2**16:
+        raise InputError(field, f"{url.port} is not a port; {_FORM}")
+    return str(url)
+
+
+def _token() -> str | None:
+    token = os.environ.get("ROCKTUNE_TOKEN", "").strip()
+    if any(not "!" <= each <= "~" for each in token):
+        raise InputError("ROCKTUNE_TOKEN", "holds characters that no token has")
+    return token or None
+
+
+def require_service(url: str | None) -> None:
+    """Refuses to go on where no service is named.
+
+    Raises:
+        InputError: None is.
+    """
+    if url is None and not os.environ.get("ROCKTUNE_URL"):
+        raise InputError(
+            "--url", "name a service, or set ROCKTUNE_URL; on this machine use `rocktune tune`"
+        )

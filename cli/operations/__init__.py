@@ -1,0 +1,1 @@
+"""Commands for a service, a cluster and its nights."""

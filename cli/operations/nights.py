@@ -1,0 +1,123 @@
+"""`rocktune nights`: the nights of a batch beside each other, and what has changed since when."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options.database_option import Db, require_there
+from cli.options.exits import Exit
+from sampler.common.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from jobs.regression.watch import Watch
+
+EXAMPLES = """
+Examples:
+
+  rocktune nights nightly                        the last 14 nights, and every change found
+
+  rocktune nights nightly --out nights.html      all nights, drawn
+
+  rocktune nights nightly --json                 for a program
+
+  rocktune nights nightly || mail -s "slower" me   3: the newest night shows a worsening
+"""
+
+
+def nights(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The batch's name.")],
+    last: Annotated[
+        int, typer.Option(help="So many nights in the table; all are judged.", min=1)
+    ] = 14,
+    false_alarms: Annotated[
+        float,
+        typer.Option(help="False alarms of the whole batch that are borne in 100 nights."),
+    ] = 1.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Receives an HTML page with every series drawn.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document alone on standard output.")
+    ] = False,
+    db: Db = None,
+) -> int:
+    """Compares each night's default and best with the nights before.
+
+    A change of level is told with its date, its size and its p-value, and with what
+    changed in kernel, RocksDB and machine then. docs/results/watch.md tells how often it
+    alarms without cause and how soon it finds a change.
+
+    Exit status: 0 no worsening was found on the newest night, 3 one was, 2 bad input.
+    """
+    from cli.render.screen import plain, screen
+    from db.connection.engine import make_engine
+    from db.connection.migrate import require_current
+    from db.nightly.nights import nights as read_nights
+    from jobs.regression.watch import watch
+    from jobs.regression.watch_page import watch_page
+    from jobs.regression.watch_words import told
+    from jobs.results.whole_file import write_whole
+
+    if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
+        raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
+    require_there(db)
+    engine = make_engine(db)
+    try:
+        require_current(engine)
+        found = read_nights(engine, name)
+    finally:
+        engine.dispose()
+    if not found:
+        raise InputError("NAME", f"no batch named {name!r} has ended in this database")
+    watched = watch(found, per_100_nights=false_alarms)
+    if out is not None:
+        write_whole(out, watch_page(watched, name).encode())
+    if as_json:
+        sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
+    else:
+        console = screen()
+        console.print(_table(watched, last))
+        for line in told(watched):
+            console.print(plain(line), soft_wrap=True)
+        if out is not None:
+            console.print(f"Written to {out}", soft_wrap=True)
+    return Exit.ANSWER_IS_NO if watched.worsened else Exit.DONE
+
+
+def _table(watched: Watch, last: int) -> Table:
+    """A row a series, a column a night; ``!``: a change begins, ``?``: the night stands out."""
+    from rich.table import Table
+
+    from cli.render.screen import plain
+    from jobs.regression.watch import date_of
+    from jobs.regression.watch_words import name_of
+
+    shown = range(max(0, len(watched.nights) - last), len(watched.nights))
+    marks = {(each.series, each.night): "?" for each in watched.outliers}
+    marks |= {(each.series, each.alarm.since): "!" for each in watched.findings}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("item", "figure"):
+        table.add_column(title)
+    for night in shown:
+        table.add_column(date_of(watched.nights[night].at)[5:], justify="right")
+    before = ""
+    for series in watched.series:
+        unit = ", %" if series.kind == "best" and series.logarithmic else ""
+        cells = [
+            f"{series.shown[night]:.4g}{marks.get((series, night), '')}"
+            if math.isfinite(series.shown[night])
+            else ""
+            for night in shown
+        ]
+        item = "" if series.item == before else plain(series.item)
+        table.add_row(item, plain(name_of(series) + unit), *cells)
+        before = series.item
+    return table

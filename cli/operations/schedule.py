@@ -1,0 +1,285 @@
+"""`rocktune schedule`: batches that start by themselves, here or at a service."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.client.where import Db, Url, opened
+from cli.options.exits import Exit
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from api.schemas.batch_schemas import BatchBrief
+    from api.schemas.schedule_schemas import SchedulePublic
+    from cli.client.remote import Remote
+    from sampler.common.errors import InputError
+
+ADD_EXAMPLES = """
+Examples:
+
+  rocktune schedule add nightly.toml --cron "30 2 * * *" --time-zone Europe/Berlin
+
+  rocktune schedule add nightly.toml --cron "0 1 * * sat" --missed skip --url http://bench:8080
+
+`rocktune worker` or `rocktune serve` starts it when it is due. The file is read now; to change it,
+delete the schedule and add it again.
+"""
+SHOW_EXAMPLES = """
+Example:
+
+  rocktune schedule show nightly         when it is due, and its last nights
+"""
+RUN_EXAMPLES = """
+Example:
+
+  rocktune schedule run nightly          now, whenever it is due
+"""
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
+_Json = Annotated[bool, typer.Option("--json", help="As the service tells it.")]
+
+
+def add(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
+    cron: Annotated[
+        str, typer.Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")
+    ],
+    time_zone: Annotated[str, typer.Option(help="In which they are meant.")] = "UTC",
+    missed: Annotated[
+        str, typer.Option(help="A time at which nothing ran: late (run it once) or skip.")
+    ] = "late",
+    name: Annotated[str | None, typer.Option(help="Its name; else the batch's.")] = None,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Makes a batch start by itself, at the times of a cron expression.
+
+    Exit status: 0 kept, 2 bad input.
+    """
+    from api.schemas.schedule_schemas import SchedulePublic
+    from cli.client.answers import understood
+    from cli.render.screen import screen
+
+    about = {"cron": cron, "time_zone": time_zone, "missed": missed}
+    with opened(url, db, makes=True) as remote, _by_name():
+        given = None if name is None else _part(name, field="--name")
+        kept = _kept_here(db, file, given, about) if remote.is_local else None
+        kept = kept or _sent(remote, file, given, about)
+        made = understood(SchedulePublic, remote.get(f"schedules/{kept}"))
+    console = screen()
+    console.print(f"schedule {made.name}: {len(made.items)} jobs", soft_wrap=True)
+    console.print(_next(made), soft_wrap=True)
+    return Exit.DONE
+
+
+def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str, str]) -> str:
+    """Keeps it in a local database, with workload files of the user's own; returns its name."""
+    from cli.operations.service import open_database
+    from jobs.batch.batch_file import read_batch
+    from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule, require_sound
+    from sampler.common.errors import InputError
+
+    plan = read_batch(file)
+    require_sound(plan)
+    engine = open_database(db if db is not None else os.environ.get("ROCKTUNE_DB"), migrate=False)
+    try:
+        keep_schedule(engine, plan, name=name or plan.name, **about)
+    except ScheduleTaken as taken:
+        raise InputError("NAME", str(taken)) from None
+    except InputError as error:
+        raise _as_typed(error) from None
+    finally:
+        engine.dispose()
+    return name or plan.name
+
+
+def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]) -> str:
+    """Asks a service to keep it; returns its name."""
+    from jobs.batch.batch_request import batch_request
+
+    batch = _require_json(batch_request(file))
+    kept = name or str(batch["name"])
+    remote.post("schedules", {"name": kept, **about, "batch": batch})
+    return kept
+
+
+def _as_typed(error: InputError) -> InputError:
+    """The fields of a schedule as options."""
+    from sampler.common.errors import InputError, InputErrors
+
+    errors = error.errors if isinstance(error, InputErrors) else (error,)
+    typed = [InputError(f"--{each.field.replace('_', '-')}", each.problem) for each in errors]
+    return typed[0] if len(typed) == 1 else InputErrors(typed)
+
+
+@contextmanager
+def _by_name() -> Iterator[None]:
+    """Schedules have names where jobs have numbers."""
+    from sampler.common.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if error.field != "ID":
+            raise
+        raise InputError("NAME", error.problem) from None
+
+
+def list_(as_json: _Json = False, url: Url = None, db: Db = None) -> int:
+    """Lists the schedules, when each is due, and how its last batch stands."""
+    from api.schemas.schedule_schemas import SchedulePublic
+    from cli.client.answers import not_understood, understood
+    from cli.render.screen import screen
+
+    with opened(url, db) as remote:
+        documents = remote.get("schedules")
+    if not isinstance(documents, list):
+        raise not_understood()
+    rows = [understood(SchedulePublic, each) for each in documents]
+    if as_json:
+        sys.stdout.write(json.dumps(documents) + "\n")
+    elif rows:
+        screen().print(_table(rows))
+    else:
+        screen(stderr=True).print("no schedules")
+    return Exit.DONE
+
+
+def show(name: Name, as_json: _Json = False, url: Url = None, db: Db = None) -> int:
+    """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
+    from api.schemas.schedule_schemas import SchedulePublic
+    from cli.client.answers import understood
+    from cli.render.screen import screen
+
+    with opened(url, db) as remote, _by_name():
+        document = remote.get(f"schedules/{_part(name)}")
+        found = understood(SchedulePublic, document)
+        result = None if as_json else _last_result(remote, found)
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+        return Exit.DONE
+    console = screen()
+    console.print(f"schedule {found.name}, missed times: {found.missed}", soft_wrap=True)
+    console.print(_next(found), soft_wrap=True)
+    console.print(f"jobs: {', '.join(each.item for each in found.items)}", soft_wrap=True)
+    if found.last:
+        console.print(_batches(found.last))
+    if result is not None:
+        _print_result(result)
+    return Exit.DONE
+
+
+def delete(name: Name, url: Url = None, db: Db = None) -> int:
+    """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
+    from cli.render.screen import screen
+
+    with opened(url, db) as remote, _by_name():
+        remote.delete(f"schedules/{_part(name)}")
+    screen().print(f"schedule {name} is deleted", soft_wrap=True)
+    return Exit.DONE
+
+
+def run(name: Name, url: Url = None, db: Db = None) -> int:
+    """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
+
+    Exit status: 0 it begins, 2 there is no such schedule or its last batch
+    has not ended.
+    """
+    from api.schemas.batch_schemas import BatchBrief
+    from cli.client.answers import understood
+    from cli.render.screen import screen
+
+    with opened(url, db) as remote, _by_name():
+        begun = understood(BatchBrief, remote.post(f"schedules/{_part(name)}/run"))
+    screen().print(f"batch {begun.id} ({begun.name}) is {begun.state.value}", soft_wrap=True)
+    return Exit.DONE
+
+
+def _part(name: str, *, field: str = "NAME") -> str:
+    """The name as a part of a path."""
+    from jobs.batch.batch_items import require_name
+
+    return require_name(name, field)
+
+
+def _require_json(batch: dict[str, Any]) -> dict[str, Any]:
+    """TOML knows dates and infinities; JSON knows neither."""
+    from sampler.common.errors import InputError
+
+    try:
+        json.dumps(batch, allow_nan=False)
+    except ValueError:
+        raise InputError("FILE", "nan and inf cannot be kept; write finite numbers") from None
+    except TypeError:
+        raise InputError("FILE", "holds a date or a time; write it as a text") from None
+    return batch
+
+
+def _last_result(remote: Remote, schedule: SchedulePublic) -> dict[str, Any] | None:
+    """What the newest batch that measured something found."""
+    for each in schedule.last:
+        if each.state.value in ("done", "failed"):
+            document = remote.get(f"batches/{each.id}")
+            result = document.get("result") if isinstance(document, dict) else None
+            return result if isinstance(result, dict) else None
+    return None
+
+
+def _next(schedule: SchedulePublic) -> str:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        local = schedule.next_at.astimezone(ZoneInfo(schedule.time_zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # not known on this machine
+        local = schedule.next_at
+    return f"{schedule.cron} in {schedule.time_zone}, next at {local:%Y-%m-%d %H:%M %Z}"
+
+
+def _table(rows: list[SchedulePublic]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("schedule", "cron", "time zone", "missed", "next (UTC)"):
+        table.add_column(title)
+    table.add_column("jobs", justify="right")
+    table.add_column("last batch")
+    for row in rows:
+        last = f"{row.last[0].id} {row.last[0].state.value}" if row.last else ""
+        due = f"{row.next_at:%Y-%m-%d %H:%M}"
+        table.add_row(
+            row.name, row.cron, row.time_zone, row.missed, due, str(len(row.items)), last
+        )
+    return table
+
+
+def _batches(last: list[BatchBrief]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("batch", justify="right")
+    for title in ("for (UTC)", "began (UTC)", "state", "why"):
+        table.add_column(title)
+    for each in last:
+        due = f"{each.due_at:%Y-%m-%d %H:%M}" if each.due_at else ""
+        began = f"{each.created_at:%Y-%m-%d %H:%M}"
+        table.add_row(str(each.id), due, began, each.state.value, each.why)
+    return table
+
+
+def _print_result(result: dict[str, Any]) -> None:
+    from cli.client.answers import not_understood
+    from cli.render.batch_table import batch_table
+    from cli.render.screen import cleaned, screen
+
+    try:
+        screen().print(batch_table(cleaned(result)))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise not_understood() from None

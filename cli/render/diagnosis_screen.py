@@ -1,0 +1,165 @@
+"""What `rocktune doctor` shows: findings as they are made, then the noise and the sum."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from cli.render.screen import plain
+from jobs.doctor.diagnosis import Diagnosis
+from jobs.doctor.examination import Watcher
+from jobs.doctor.finding import Finding, Level, percent
+from jobs.doctor.noise import WANTED_CHANGES, Noise
+from optimizer.budget.power import MOST_PAIRS, POWER
+from optimizer.trials.trial import Trial
+
+_STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "red"}
+_INDENT = 9
+_CHECK_WIDTH = 14
+_WIDTH = 110
+
+
+class DiagnosisScreen:
+    """Shows findings and runs as they come.
+
+    The runs are a live bar on a terminal; elsewhere there is a line for each.
+    """
+
+    def __init__(self, console: Console, aside: Console, *, runs: int) -> None:
+        """Takes the consoles.
+
+        Args:
+            console: Receives the findings.
+            aside: Receives progress.
+            runs: How often the baseline is to be run.
+        """
+        self._console, self._aside, self._runs = console, aside, runs
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            console=aside,
+            transient=True,
+            # Findings may go elsewhere than the bar: they are printed while it is not there.
+            redirect_stdout=False,
+            redirect_stderr=False,
+            disable=not aside.is_terminal,
+        )
+        self._task = self._bar.add_task("looking", total=runs)
+        self._holder = ""
+
+    @property
+    def watcher(self) -> Watcher:
+        """Itself, as the examination knows it."""
+        return Watcher(found=self.found, waiting=self.waiting, began=self.began, ended=self.ended)
+
+    def __enter__(self) -> DiagnosisScreen:
+        """Begins to show."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leaves the terminal as it was."""
+        self._bar.stop()
+
+    def found(self, finding: Finding) -> None:
+        """A finding was made."""
+        self._bar.stop()
+        for line in lines_of(finding, min(self._console.width, _WIDTH)):
+            self._console.print(line, style=_STYLES[finding.level], soft_wrap=True)
+
+    def waiting(self, holder: str) -> None:
+        """The host is busy."""
+        self._bar.start()
+        self._bar.update(self._task, description=f"waiting: {holder} uses this host")
+        if not self._aside.is_terminal and holder != self._holder:
+            self._holder = holder
+            self._aside.print(f"waiting: {holder} uses this host")
+
+    def began(self, _number: int) -> None:
+        """The baseline is run once more."""
+        self._bar.start()
+        self._bar.update(self._task, description="running the baseline")
+
+    def ended(self, trial: Trial) -> None:
+        """It was."""
+        self._bar.update(self._task, completed=trial.number)
+        if not self._aside.is_terminal:
+            said = (trial.failure or f"{trial.bench_seconds:.1f} s").splitlines()[-1]
+            self._aside.print(plain(f"run {trial.number} of {self._runs}: {trial.state}, {said}"))
+
+    def sum_up(self, diagnosis: Diagnosis) -> None:
+        """The noise, what can be proven, and one last line."""
+        if diagnosis.noise:
+            self._noise(diagnosis.noise)
+        counts = [_counted(diagnosis.count(level), level) for level in reversed(Level)]
+        self._console.print(
+            f"\n{diagnosis.fitness}: {', '.join(counts)}", style="bold", soft_wrap=True
+        )
+
+    def _noise(self, noise: Noise) -> None:
+        table = provable_table(noise)
+        if not table.rows:
+            return
+        self._console.print(
+            f"\nThe smallest change that can be proven here, with probability {POWER:g}:"
+        )
+        self._console.print(table)
+        factors = [
+            (scatter.spread_low / scatter.noise.spread, scatter.spread_high / scatter.noise.spread)
+            for scatter in noise.metrics.values()
+            if scatter.noise.spread and scatter.spread_low and scatter.spread_high
+        ]
+        if factors:
+            low, high = factors[0]
+            self._console.print(
+                f"{noise.runs} runs know a spread to within {low:.2g} and {high:.2g} times itself "
+                "(95%), and changes with it.",
+                soft_wrap=True,
+            )
+
+
+def lines_of(finding: Finding, width: int) -> list[str]:
+    """A finding as lines of at most so many columns: level, check, what was found, what to do."""
+    begin = f"{finding.level:{_INDENT}}{finding.check:{_CHECK_WIDTH}} "
+    indent = " " * len(begin)
+    shown = textwrap.wrap(
+        plain(finding.found), width, initial_indent=begin, subsequent_indent=indent
+    )
+    if not finding.advice:
+        return shown
+    begin = f"{'':{_INDENT}}{'what to do:':{_CHECK_WIDTH}} "
+    return shown + textwrap.wrap(
+        plain(finding.advice), width, initial_indent=begin, subsequent_indent=indent
+    )
+
+
+def provable_table(noise: Noise) -> Table:
+    """A row a metric: its spread, the smallest change by budget, the pairs for wanted changes."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    table.add_column("spread", justify="right")
+    for provable in noise.provable:
+        table.add_column(f"{provable.trials} trials\n{provable.pairs} pairs", justify="right")
+    for change in WANTED_CHANGES:
+        table.add_column(f"pairs for\n{percent(change)}", justify="right")
+    for name, needed in noise.pairs_needed.items():
+        spread = noise.metrics[name].noise.spread
+        assert spread is not None
+        table.add_row(
+            plain(name),
+            percent(spread),
+            *(percent(provable.change[name]) for provable in noise.provable),
+            *(_pairs(needed[change]) for change in WANTED_CHANGES),
+        )
+    return table
+
+
+def _counted(number: int, level: Level) -> str:
+    return f"{number} {level}{'' if number == 1 or level is Level.OK else 's'}"
+
+
+def _pairs(number: int) -> str:
+    return f"over {MOST_PAIRS:,}" if number >= MOST_PAIRS else f"{number:,}"

@@ -1,0 +1,96 @@
+"""`rocktune stats` on the terminal: totals, stalls, column families and levels of each opening."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cli.render.screen import plain, screen
+from jobs.interval_report.documents import (
+    as_text,
+    family_table,
+    level_table,
+    most_written,
+    notes,
+    totals_table,
+)
+from jobs.interval_report.stall_answer import reason_in_words, shown_name, stall_answer
+from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.stall_reasons import as_document
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_MOST_FAMILIES = 8  # whose levels are shown; --json and --out have all
+_MOST_OPENINGS = 4
+
+
+def show_openings(openings: Sequence[Opening]) -> None:
+    """Prints what a file tells: the totals side by side, then the rest of each opening.
+
+    Args:
+        openings: At least one. Of more than four the last four are shown in full.
+    """
+    console = screen()
+    console.print(_table(totals_table(openings)))
+    shown = list(enumerate(openings, start=1))[-_MOST_OPENINGS:]
+    for number, opening in shown:
+        console.print()
+        if len(openings) > 1:
+            console.print(f"Opening {number}", style="bold")
+        for sentence in (stall_answer(opening), *notes(opening)):
+            console.print(plain(sentence), soft_wrap=True)
+        for title, table in _tables(opening):
+            console.print()
+            console.print(plain(title), style="bold")
+            console.print(table)
+    if len(shown) < len(openings):
+        console.print()
+        console.print(
+            f"Openings 1 to {len(openings) - len(shown)} are shown by their totals alone; "
+            "--json and --out have all."
+        )
+
+
+def _tables(opening: Opening) -> list[tuple[str, Table]]:
+    tables = []
+    if counted := _stalls(opening):
+        tables.append(("Stalls by reason", _table(counted)))
+    if len(opening.families) > 1:
+        tables.append(("Column families", _table(family_table(opening))))
+    shown = [part for part in most_written(opening) if part.levels]
+    return tables + [
+        (f"Levels of {shown_name(part.family)}", _table(level_table(part)))
+        for part in shown[:_MOST_FAMILIES]
+    ]
+
+
+def _stalls(opening: Opening) -> list[list[str]]:
+    counts = as_document(opening.stalls)
+    rows = [
+        [reason_in_words(reason), as_text(kinds.get("delays")), as_text(kinds.get("stops"))]
+        for reason, kinds in counts.items()
+        if any(kinds.values())
+    ]
+    return [["reason", "slowdowns", "stops"], *rows] if rows else []
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Table:
+    header, *body = rows
+    table = _empty()
+    for number, title in enumerate(header):
+        table.add_column(
+            title,
+            justify="right" if number else "left",
+            no_wrap=" " not in title,
+            overflow="fold",
+        )
+    for row in body:
+        table.add_row(*(plain(cell) for cell in row))
+    return table
+
+
+def _empty() -> Table:
+    from rich.table import Table
+
+    return Table(box=None, pad_edge=False, header_style="bold")

@@ -1,0 +1,1 @@
+"""Commands about stored jobs, here or at a service."""

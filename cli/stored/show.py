@@ -1,0 +1,135 @@
+"""`rocktune show`: a job, as it goes or as it stands, and what it found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.client.answers import not_understood
+from cli.client.where import Db, JobId, Url, opened
+from cli.options.exits import Exit, complain
+
+if TYPE_CHECKING:
+    from api.schemas.job_schemas import JobPublic
+    from cli.client.remote import Remote
+
+EXAMPLES = """
+Examples:
+
+  rocktune show 12                     on a terminal until it ends, live
+
+  rocktune show 12 --no-follow         as it stands
+
+  rocktune show 12 --follow --json     waits, then all of it as JSON
+"""
+
+
+def show(
+    job_id: JobId,
+    follow: Annotated[
+        bool | None,
+        typer.Option(
+            "--follow/--no-follow",
+            help="Until it ends; without either, on a terminal.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The job's document, with its result once it has one.")
+    ] = False,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Shows a job: its phase and why, how far it is, and what it found.
+
+    Ctrl-C ends the showing and leaves the job alone.
+
+    Exit status: 0 shown, or better options were found; 3 nothing better
+    was found; 1 the job failed; 130 it was cancelled, or the showing was
+    interrupted; 2 bad input.
+    """
+    with opened(url, db) as remote:
+        wanted = sys.stdout.isatty() and not as_json if follow is None else follow
+        return show_job(remote, job_id, follow=wanted, as_json=as_json)
+
+
+def show_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
+    """Shows a job to its end, or once."""
+    from cli.client.following import job_of, terminated_like_interrupted
+
+    job, document = job_of(remote, job_id)  # where this fails, nothing is waited for
+    result: dict[str, Any] | None = None
+    if follow:
+        try:
+            with terminated_like_interrupted():
+                job, document, result = _followed(remote, job_id)
+        except KeyboardInterrupt:
+            complain(f"job {job_id} goes on by itself; `rocktune show {job_id}` shows it again")
+            return Exit.INTERRUPTED
+    else:
+        result = _result(remote, job)
+    if as_json:
+        sys.stdout.write(json.dumps({**document, "result": result}) + "\n")
+    else:
+        if not follow:
+            _print_picture(job)
+        if result is not None:
+            _print_result(result)
+    return _status(job, result)
+
+
+def _followed(
+    remote: Remote, job_id: int
+) -> tuple[JobPublic, dict[str, Any], dict[str, Any] | None]:
+    from cli.client.following import follow, patiently
+    from cli.render.job_view import JobView
+    from cli.render.screen import screen
+
+    with JobView(screen(stderr=True)) as view:
+        job, document = follow(remote, job_id, view)
+        return job, document, patiently(lambda: _result(remote, job), view)
+
+
+def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
+    if job.state.value != "done":
+        return None
+    result = remote.get(f"jobs/{job.id}/result")
+    if not isinstance(result, dict) or "best" not in result:
+        raise not_understood()
+    return result
+
+
+def _print_picture(job: JobPublic) -> None:
+    from cli.render.job_words import limits_words, situation, standing
+    from cli.render.screen import screen
+
+    console = screen()
+    names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
+    console.print(f"job {job.id}: {names}", soft_wrap=True)
+    if limits := limits_words(job):
+        console.print(limits, soft_wrap=True)
+    console.print(situation(job), soft_wrap=True)
+    console.print(standing(job), soft_wrap=True)
+
+
+def _print_result(result: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from cli.render.outcome_table import print_outcome
+    from cli.render.screen import cleaned, without_markup
+
+    try:
+        print_outcome(Console(emoji=False), cleaned(result, without_markup))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise not_understood() from None
+
+
+def _status(job: JobPublic, result: dict[str, Any] | None) -> int:
+    if job.state.value == "done":
+        return Exit.DONE if result and result["best"] else Exit.ANSWER_IS_NO
+    return {"failed": Exit.TOOL_FAILED, "cancelled": Exit.INTERRUPTED}.get(
+        job.state.value, Exit.DONE
+    )

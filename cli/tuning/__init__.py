@@ -1,0 +1,1 @@
+"""Commands that measure or read on this machine."""

@@ -1,0 +1,146 @@
+"""`rocktune autotune`: compaction on, off, or switched by how busy the disk is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+  rocktune autotune                                   35 s of a sine wave under each policy
+
+  rocktune autotune --policy tuned --policy duty --shape 700 --seconds 70 --out curves
+
+  rocktune autotune --shape 350 --seconds 350         the whole wave of the thesis
+
+  rocktune autotune --low 25MB --high 100MB           a slower disk; --capacity follows
+"""
+_SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak
+
+
+def autotune(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
+    ] = None,
+    shape: Annotated[str, typer.Option(help="350, 700 or 1000: seconds in the thesis.")] = "350",
+    seconds: Annotated[
+        float | None, typer.Option(help="How long it takes here; a tenth of the shape's.")
+    ] = None,
+    low: Annotated[str, typer.Option(help="The wave's trough, bytes a second.")] = "50MB",
+    high: Annotated[str, typer.Option(help="Its peak.")] = "200MB",
+    tail: Annotated[str, typer.Option(help="The rate after the wave.")] = "10MB",
+    capacity: Annotated[
+        str | None, typer.Option(help="What counts as 100% of the disk; 95% of --high.")
+    ] = None,
+    low_mark: Annotated[float, typer.Option(help="tuned: the flushes' share to switch at.")] = 0.5,
+    high_mark: Annotated[float, typer.Option(help="tuned: the share of all.")] = 0.9,
+    full_mark: Annotated[float, typer.Option(help="duty: no compaction at this share.")] = 1.0,
+    step: Annotated[
+        float | None,
+        typer.Option(help="Seconds that shares are measured over; 10 at full length."),
+    ] = None,
+    value_size: Annotated[int, typer.Option(help="Bytes of a value.")] = 100_000,
+    rate_limit: Annotated[
+        str | None, typer.Option(help="RocksDB's limit of background writes, bytes a second.")
+    ] = None,
+    read_seconds: Annotated[float, typer.Option(help="Of reads, each kind; 0: none.")] = 3.0,
+    direct_reads: Annotated[bool, typer.Option(help="Read past the page cache.")] = True,
+    recovery_seconds: Annotated[float, typer.Option(help="The longest wait for it.")] = 600.0,
+    seed: Annotated[int, typer.Option(help="Of keys and values.")] = 1,
+    configuration: Annotated[
+        Path | None, typer.Option(help="A JSON file of policy and marks (space warlo).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for plots and figures.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All figures and curves.")] = False,
+    as_metrics: Annotated[
+        bool, typer.Option("--metrics", help="One policy's metrics, as a [command] prints them.")
+    ] = False,
+) -> int:
+    """Loads a database with a sine wave of writes under each policy, and compares them."""
+    from rich.table import Table
+
+    from cli.options.exits import Exit, complain
+    from cli.render.screen import screen
+    from jobs.autotune.asked import Asked, configured, read_configuration, scaled_step
+    from jobs.autotune.compare import run_alone, table
+    from jobs.autotune.outcome import document, metrics
+    from jobs.autotune.policy import Marks
+    from jobs.autotune.shape import FULL_SECONDS, Shape
+    from sampler.common.byte_size import parse_bytes
+    from sampler.common.errors import InputError
+    from sampler.runner.settings import load_settings
+
+    wave = Shape(
+        name=shape,
+        seconds=FULL_SECONDS.get(shape, 0.0) / 10 or 35.0 if seconds is None else seconds,
+        low=parse_bytes(low, field="--low"),
+        high=parse_bytes(high, field="--high"),
+        tail=parse_bytes(tail, field="--tail"),
+    )
+    marks = Marks(
+        capacity=_SHARE_OF_HIGH * wave.high
+        if capacity is None
+        else parse_bytes(capacity, field="--capacity"),
+        low=low_mark,
+        high=high_mark,
+        full=full_mark,
+        step=scaled_step(wave) if step is None else step,
+    )
+    runs = [
+        Asked(
+            policy=name,
+            shape=wave,
+            marks=marks,
+            value_size=value_size,
+            rate_limit=0.0
+            if rate_limit is None
+            else parse_bytes(rate_limit, field="--rate-limit"),
+            read_seconds=read_seconds,
+            direct_reads=direct_reads,
+            recovery_seconds=recovery_seconds,
+            seed=seed,
+        )
+        for name in dict.fromkeys(policy or (("tuned",) if as_metrics else _COMPARED))
+    ]
+    if configuration is not None:
+        given = read_configuration(configuration)
+        runs = list(dict.fromkeys(configured(run, given) for run in runs))
+    if as_metrics and len(runs) != 1:
+        raise InputError("--metrics", "is of one run; give one --policy")
+    settings = load_settings()
+    console = screen(stderr=True)
+    documents = []
+    for asked in runs:
+        run = run_alone(asked, settings, told=console.print)
+        documents.append(document(run))
+        if as_metrics:
+            found = metrics(run)
+            if found is None:
+                complain(f"not recovered within {recovery_seconds:g} s")
+                return Exit.TOOL_FAILED
+            sys.stdout.write(json.dumps(found) + "\n")
+    if out is not None:
+        from jobs.autotune.files import write_files
+
+        for path in write_files(out, documents):
+            console.print(str(path))
+    if as_json:
+        sys.stdout.write(json.dumps({"schema": 1, "runs": documents}, allow_nan=False) + "\n")
+    elif not as_metrics:
+        shown = Table(box=None, pad_edge=False, header_style="bold")
+        shown.add_column("", no_wrap=True)
+        for asked in runs:
+            shown.add_column(asked.policy, justify="right")
+        for row in table(documents):
+            shown.add_row(*row)
+        screen().print(shown)
+    return Exit.DONE
+
+
+_COMPARED = ("on", "off", "tuned", "duty")

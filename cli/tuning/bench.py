@@ -1,0 +1,115 @@
+"""`rocktune bench`: measures one configuration."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options.exits import Exit
+from cli.options.start_options import DropUnknown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLES = """
+Examples:
+
+  rocktune bench                                                the library's defaults
+
+  rocktune bench --set compression_type=zstd --set block_size=16KiB --runs 3
+
+  rocktune bench --baseline OPTIONS.ini --workload load         a file of your own
+
+  rocktune bench --db-bench /opt/10.2/db_bench                  another RocksDB
+"""
+
+
+def bench(
+    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="parameter=value at full scale; repeatable.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
+    ] = None,
+    drop_unknown: DropUnknown = False,
+    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    db_bench: Annotated[
+        str | None,
+        typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
+) -> int:
+    """Measures one configuration with the real benchmark, outside of any job."""
+    from rich.console import Console
+
+    from jobs.execution.single_bench import single_bench
+    from sampler.common.errors import InputError
+    from sampler.parameters.catalogue import catalogue
+    from sampler.parameters.parameter import Value, parse_value
+    from sampler.runner.outcome import TrialState
+    from sampler.runner.runner import LocalRunner
+    from sampler.runner.settings import load_settings
+
+    configuration: dict[str, Value] = {}
+    for assignment in assignments or []:
+        name, equals, text = assignment.partition("=")
+        if not equals or name not in catalogue():
+            raise InputError(
+                f"--set {assignment}", "write parameter=value; `rocktune space all` lists them"
+            )
+        configuration[name] = parse_value(catalogue()[name], text, field=f"--set {name}")
+    settings = load_settings()
+    single = single_bench(
+        workload,
+        settings,
+        baseline=baseline,
+        drop_unknown=drop_unknown,
+        scale=scale,
+        db_bench=db_bench,
+        configuration=configuration,
+    )
+    console = Console(stderr=True)
+    for warning in single.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False, soft_wrap=True)
+    runner = LocalRunner(
+        single.benchmark,
+        settings,
+        waiting=_told_once(console),
+    )
+    failed = False
+    for run in range(1, runs + 1):
+        outcome = runner.run(configuration)
+        failed = failed or outcome.state is not TrialState.DONE
+        if as_json:
+            document = {
+                "run": run,
+                "state": outcome.state.value,
+                "metrics": dict(outcome.metrics),
+                "failure": outcome.failure,
+                "warnings": [*single.warnings, *outcome.warnings],
+            }
+            sys.stdout.write(json.dumps(document) + "\n")
+            continue
+        shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
+        typer.echo(f"run {run} {outcome.state.value}: {outcome.failure or shown}")
+        for warning in outcome.warnings:
+            console.print(f"  {warning}", markup=False, highlight=False)
+    return Exit.TOOL_FAILED if failed else Exit.DONE
+
+
+def _told_once(console: Console) -> Callable[[str], None]:
+    """Says who holds the host, each holder once."""
+    told: set[str] = set()
+
+    def tell(holder: str) -> None:
+        if holder not in told:
+            told.add(holder)
+            console.print(f"waiting: {holder} uses this host")
+
+    return tell

@@ -1,0 +1,135 @@
+"""`rocktune space`, `workloads`, `objectives`: what there is, and how to write one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from cli.options.exits import Exit
+
+SPACE_EXAMPLES = """
+Examples:
+
+  rocktune space                              all spaces
+
+  rocktune space default                      its parameters, ranges and help
+
+  rocktune space default --toml > mine.toml   a file to change and tune with
+"""
+WORKLOAD_EXAMPLES = """
+Example:
+
+  rocktune workloads load --toml > mine.toml
+"""
+_Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without it, a list.")]
+_Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
+
+
+def space(name: _Name = None, toml: _Toml = False) -> int:
+    """Shows parameter spaces."""
+    from sampler.common.documents import read_document
+    from sampler.parameters.parameter import Parameter
+    from sampler.space.space_file import SHIPPED, load_space, space_text
+
+    if name is None:
+        texts = {name: read_document(space_text(name), field=name) for name in SHIPPED}
+        _list({name: text["help"] for name, text in texts.items()})
+        return Exit.DONE
+    chosen = load_space(name)
+    if toml:
+        typer.echo(space_text(name), nl=False)
+        return Exit.DONE
+
+    def span(parameter: Parameter) -> str:
+        if parameter.values:
+            shown = " | ".join(str(value).lower() for value in parameter.values)
+        else:
+            shown = f"{parameter.low:.12g} to {parameter.high:.12g}"
+            if parameter.multiple_of:
+                shown += f" times {parameter.multiple_of}"
+        return shown + "".join(f", or {value}" for value in parameter.special)
+
+    for parameter in chosen.parameters:
+        default = str(chosen.context[parameter.name]).lower()
+        swept = ", ".join(str(value).lower() for value in parameter.sweep)
+        swept = f"; swept: {swept}" if swept else ""
+        typer.echo(f"{parameter.name}: {span(parameter)} (default {default}){swept}")
+        typer.echo(f"    {parameter.help}")
+    for fixed, value in chosen.fixed.items():
+        typer.echo(f"{fixed}: always {str(value).lower()}")
+    return Exit.DONE
+
+
+def starts(name: _Name = None) -> int:
+    """Shows the starting points that --start-from knows, each with its source."""
+    from sampler.common.errors import InputError
+    from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
+    from sampler.space.starting_points import known_points, point_names
+
+    if name is None:
+        helps = {
+            point.name: point.help + (" (usual with forest)" if point.usual else "")
+            for point in known_points().values()
+        }
+        _list({**helps, NAME: HELP})
+        return Exit.DONE
+    if name == NAME:
+        typer.echo(f"{HELP}. Source: {SOURCE}.")
+        return Exit.DONE
+    if name not in known_points():
+        raise InputError("NAME", f"{name!r} is not one of {', '.join(point_names())}")
+    point = known_points()[name]
+    typer.echo(f"{point.help}. Source: {point.source}.")
+    for parameter, value in point.values.items():
+        typer.echo(f"{parameter}: {str(value).lower() if isinstance(value, bool) else value}")
+    return Exit.DONE
+
+
+def workloads(name: _Name = None, toml: _Toml = False) -> int:
+    """Shows workloads."""
+    from sampler.workload.workload_file import (
+        SHIPPED,
+        load_workload,
+        workload_document,
+        workload_text,
+    )
+
+    if name is None:
+        _list({name: load_workload(name).help for name in SHIPPED})
+        return Exit.DONE
+    document = workload_document(load_workload(name))
+    if toml:
+        typer.echo(workload_text(name), nl=False)
+        return Exit.DONE
+    for field, value in document.items():
+        typer.echo(f"{field}: {value}")
+    return Exit.DONE
+
+
+def objectives(name: _Name = None, toml: _Toml = False) -> int:
+    """Shows objectives."""
+    from optimizer.objective.limit_text import limit_words
+    from optimizer.objective.objective_file import SHIPPED, load_objective, objective_text
+
+    if name is None:
+        _list({name: load_objective(name).help for name in SHIPPED})
+        return Exit.DONE
+    objective = load_objective(name)
+    if toml:
+        typer.echo(objective_text(name), nl=False)
+        return Exit.DONE
+    typer.echo(objective.help)
+    for term in objective.terms:
+        typer.echo(f"{term.metric}: {term.direction}, weight {term.weight:g}")
+    for limit in objective.limits:
+        typer.echo(f"limit: {limit_words(limit)}")
+    return Exit.DONE
+
+
+def _list(helps: Mapping[str, str]) -> None:
+    """A name a line, what it is beside it, all in one column."""
+    width = max(map(len, helps))
+    for name, text in helps.items():
+        typer.echo(f"{name:{width}}  {text}")

@@ -1,0 +1,195 @@
+"""`rocktune compare`: two configurations, builds or engines, side by side on real runs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options.database_option import Db, require_there
+from cli.options.exits import Exit, complain
+from cli.options.start_options import DropUnknown
+
+if TYPE_CHECKING:
+    from jobs.experiments.comparison.compared import Asked
+    from jobs.experiments.comparison.side import Side
+    from sampler.runner.settings import Settings
+
+EXAMPLES = """
+Examples:
+
+  rocktune compare default OPTIONS.ini                      my file against the defaults
+
+  rocktune compare default compression_type=zstd,block_size=16KiB
+
+  rocktune compare OPTIONS.old OPTIONS.new --workload load --workload mixed-50-50 --rounds 9
+
+  rocktune compare default job:12                           a job's winner, again
+
+  rocktune compare default /opt/10.2/db_bench               another RocksDB
+
+  rocktune compare rocksjava java:rocksjava --workload rocksjava-readseq     C++ against Java
+
+  rocktune compare --around max_background_jobs             half of the default, it, and double
+
+  rocktune compare guide --around write_buffer_size         half, calculated, and double
+
+  rocktune compare default OPTIONS.ini --resume             goes on where it was stopped
+"""
+_SIDE = (
+    "default, parameter=value,..., a file (OPTIONS, TOML or JSON of parameters), job:NUMBER, a "
+    "starting point, guide or guide:CPU_THREADS, a db_bench, or BUILD:... with a build of "
+    "ROCKTUNE_BUILDS or java."
+)
+_BUILD = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
+
+
+def compare(
+    a: Annotated[
+        str | None,
+        typer.Argument(metavar="A", help=f"{_SIDE} With --around: default if left out."),
+    ] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help="The same.")] = None,
+    around: Annotated[
+        str | None,
+        typer.Option(metavar="PARAMETER", help="Instead of B: half, A's value, and double."),
+    ] = None,
+    workloads: Annotated[
+        list[str] | None,
+        typer.Option("--workload", help="A name or TOML file; repeatable. Else load-quick."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="Runs of each, at least 3.")] = 5,
+    metrics: Annotated[
+        str | None, typer.Option(help="What is compared, as rate,waf,read_p99; else the usual.")
+    ] = None,
+    db_bench_a: Annotated[str | None, typer.Option(help=_BUILD)] = None,
+    db_bench_b: Annotated[str | None, typer.Option(help="The same for B.")] = None,
+    drop_unknown: DropUnknown = False,
+    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides the order of the runs.")] = 1,
+    out: Annotated[
+        Path, typer.Option(help="Receives every run, result.json, CSV files and a page.")
+    ] = Path("rocktune-compare"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
+    ] = False,
+    db: Db = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="result.json alone on standard output.")
+    ] = False,
+) -> int:
+    """Measures A and B in turn on this machine, and says what differs and how sure that is.
+
+    The runs are interleaved: each round measures both under every workload, one
+    right after the other; who goes first is drawn, and turned round in the next.
+
+    Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
+    interrupted (go on with --resume).
+    """
+    from dataclasses import replace
+
+    from cli.render.compare_screen import show_compared, show_subjects
+    from cli.render.runs_shown import RunsShown
+    from cli.render.screen import screen
+    from jobs.experiments.comparison.artifacts import write_comparison
+    from jobs.experiments.comparison.compared import compare_subjects
+    from sampler.common.errors import InputError
+    from sampler.runner.settings import load_settings
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if a is None and around is None:
+        raise InputError("A", "name what is compared, or give --around PARAMETER")
+    if (b is None) == (around is None):
+        raise InputError("B", "name what A is compared with, or give --around PARAMETER")
+    if around is not None and db_bench_b is not None:
+        raise InputError("--db-bench-b", "means nothing with --around; use --db-bench-a")
+    settings = load_settings()
+    answer, aside = screen(stderr=as_json), screen(stderr=True)
+    sides = [_read("default" if a is None else a, settings, db, "A", db_bench_a)]
+    if b is not None:
+        sides.append(_read(b, settings, db, "B", db_bench_b))
+    if drop_unknown:
+        sides = [replace(side, drop_unknown=True) for side in sides]
+    try:
+        asked = _asked(sides, around, workloads, metrics, rounds, scale, seed, settings)
+        show_subjects(answer, asked)
+        shown = RunsShown(aside)
+        compared = compare_subjects(
+            asked, settings, out, resume=resume, watcher=shown.watcher, caution=shown.caution
+        )
+    except KeyboardInterrupt:
+        complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")
+        return Exit.INTERRUPTED
+    written = write_comparison(compared, out)
+    show_compared(answer, compared)
+    aside.print(f"written: {', '.join(map(str, written))}", soft_wrap=True)
+    if as_json:
+        sys.stdout.write(json.dumps(compared.document, allow_nan=False) + "\n")
+    return Exit.TOOL_FAILED if compared.nothing else Exit.DONE
+
+
+def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
+    from dataclasses import replace
+
+    from jobs.experiments.comparison.side import read_side
+
+    side = read_side(text, settings, _job_side(db), field=field)
+    return side if build is None else replace(side, build=build)
+
+
+def _job_side(db: str | None) -> Callable[[int, str], Side]:
+    """Opens the database only where a job is named."""
+
+    def read(number: int, field: str) -> Side:
+        from cli.operations.service import open_database
+        from jobs.experiments.comparison.job_side import side_of_job
+
+        require_there(db)
+        engine = open_database(db, migrate=False)
+        try:
+            return side_of_job(engine, number, field)
+        finally:
+            engine.dispose()
+
+    return read
+
+
+def _asked(
+    sides: list[Side],
+    around: str | None,
+    workloads: list[str] | None,
+    metrics: str | None,
+    rounds: int,
+    scale: int | None,
+    seed: int,
+    settings: Settings,
+) -> Asked:
+    from jobs.experiments.comparison.around import MIDDLE, sides_around
+    from jobs.experiments.comparison.compared import Asked, require_rounds, require_workloads
+    from jobs.experiments.comparison.subject import subject_of
+    from jobs.experiments.comparison.table import require_metrics
+    from sampler.workload.workload_file import load_workload
+
+    require_rounds(rounds, seed)
+    loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
+    names = [each.strip() for each in (metrics or "").split(",") if each.strip()]
+    chosen = require_metrics(names, loads)
+    subjects = [
+        subject_of(name, side, loads, settings, field=name)
+        for name, side in zip("AB", sides, strict=False)
+    ]
+    if around is not None:
+        middle = subjects[0]
+        found = sides_around(middle.side, middle.values, around)
+        subjects = [
+            subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
+            for name, side in found.items()
+        ]
+    return Asked(
+        subjects=subjects, workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed
+    )

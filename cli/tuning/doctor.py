@@ -1,0 +1,79 @@
+"""`rocktune doctor`: is this machine fit to measure on?"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from cli.options.exits import Exit, complain
+
+EXAMPLES = """
+Examples:
+
+  rocktune doctor                    all checks, and ten runs of the baseline
+
+  rocktune doctor --quick            without the runs: some seconds
+
+  rocktune doctor --quick --json     for scripts: one JSON document
+
+  rocktune doctor --workload load --trials 400    what can that job prove here?
+"""
+
+
+def doctor(
+    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
+    baseline: Annotated[
+        str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Runs of the baseline.", min=2, max=1000)] = 10,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Trials of the job in question; else 90, 400 and 1000 are told."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Without runs of the baseline, and without waiting.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document alone on standard output.")
+    ] = False,
+) -> int:
+    """Tells whether this machine is fit to measure on, and what to do about it.
+
+    Looks at db_bench, processors, other load, memory and disk, then runs the baseline
+    ten times and tells how small a change can be proven. docs/doctor.md explains it.
+
+    Exit status: 0 fit (notes and warnings allowed), 3 not fit (a problem was found),
+    2 bad input, 1 the tool failed, 130 interrupted.
+    """
+    from cli.render.diagnosis_screen import DiagnosisScreen
+    from cli.render.screen import screen
+    from jobs.doctor.diagnosis import Fitness
+    from jobs.doctor.examination import examine
+    from jobs.doctor.noise import USUAL_TRIALS
+    from jobs.specification.specify import specify
+    from sampler.runner.settings import load_settings
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    specification = specify(workload=workload, space=space, baseline=baseline, trials=trials)
+    shown = DiagnosisScreen(screen(stderr=as_json), screen(stderr=True), runs=runs)
+    try:
+        with shown:
+            diagnosis = examine(
+                specification,
+                load_settings(),
+                runs=0 if quick else runs,
+                budgets=USUAL_TRIALS if trials is None else (trials,),
+                watcher=shown.watcher,
+            )
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return Exit.INTERRUPTED
+    shown.sum_up(diagnosis)
+    if as_json:
+        sys.stdout.write(json.dumps(diagnosis.document(), allow_nan=False) + "\n")
+    return Exit.ANSWER_IS_NO if diagnosis.fitness is Fitness.NOT_FIT else Exit.DONE

@@ -1,0 +1,170 @@
+"""`rocktune guide`: options from the size of a database, by KIOXIA's tuning guide."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options.exits import Exit, complain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sampler.kioxia_guide.guide import Guide
+
+EXAMPLES = """
+Examples:
+
+  rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB
+
+  rocktune guide --keys 1e9 --key-size 16 --value-size 400 --cpu-threads 16 --memory 64GiB --out guided
+
+  rocktune guide --keys 8e9 --key-size 20 --value-size 800 --cpu-threads 48 --memory 128GB --json
+
+  rocktune tune --space blob --start-from guide       the search begins there
+"""  # noqa: E501
+
+
+def guide(
+    keys: Annotated[str, typer.Option(help="Pairs that the database will hold: 8e9.")],
+    key_size: Annotated[str, typer.Option(help="Bytes of a key: 20.")],
+    value_size: Annotated[str, typer.Option(help="Bytes of a value: 800, or 4KiB.")],
+    cpu_threads: Annotated[
+        str, typer.Option(help="Hardware threads: two a core where cores have two.")
+    ],
+    memory: Annotated[str, typer.Option(help="Memory of the machine: 128GB, or 64GiB.")],
+    open_files: Annotated[
+        str, typer.Option(help="Files that may be open: half for keys, half for values.")
+    ] = "80000",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder that receives OPTIONS.trocksdb.ini and OPTIONS.rocksdb.ini."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document alone on standard output.")
+    ] = False,
+) -> int:
+    """Works out options from the size of a database, as KIOXIA's tuning guide does.
+
+    For TRocksDB, which keeps keys and values in files of their own, and translated for
+    RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
+    """
+    from jobs.report.artifacts import require_folder
+    from jobs.results.whole_file import write_whole
+    from sampler.kioxia_guide.document import guide_document
+    from sampler.kioxia_guide.guide import guide as worked_out
+    from sampler.kioxia_guide.planned import read_planned
+
+    planned = read_planned(
+        keys=keys,
+        key_size=key_size,
+        value_size=value_size,
+        cpu_threads=cpu_threads,
+        memory=memory,
+        open_files=open_files,
+    )
+    if out is not None:
+        require_folder(out)
+    found = worked_out(planned)
+    document = guide_document(found)
+    # Before anything is printed: whoever reads it may leave after the first lines.
+    written = [] if out is None else [out / name for name in document["options"]]
+    for path in written:
+        write_whole(path, document["options"][path.name].encode())
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+    else:
+        _print(found)
+    for each in document["warnings"]:
+        complain(f"warning: {each['setting']}: {each['text']}")
+    for path in written:
+        (sys.stderr if as_json else sys.stdout).write(f"Written to {path}\n")
+    return Exit.DONE
+
+
+def _print(found: Guide) -> None:
+    from cli.render.screen import screen
+
+    console = screen()
+    console.print(_settings(found))
+    console.print()
+    console.print(_levels(found))
+    console.print()
+    console.print(_translated(found))
+
+
+def _settings(found: Guide) -> Table:
+    from rich.table import Table
+
+    from sampler.common.byte_size import format_decimal
+    from sampler.kioxia_guide.document import settings
+
+    planned = found.planned
+    per_file = f"{found.keys_per_file:,} a file"
+    buffers = f"{found.max_write_buffer_number} of them are {format_decimal(found.memtables)}"
+    why = {
+        "max_background_jobs": "the CPU threads",
+        "num_threads": "the CPU threads; db_bench's --threads",
+        "max_write_buffer_number": "a quarter of them and one",
+        "level0_file_num_compaction_trigger": "always",
+        "level0_slowdown_writes_trigger": "three quarters of them",
+        "level0_stop_writes_trigger": "the CPU threads",
+        "target_file_size_base": f"{per_file}, {planned.key_bytes} B each with its pointer; "
+        f"{found.key_files:,} files",
+        "max_bytes_for_level_base": "eight files",
+        "max_bytes_for_level_multiplier": "always",
+        "vlogfile_max_size": f"{per_file}, {planned.value_size} B each; "
+        f"{found.value_files:,} files",
+        "write_buffer_size": f"a file of keys and one of values; {buffers}",
+        "cache_size": "four fifths of what the write buffers leave; set in the application",
+    }
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("setting")
+    table.add_column("value", justify="right")
+    table.add_column("", justify="right")
+    table.add_column("why")
+    for name, value in settings(found).items():
+        in_bytes = name.endswith("_size") or name in _SIZES
+        table.add_row(name, str(value), format_decimal(value) if in_bytes else "", why[name])
+    return table
+
+
+_SIZES = ("target_file_size_base", "max_bytes_for_level_base")
+
+
+def _levels(found: Guide) -> Table:
+    from rich.table import Table
+
+    from sampler.common.byte_size import format_decimal
+    from sampler.kioxia_guide.levels import whole
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("level")
+    for title in ("files", "bytes", ""):
+        table.add_column(title, justify="right")
+    for each in found.levels:
+        size = format_decimal(each.size)
+        table.add_row(str(each.number), str(each.files), str(each.size), size)
+    files, size_of_all = whole(found.levels)
+    table.add_row("total", str(files), str(size_of_all), format_decimal(size_of_all))
+    return table
+
+
+def _translated(found: Guide) -> Table:
+    from rich.table import Table
+
+    from sampler.kioxia_guide.rocksdb_options import COUNTERPARTS, rocksdb_values
+    from sampler.kioxia_guide.trocksdb_options import PRESET
+
+    values = rocksdb_values(found)
+    there = {**PRESET, "vlogfile_max_size": str(found.vlogfile_max_size)}
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("TRocksDB", "", "RocksDB with BlobDB", ""):
+        table.add_column(title)
+    for old, new in COUNTERPARTS.items():
+        table.add_row(old, there[old], new, str(values[new]))
+    return table

@@ -1,0 +1,58 @@
+"""`rocktune stats`: what a log of RocksDB or db_bench tells, interval by interval."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """
+Examples:
+
+  rocktune stats /var/lib/mydb/LOG                     write amplification, and why writes stall
+
+  rocktune stats db_bench.log --out curves             CSV, HTML and SVG plots, pgfplots
+
+  rocktune stats db_bench.log --json                   every figure of the file, for a program
+
+  cat LOG.old.* LOG > all; rocktune stats all          all openings of a database
+"""
+
+
+def stats(
+    log: Annotated[
+        Path, typer.Argument(help="A RocksDB LOG, or what db_bench printed; RocksDB 2.0 to 11.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for CSV, plots and pgfplots coordinates.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Every figure as JSON.")] = False,
+) -> int:
+    """Reads the statistics that RocksDB dumps: writes, compaction and stalls.
+
+    By interval, column family and level. Tells why writes stall and which options to look at.
+    """
+    from cli.options.exits import Exit
+    from jobs.interval_report.reading import read_openings
+
+    openings = read_openings(log)
+    written: list[Path] = []
+    if out is not None:
+        from jobs.interval_report.files import write_files
+
+        written = write_files(out, log.name, openings)
+    if as_json:
+        from jobs.interval_report.documents import stats_document
+
+        document = stats_document(str(log), openings)
+        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+    else:
+        from cli.render.stats_screen import show_openings
+
+        show_openings(openings)
+    for path in written:
+        sys.stderr.write(f"{path}\n")
+    return Exit.DONE

@@ -1,0 +1,112 @@
+"""`rocktune upgrade-check`: is the new RocksDB as good as the old one, with what I run?"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options.exits import Exit, complain
+from cli.options.start_options import DropUnknown
+
+EXAMPLES = """
+Examples:
+
+  rocktune upgrade-check default /opt/10.2/db_bench      by their names or paths
+
+  rocktune upgrade-check 7.8 10.2 --options /etc/my/OPTIONS    with the file that you run
+
+  rocktune upgrade-check 7.8 10.2 --pairs 0              only what can be told without a load
+
+  rocktune upgrade-check 7.8 10.2 --configurations 5 --pairs 10
+
+  rocktune upgrade-check 7.8 10.2 --resume               goes on where it was stopped
+"""
+_BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
+
+
+def upgrade_check(
+    old: Annotated[str, typer.Argument(help=_BUILD)],
+    new: Annotated[str, typer.Argument(help=_BUILD)],
+    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    options: Annotated[
+        Path | None, typer.Option(help="The OPTIONS file that you run with, to be tried as well.")
+    ] = None,
+    pairs: Annotated[
+        int, typer.Option(help="Runs of each configuration on either build; 0: no load.", min=0)
+    ] = 7,
+    configurations: Annotated[
+        int, typer.Option(help="Random configurations of --space as well.", min=0)
+    ] = 0,
+    space: Annotated[str, typer.Option(help="Where those are drawn from.")] = "default",
+    drop_unknown: DropUnknown = False,
+    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides the draws and the order of the runs.")] = 1,
+    out: Annotated[Path, typer.Option(help="Receives every run, and upgrade.json.")] = Path(
+        "rocktune-upgrade"
+    ),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="upgrade.json alone on standard output.")
+    ] = False,
+) -> int:
+    """Compares two RocksDB builds: their defaults, and the same configurations measured on both.
+
+    Exit status: 0 nothing got significantly worse, 3 something did (or the new build
+    refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted (go on
+    with --resume).
+    """
+    from cli.render.runs_shown import RunsShown
+    from cli.render.screen import screen
+    from cli.render.upgrade_screen import show_builds, show_checked, show_differences
+    from jobs.experiments.upgrade.check import check_upgrade, differences, find_builds
+    from jobs.specification.specify import specify
+    from sampler.runner.settings import load_settings
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if options is not None:
+        _require_options(options)
+    specification = specify(
+        workload=workload,
+        space=space,
+        baseline=None if options is None else str(options.absolute()),
+        drop_unknown=drop_unknown,
+        scale=scale,
+        seed=seed,
+    )
+    settings = load_settings()
+    answer = screen(stderr=as_json)
+    shown = RunsShown(screen(stderr=True), run_of="{case} on the {side} build")
+    try:
+        builds = find_builds(old, new, settings)
+        show_builds(answer, builds)
+        found = differences(builds, specification)
+        show_differences(answer, found)
+        checked = check_upgrade(
+            specification, builds, found, settings, out,
+            pairs=pairs, draws=configurations, resume=resume, watcher=shown.watcher,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")
+        return Exit.INTERRUPTED
+    show_checked(answer, checked)
+    if as_json:
+        sys.stdout.write(json.dumps(checked.document, allow_nan=False) + "\n")
+    return Exit.ANSWER_IS_NO if checked.worse else Exit.DONE
+
+
+def _require_options(path: Path) -> None:
+    from sampler.common.errors import InputError
+    from sampler.options.normal_form import read_user_options
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError("--options", f"{str(path)!r} is no OPTIONS file to read") from None
+    read_user_options(text, name=f"--options {path}")

@@ -1,0 +1,1 @@
+"""The database's address, engine, transactions, clock and migrations."""

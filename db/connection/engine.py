@@ -1,0 +1,123 @@
+"""Opening the database that ``--db`` names."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic_core import from_json  # three times as fast as json.loads, and as exact
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import SQLAlchemyError
+
+from db.connection.address import FIELD, address, place, without_secrets
+from db.connection.transactions import BUSY_SECONDS, arrange_sqlite, writing
+from sampler.common.errors import InputError
+
+_CONNECT_SECONDS = 5
+# A network that drops everything in silence is noticed within half a minute: keepalives ask while
+# nothing is under way, and none is sent while what was sent is not acknowledged, which the last
+# (milliseconds) bounds. A server that is stopped is no such silence: its kernel acknowledges all,
+# so it is waited for until it goes on.
+_SILENCE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+_POOL = 10  # connections of a process: as many as a small server can work for at once
+# No page may make others wait for long, and a killed client's transaction must not hold locks.
+_TIMEOUTS = {
+    "statement_timeout": 30_000,
+    "lock_timeout": 20_000,
+    "idle_in_transaction_session_timeout": 60_000,
+}
+
+
+def make_engine(given: str | Path | None = None) -> Engine:
+    """Opens a database and proves that it can be used; its tables may still be missing.
+
+    Args:
+        given: A file, ``sqlite:///FILE``, ``postgresql://...``, or None for a file in the user's
+            data folder, which is made.
+
+    Raises:
+        InputError: It cannot be used, and why. No password is ever in the message.
+    """
+    url = address(given)
+    engine = _open_file(url) if url.get_backend_name() == "sqlite" else _open_server(url)
+    try:
+        _prove(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def _open_file(url: URL) -> Engine:
+    path = Path(str(url.database))
+    if path.is_dir():
+        raise InputError(FIELD, f"{path} is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"the folder {path.parent} cannot be made ({error.strerror}); name another file"
+        raise InputError(FIELD, problem) from None
+    connect = {"timeout": BUSY_SECONDS}
+    engine = create_engine(url, connect_args=connect, json_deserializer=from_json)
+    arrange_sqlite(engine)
+    return engine
+
+
+def _open_server(url: URL) -> Engine:
+    timeouts = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
+    settings = server_settings(url, application_name="rocktune", options=timeouts)
+    return create_engine(
+        url,
+        connect_args={"client_encoding": "utf8", **settings},
+        json_deserializer=from_json,
+        # A controller lives for days: connections that a restarted server dropped are replaced.
+        pool_pre_ping=True,
+        pool_size=_POOL,
+        max_overflow=_POOL,
+        pool_timeout=10,
+    )
+
+
+def server_settings(url: URL, **named: str) -> dict[str, str | int]:
+    """What connections to a server are opened with, but for what its address says itself.
+
+    Args:
+        url: The address.
+        **named: What these connections have of their own.
+    """
+    settings: dict[str, str | int] = {"connect_timeout": _CONNECT_SECONDS, **_SILENCE, **named}
+    return {name: value for name, value in settings.items() if name not in url.query}
+
+
+def _prove(engine: Engine) -> None:
+    try:
+        # On SQLite this takes the write lock, which a read-only file refuses.
+        with writing(engine) as connection:
+            if engine.dialect.name == "postgresql":
+                encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+                if encoding not in ("UTF8", "SQL_ASCII"):
+                    problem = f"{place(engine.url)} is encoded in {encoding}; make one in UTF8"
+                    raise InputError(FIELD, problem)
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        _refuse(engine.url, error)
+
+
+def _refuse(url: URL, error: Exception) -> NoReturn:
+    reason = without_secrets(str(getattr(error, "orig", None) or error), url)
+    if url.get_backend_name() != "sqlite":
+        mend = "check the address, the name and the password, and that the server runs"
+    elif "not a database" in reason:
+        mend = "name another file, or a new one"
+    elif "locked" in reason:
+        mend = "another program holds it; end that one or name another file"
+    else:
+        mend = "name a file in a folder that you may write to"
+    # Without the cause: the driver's own text may hold what was blotted out.
+    raise InputError(FIELD, f"cannot use {place(url)} ({reason}); {mend}") from None

@@ -1,0 +1,150 @@
+"""Bringing a database's tables up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Engine, inspect
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
+from db.connection.address import FIELD, place
+from db.connection.transactions import reading
+from db.schema.tables import metadata
+from sampler.common.errors import InputError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD = "0005"  # a test compares it with the last file in db/migrations/versions
+REVISION_TABLE = "rocktune_revision"  # not Alembic's own name: a server may be shared
+_LOCK = 0x726F636B74756E65  # "rocktune": PostgreSQL's advisory locks are known by number
+
+
+def current(engine: Engine) -> str | None:
+    """The revision of the database's tables; None when it has none. One cheap query."""
+    try:
+        with reading(engine) as connection:
+            return _revision(connection)
+    except (OperationalError, ProgrammingError):
+        with reading(engine) as connection:
+            if inspect(connection).has_table(REVISION_TABLE):
+                raise
+        return None
+
+
+def is_current(engine: Engine) -> bool:
+    """Whether the tables are those that this Rocktune knows."""
+    return current(engine) == HEAD
+
+
+def upgrade(engine: Engine) -> None:
+    """Makes or changes the tables as needed, in one transaction, one process at a time.
+
+    Raises:
+        InputError: The tables are those of a newer Rocktune, or of something else.
+    """
+    if is_current(engine):
+        return
+    # Alembic takes longer to load than a whole trial takes to write.
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    with _alone(engine) as connection:
+        present = inspect(connection)
+        found = _revision(connection) if present.has_table(REVISION_TABLE) else None
+        if found == HEAD:
+            return  # another process was faster
+        config = _config(connection)
+        steps = ScriptDirectory.from_config(config).walk_revisions()
+        if found is not None and found not in {step.revision for step in steps}:
+            problem = f"{place(engine.url)} was made by a newer Rocktune (revision {found})"
+            raise InputError(FIELD, f"{problem}; update this one or name another database")
+        taken = set(metadata.tables).intersection(present.get_table_names())
+        if found is None and taken:
+            problem = f"{place(engine.url)} holds other tables named {', '.join(sorted(taken))}"
+            raise InputError(FIELD, f"{problem}; name another database")
+        command.upgrade(config, "head")
+
+
+def require_current(engine: Engine) -> None:
+    """Refuses a database whose tables are not of this version.
+
+    Raises:
+        InputError: They are missing, older or newer; the message tells the mend.
+    """
+    found = current(engine)
+    if found != HEAD:
+        problem = f"{place(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
+        if found is None:
+            problem = f"{place(engine.url)} has no tables of Rocktune"
+        mend = "run `rocktune db upgrade`, or start with --migrate"
+        raise InputError(FIELD, f"{problem}; {mend}")
+
+
+def draft(engine: Engine, message: str, folder: Path | None = None) -> None:
+    """Writes the step from an up-to-date database to ``tables``, to be read and finished.
+
+    Args:
+        engine: A database at the last revision.
+        message: What the step does, in a few words.
+        folder: Where to write it; beside the others when not given.
+    """
+    from alembic import command
+
+    with _alone(engine) as connection:
+        command.revision(
+            _config(connection, folder),
+            message,
+            autogenerate=True,
+            rev_id=f"{int(HEAD) + 1:04}",
+            version_path=folder,
+        )
+
+
+def _revision(connection: Connection) -> str | None:
+    question = f"SELECT version_num FROM {REVISION_TABLE}"  # nosec B608
+    found = connection.exec_driver_sql(question).scalar()
+    return None if found is None else str(found)
+
+
+def _config(connection: Connection, folder: Path | None = None) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "db:migrations")
+    config.set_main_option("path_separator", "newline")
+    if folder is not None:
+        steps = Path(__file__).parents[1] / "migrations" / "versions"
+        config.set_main_option("version_locations", f"{steps}\n{folder}".replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+@contextmanager
+def _alone(engine: Engine) -> Iterator[Connection]:
+    """A transaction that no other upgrade runs beside."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            with connection.begin():
+                # Changing a table of a million trials takes longer than any page may.
+                connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                # Whoever comes while another process changes it waits until it is done; but for
+                # a table no longer than any other, or all the pages would wait behind it.
+                connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+                connection.exec_driver_sql("SET LOCAL lock_timeout TO DEFAULT")
+                yield connection
+            return
+        # A step that copies a table drops the old one, and with foreign keys enforced the rows
+        # that refer to it would go too. The switch works only outside a transaction.
+        driver = connection.connection.cursor()
+        driver.execute("PRAGMA foreign_keys = OFF")
+        try:
+            with connection.begin():  # BEGIN IMMEDIATE
+                yield connection
+        finally:
+            driver.execute("PRAGMA foreign_keys = ON")
+            driver.close()

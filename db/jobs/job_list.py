@@ -1,0 +1,166 @@
+"""Jobs in a list: little of each, so that a page of many is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Label,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+)
+
+from db.connection.transactions import reading
+from db.schema.job_row import JobState
+from db.schema.tables import job
+from optimizer.trials.trial import Phase
+
+
+@dataclass(frozen=True)
+class ListedJob:
+    """A job as a list shows it; ``standing`` as in ``db.schema.job_row.JobRow``."""
+
+    id: int
+    created_at: datetime
+    updated_at: datetime
+    state: JobState
+    phase: Phase | None
+    why: str
+    error: str | None
+    priority: int
+    submitter: str | None
+    standing: Mapping[str, Any] | None
+    workload: str
+    space: str
+    objective: str
+    strategy: str
+    trials: int | None
+
+
+def _named(part: str) -> Label[str]:
+    name: Label[str] = job.c.specification[(part, "name")].as_string().label(part)
+    return name
+
+
+_STRATEGY = job.c.specification["strategy"].as_string().label("strategy")
+_COLUMNS = (
+    job.c.id, job.c.created_at, job.c.updated_at, job.c.state, job.c.phase, job.c.why,
+    job.c.error, job.c.priority, job.c.submitter, job.c.standing,
+    _named("workload"), _named("space"), _named("objective"), _STRATEGY,
+    job.c.specification["trials"].as_integer().label("trials"),
+)  # fmt: skip
+_SEARCHED = (
+    _named("workload").element, _named("space").element, _named("objective").element,
+    _STRATEGY.element, job.c.submitter, job.c.why,
+)  # fmt: skip
+_NO_BEST = -1e300  # a job that has found nothing yet stands below all others
+_KEYS: dict[str, ColumnElement[Any]] = {
+    "id": job.c.id,
+    "state": job.c.state,
+    "workload": _named("workload").element,
+    "updated_at": job.c.updated_at,
+    "best": func.coalesce(job.c.standing[("best", "fitness")].as_float(), _NO_BEST),
+}
+
+
+class JobOrder(StrEnum):
+    """By what a list of jobs is sorted; with a minus the largest first."""
+
+    NEWEST = "-id"
+    OLDEST = "id"
+    CHANGED = "-updated_at"
+    UNCHANGED = "updated_at"
+    BEST = "-best"
+    WORST = "best"
+    WORKLOAD = "workload"
+    WORKLOAD_BACKWARDS = "-workload"
+    STATE = "state"
+    STATE_BACKWARDS = "-state"
+
+
+def list_jobs(
+    engine: Engine,
+    *,
+    limit: int,
+    after: int | None = None,
+    state: JobState | None = None,
+    search: str = "",
+    order: JobOrder = JobOrder.NEWEST,
+) -> list[ListedJob]:
+    """A page of jobs.
+
+    Args:
+        engine: The database.
+        limit: How many at most.
+        after: The last job of the page before; the page goes on behind it.
+        state: Only those in this state.
+        search: Only those with this text, in capital or small letters, in the name of the
+            workload, space, objective, strategy or submitter or in the reason for the phase; or
+            of this number.
+        order: Of all jobs; of those that are equal in it, by number in the same direction.
+
+    Raises:
+        KeyError: ``after`` is no job (any more), and the order is not by number.
+    """
+    page = select(*_COLUMNS).limit(limit)
+    if state is not None:
+        page = page.where(job.c.state == state)
+    if search:
+        page = page.where(or_(*_matches(search)))
+    key, falling = _KEYS[order.removeprefix("-")], order.startswith("-")
+    page = page.order_by(*((c.desc() if falling else c) for c in (key, job.c.id)))
+    with reading(engine) as connection:
+        if after is not None:
+            page = page.where(_behind(connection, key, falling, after))
+        return [_listed(row._mapping) for row in connection.execute(page)]
+
+
+def _matches(search: str) -> Iterator[ColumnElement[bool]]:
+    number = search.removeprefix("#")
+    if number.isascii() and number.isdecimal() and len(number) < 19:
+        yield job.c.id == int(number)
+    yield from (column.icontains(search, autoescape=True) for column in _SEARCHED)
+
+
+def _behind(
+    connection: Connection, key: ColumnElement[Any], falling: bool, after: int
+) -> ColumnElement[bool]:
+    further = job.c.id < after if falling else job.c.id > after
+    if key is job.c.id:
+        return further
+    found = connection.execute(select(key).where(job.c.id == after)).first()
+    if found is None:
+        raise KeyError(f"there is no job {after}")
+    value = literal(found[0], key.type)
+    return or_(key < value if falling else key > value, and_(key == value, further))
+
+
+def _listed(row: Mapping[Any, Any]) -> ListedJob:
+    values = dict(row)
+    values["state"] = JobState(values["state"])
+    values["phase"] = Phase(values["phase"]) if values["phase"] else None
+    return ListedJob(**values)
+
+
+def standings(engine: Engine) -> list[tuple[JobState, Mapping[str, Any] | None]]:
+    """State and standing of every job: what the metrics are summed from."""
+    with reading(engine) as connection:
+        rows = connection.execute(select(job.c.state, job.c.standing))
+        return [(JobState(state), standing) for state, standing in rows]
+
+
+def count_by_state(engine: Engine) -> dict[JobState, int]:
+    """How many jobs are in each state that occurs."""
+    with reading(engine) as connection:
+        rows = connection.execute(select(job.c.state, func.count()).group_by(job.c.state))
+        return {JobState(state): count for state, count in rows}

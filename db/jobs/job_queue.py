@@ -1,0 +1,182 @@
+"""Jobs on their way: submitted once, queued, cancelled, queued again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine, func, or_, select, true, update
+
+from db.connection.clock import now
+from db.connection.inserts import insert_into
+from db.connection.transactions import reading, writing
+from db.schema.job_row import ENDED, JobState
+from db.schema.tables import job
+from db.schema.types import plain
+
+
+class KeyReusedError(ValueError):
+    """An idempotency key came again with another request."""
+
+
+class QueueFullError(RuntimeError):
+    """So many jobs are queued that no more are taken."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A job of the service that has not ended."""
+
+    job_id: int
+    run: int
+    priority: int
+    state: JobState
+
+
+def submit(
+    engine: Engine,
+    specification: Mapping[str, Any],
+    digest: str,
+    *,
+    state: JobState = JobState.QUEUED,
+    why: str,
+    priority: int = 0,
+    by_service: bool = True,
+    submitter: str | None = None,
+    key: str | None = None,
+    request_digest: str | None = None,
+    most_queued: int | None = None,
+) -> tuple[int, bool]:
+    """Keeps a new job, or finds the one that the same key has made before.
+
+    Args:
+        engine: The database.
+        specification: What was asked for, as a document.
+        digest: Of the specification.
+        state: ``queued``, or ``running`` for a job that the user's own runner measures.
+        why: What the job waits for.
+        priority: Of queued jobs the highest goes first.
+        by_service: Whether the service's worker runs it.
+        submitter: The name of the token that asks.
+        key: The request's idempotency key, with whose it is.
+        request_digest: Of the request that came with the key.
+        most_queued: With so many queued no more are taken.
+
+    Returns:
+        The job's number, and whether it is new.
+
+    Raises:
+        KeyReusedError: The key came before with another request.
+        QueueFullError: The queue is full.
+    """
+    moment = datetime.now(UTC)
+    values = {
+        "created_at": moment,
+        "updated_at": moment,
+        "state": state,
+        "why": why,
+        "specification": plain(specification, "specification"),
+        "specification_digest": digest,
+        "lease_epoch": 0,
+        "priority": priority,
+        "by_service": by_service,
+        "submitter": submitter,
+        "idempotency_key": key,
+        "request_digest": request_digest,
+    }
+    same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
+    queued = select(func.count()).where(job.c.state == JobState.QUEUED)
+    with writing(engine) as connection:
+        if key is not None and (found := connection.execute(same).first()):
+            return _known(found.id, found.request_digest, request_digest)
+        if most_queued is not None and connection.execute(queued).scalar_one() >= most_queued:
+            raise QueueFullError(f"{most_queued} jobs are queued; try again when some have ended")
+        new = insert_into(engine, job).values(values).on_conflict_do_nothing()
+        made = connection.execute(new.returning(job.c.id)).scalar_one_or_none()
+        if made is not None:
+            return int(made), True
+        found = connection.execute(same).one()  # another request of the same key was faster
+        return _known(found.id, found.request_digest, request_digest)
+
+
+def _known(job_id: int, kept: str | None, given: str | None) -> tuple[int, bool]:
+    if kept != given:
+        raise KeyReusedError(f"the key came before with another request, for job {job_id}")
+    return job_id, False
+
+
+def waiting(engine: Engine) -> list[Waiting]:
+    """The service's jobs that are queued or running, in the order in which they were made."""
+    which = (
+        select(job.c.id, job.c.run, job.c.priority, job.c.state)
+        .where(job.c.state.in_([JobState.QUEUED, JobState.RUNNING]), job.c.by_service == true())
+        .order_by(job.c.id)
+    )
+    with reading(engine) as connection:
+        return [
+            Waiting(row.id, row.run, row.priority, JobState(row.state))
+            for row in connection.execute(which)
+        ]
+
+
+def state_of(engine: Engine, job_id: int) -> tuple[JobState, int] | None:
+    """A job's state and run; None when there is no such job. One cheap query."""
+    with reading(engine) as connection:
+        found = connection.execute(
+            select(job.c.state, job.c.run).where(job.c.id == job_id)
+        ).first()
+    return None if found is None else (JobState(found.state), found.run)
+
+
+def queue_again(
+    engine: Engine,
+    job_id: int,
+    *,
+    expected: Collection[JobState],
+    run: int | None = None,
+    state: JobState = JobState.QUEUED,
+    why: str,
+    by_service: bool = True,
+) -> bool:
+    """Queues a job once more, under a new run; True when it was in one of ``expected``.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        expected: The states that it may be in.
+        run: Only if this is its run still; None for whichever.
+        state: ``running`` for a job that the user's own runner measures.
+        why: What it waits for.
+        by_service: Whether the service's worker runs it from now on.
+    """
+    which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
+    if run is not None:
+        which = which.where(job.c.run == run)
+    change = which.values(
+        state=state,
+        run=job.c.run + 1,
+        why=why,
+        error=None,
+        by_service=by_service,
+        updated_at=datetime.now(UTC),
+    )
+    with writing(engine) as connection:
+        return bool(connection.execute(change).rowcount)
+
+
+def ended_before(engine: Engine, moment: datetime, *, limit: int) -> list[int]:
+    """Jobs that ended before a moment and have not changed since, for retention.
+
+    One that somebody holds is not among them: what it found is just being measured again.
+    """
+    with reading(engine) as connection:
+        free = or_(job.c.lease_owner.is_(None), job.c.lease_expires_at <= now(connection))
+        which = (
+            select(job.c.id)
+            .where(job.c.state.in_(ENDED), job.c.updated_at < moment, free)
+            .order_by(job.c.id)
+            .limit(limit)
+        )
+        return list(connection.execute(which).scalars())

@@ -1,0 +1,156 @@
+"""One controller of a job at a time, and a fence against the one before.
+
+A lease is three columns of the job: who, which epoch, until when. The epoch grows with every
+change of hands, and every write of a controller checks it in its own transaction. So a controller
+that slept through its lease (a paused machine, a lost network) cannot write into a history that
+is no longer its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    and_,
+    bindparam,
+    select,
+    update,
+)
+
+from db.connection.clock import now
+from db.connection.transactions import writing
+from db.leases.process import is_dead, spoken
+from db.schema.tables import job
+from optimizer.run.ports import LeaseLost
+
+LEASE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write a job's history."""
+
+    job_id: int
+    epoch: int
+    owner: str
+
+
+class LeaseHeld(RuntimeError):
+    """Another controller holds the job.
+
+    Attributes:
+        owner: Who, as ``db.leases.process.this_process`` writes it.
+        until: When its lease ends unless it is renewed.
+    """
+
+    def __init__(self, job_id: int, owner: str, until: datetime) -> None:
+        super().__init__(
+            f"job {job_id} is being run by {spoken(owner)}, which holds it until "
+            f"{until:%Y-%m-%d %H:%M:%S} UTC unless it goes on"
+        )
+        self.owner = owner
+        self.until = until
+
+
+_state = select(job.c.lease_owner, job.c.lease_epoch, job.c.lease_expires_at).where(
+    job.c.id == bindparam("job_id")
+)
+_fence = (
+    select(job.c.id)
+    .where(
+        job.c.id == bindparam("job_id"),
+        job.c.lease_epoch == bindparam("epoch"),
+        job.c.lease_owner == bindparam("owner"),
+    )
+    # Until the transaction ends nobody else can take the lease. SQLite needs no such lock: its
+    # writers are alone anyway.
+    .with_for_update(read=True)
+)
+
+
+def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_SECONDS) -> Lease:
+    """Takes a job over when nobody holds it, or who held it is late or provably dead.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        owner: Who asks: ``db.leases.process.this_process()``.
+        seconds: How long the lease holds unless it is renewed.
+
+    Raises:
+        KeyError: There is no such job.
+        LeaseHeld: Another controller holds it, or another thread of this process.
+    """
+    with writing(engine) as connection:
+        found = connection.execute(_state.with_for_update(), {"job_id": job_id}).one_or_none()
+        if found is None:
+            raise KeyError(f"there is no job {job_id}")
+        moment = now(connection)
+        holder, until = found.lease_owner, found.lease_expires_at
+        if holder is not None and until > moment and not is_dead(holder):
+            raise LeaseHeld(job_id, holder, until)
+        lease = Lease(job_id, found.lease_epoch + 1, owner)
+        connection.execute(
+            update(job)
+            .where(job.c.id == job_id)
+            .values(
+                lease_owner=owner,
+                lease_epoch=lease.epoch,
+                lease_expires_at=moment + timedelta(seconds=seconds),
+            )
+        )
+    return lease
+
+
+def renew(engine: Engine, lease: Lease, *, seconds: float = LEASE_SECONDS) -> None:
+    """Holds the job for longer. A lease that has run out is renewed if nobody took it.
+
+    Raises:
+        LeaseLost: Another controller has taken the job over.
+    """
+    with writing(engine) as connection:
+        until = now(connection) + timedelta(seconds=seconds)
+        change = update(job).where(held(lease)).values(lease_expires_at=until)
+        if not connection.execute(change).rowcount:
+            fence(connection, lease)
+
+
+def release(engine: Engine, lease: Lease) -> None:
+    """Gives the job back, so that the next controller need not wait. Not an error when lost."""
+    with writing(engine) as connection:
+        free = update(job).where(held(lease)).values(lease_owner=None, lease_expires_at=None)
+        connection.execute(free)
+
+
+def held(lease: Lease) -> ColumnElement[bool]:
+    """That the lease holds, as a condition on the job's row.
+
+    For changes of that row itself. To prove the lease first and change the row then would let two
+    threads of one controller wait for each other on PostgreSQL.
+    """
+    return and_(
+        job.c.id == lease.job_id,
+        job.c.lease_epoch == lease.epoch,
+        job.c.lease_owner == lease.owner,
+    )
+
+
+def fence(connection: Connection, lease: Lease) -> None:
+    """Proves, for the rest of the transaction, that the lease still holds.
+
+    Raises:
+        LeaseLost: It does not; the transaction must be rolled back.
+    """
+    values = {"job_id": lease.job_id, "epoch": lease.epoch, "owner": lease.owner}
+    if connection.execute(_fence, values).first() is not None:
+        return
+    found = connection.execute(_state, {"job_id": lease.job_id}).one_or_none()
+    if found is None:
+        raise LeaseLost(f"job {lease.job_id} has been deleted")
+    if found.lease_owner is None:
+        raise LeaseLost(f"job {lease.job_id} was given back; nothing more is written for it")
+    raise LeaseLost(f"job {lease.job_id} was taken over by {spoken(found.lease_owner)}")

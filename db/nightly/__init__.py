@@ -1,0 +1,1 @@
+"""Batches, schedules and what their nights came to."""

@@ -1,0 +1,116 @@
+"""Schedules: batches that start by themselves, and when each is due next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, delete, select, update
+
+from db.connection.clock import now
+from db.connection.inserts import insert_into
+from db.connection.transactions import reading, writing
+from db.schema.tables import schedule
+from db.schema.types import plain
+
+
+@dataclass(frozen=True)
+class ScheduleRow:
+    """A schedule.
+
+    Attributes:
+        cron: Five fields.
+        time_zone: In which they are meant; an IANA name.
+        missed: ``late`` or ``skip``: what becomes of a time at which nothing ran.
+        document: The batch that it starts; see ``jobs.batch.batch_plan.BatchPlan``.
+        submitter: The name of the token that asked for it.
+        next_at: When it is due.
+    """
+
+    id: int
+    name: str
+    cron: str
+    time_zone: str
+    missed: str
+    document: Mapping[str, Any]
+    submitter: str | None
+    created_at: datetime
+    next_at: datetime
+
+
+def add_schedule(
+    engine: Engine,
+    *,
+    name: str,
+    cron: str,
+    time_zone: str,
+    missed: str,
+    document: Mapping[str, Any],
+    next_at: datetime,
+    submitter: str | None = None,
+) -> bool:
+    """Keeps a new schedule; False when the name is taken.
+
+    Raises:
+        ValueError: A number in the document is not finite.
+    """
+    values = {
+        "name": name,
+        "cron": cron,
+        "time_zone": time_zone,
+        "missed": missed,
+        "document": plain(document, "document"),
+        "submitter": submitter,
+        "next_at": next_at,
+    }
+    with writing(engine) as connection:
+        new = insert_into(engine, schedule).values(**values, created_at=now(connection))
+        made = connection.execute(new.on_conflict_do_nothing().returning(schedule.c.id)).first()
+        return made is not None
+
+
+def list_schedules(engine: Engine) -> list[ScheduleRow]:
+    """All schedules by name."""
+    with reading(engine) as connection:
+        rows = connection.execute(select(schedule).order_by(schedule.c.name))
+        return [_schedule(row) for row in rows]
+
+
+def find_schedule(engine: Engine, name: str) -> ScheduleRow | None:
+    """The schedule of a name, or None."""
+    with reading(engine) as connection:
+        found = connection.execute(select(schedule).where(schedule.c.name == name)).first()
+    return None if found is None else _schedule(found)
+
+
+def remove_schedule(engine: Engine, name: str) -> bool:
+    """Deletes a schedule; its batches stay, and one that runs goes on. False if there is none."""
+    with writing(engine) as connection:
+        gone = delete(schedule).where(schedule.c.name == name)
+        return bool(connection.execute(gone).rowcount)
+
+
+def schedules_due(engine: Engine, moment: datetime) -> list[int]:
+    """The numbers of those whose time has come."""
+    with reading(engine) as connection:
+        which = select(schedule.c.id).where(schedule.c.next_at <= moment).order_by(schedule.c.id)
+        return list(connection.execute(which).scalars())
+
+
+def hold_schedule(connection: Connection, schedule_id: int) -> ScheduleRow | None:
+    """A schedule that nobody else changes until the transaction ends; None if it is gone."""
+    which = select(schedule).where(schedule.c.id == schedule_id).with_for_update()
+    found = connection.execute(which).first()
+    return None if found is None else _schedule(found)
+
+
+def set_next(connection: Connection, schedule_id: int, next_at: datetime) -> None:
+    """Says when a schedule is due again."""
+    change = update(schedule).where(schedule.c.id == schedule_id).values(next_at=next_at)
+    connection.execute(change)
+
+
+def _schedule(row: Row[Any]) -> ScheduleRow:
+    return ScheduleRow(**row._mapping)

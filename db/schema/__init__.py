@@ -1,0 +1,1 @@
+"""Tables, their types and the rows of a job."""

@@ -1,0 +1,75 @@
+"""A job as its row tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Row
+
+from db.schema.tables import job
+from optimizer.trials.trial import Phase
+
+
+class JobState(StrEnum):
+    """How a job stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRow:
+    """A job without its trials and its result.
+
+    Attributes:
+        phase, why: What it is doing and for what reason.
+        error: What ended it, when it failed.
+        specification: What was asked for.
+        specification_digest: Equal for equal specifications.
+        environment: What it was measured on, once known.
+        lease_owner, lease_expires_at: Which process runs it, and until when it has said so.
+        priority: Of queued jobs the highest goes first.
+        run: How often it was queued, 1 at first.
+        by_service: Whether the service's worker runs it; else a terminal or the user's own runner.
+        submitter: The name of the token that asked for it.
+        standing: ``optimizer.run.standing.Standing`` as of the last trial, as a document.
+    """
+
+    id: int
+    created_at: datetime
+    updated_at: datetime
+    state: JobState
+    phase: Phase | None
+    why: str
+    error: str | None
+    specification: Mapping[str, Any]
+    specification_digest: str
+    environment: Mapping[str, Any] | None
+    lease_owner: str | None
+    lease_expires_at: datetime | None
+    priority: int
+    run: int
+    by_service: bool
+    submitter: str | None
+    standing: Mapping[str, Any] | None
+
+
+JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]
+
+
+def job_from_row(row: Row[Any]) -> JobRow:
+    """From a row of ``JOB_COLUMNS``."""
+    values = dict(row._mapping)
+    values["state"] = JobState(row.state)
+    values["phase"] = None if row.phase is None else Phase(row.phase)
+    return JobRow(**values)

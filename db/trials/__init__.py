@@ -1,0 +1,1 @@
+"""Trials as they are written, listed and exported."""

@@ -1,0 +1,213 @@
+"""A job's trials read once through for export: raw, in columns, a page in memory at a time.
+
+Documents stay the text that the database holds: most of them go out as they are, and those that
+do not are parsed by whoever needs them. Pages are read by number, each with a statement of its
+own, see ``read_ahead``: every statement is short and walks the index of (job, number), where
+a cursor over the whole job may sort all of its documents first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Engine,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    case,
+    cast,
+    func,
+    select,
+    type_coerce,
+)
+
+from db.schema.job_row import JobState
+from db.schema.tables import MAIN_METRICS, document, job, trial
+from db.trials.read_ahead import Prepare, reading_ahead
+from optimizer.trials.trial import Trial
+
+PAGE = 500
+"""Trials read at a time: a few MB, with all that is made of them. More is no quicker."""
+
+KEPT_NAMES = "columns"
+"""The name of the document that holds a finished job's names."""
+
+SCALARS = ("number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
+           "bench_seconds", "failure", "why")  # fmt: skip
+MOMENTS = ("started_at", "finished_at")
+DOCUMENTS = ("configuration", "effective", "other_metrics", "warnings")
+COLUMNS = (*SCALARS, *MAIN_METRICS, *MOMENTS, *DOCUMENTS)
+
+Page = Mapping[str, Sequence[Any]]
+"""The values of some trials by the name of their column: moments as ISO 8601 text in UTC with
+microseconds, documents as JSON text, the rest as ``db.schema.tables`` has it."""
+
+
+@dataclass(frozen=True)
+class TrialNames:
+    """What occurs in a job: the metrics, the main ones first, and the parameters.
+
+    Beyond the main metrics both are in the order in which they first occur.
+    """
+
+    metrics: tuple[str, ...]
+    parameters: tuple[str, ...]
+
+    @classmethod
+    def of(cls, trials: Iterable[Trial]) -> TrialNames:
+        """What occurs in these trials, all those of a job by number."""
+        metrics: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
+        for each in trials:
+            metrics.update(each.metrics)
+            parameters.update(each.configuration)
+        main = [name for name in MAIN_METRICS if name in metrics]
+        return cls(tuple(dict.fromkeys([*main, *metrics])), tuple(parameters))
+
+    def document(self) -> dict[str, Any]:
+        """As it is kept with a job that is done, under ``KEPT_NAMES``."""
+        return {"metrics": list(self.metrics), "parameters": list(self.parameters)}
+
+
+class TrialExport:
+    """A job's trials as they stood when they were first read; for one thread at a time."""
+
+    def __init__(self, prepare: Prepare, job_id: int, dialect: str) -> None:
+        self._prepare = prepare
+        self._job_id = job_id
+        self._dialect = dialect
+
+    def names(self) -> TrialNames:
+        """All names that occur in the whole job, so that parts of it have the same columns.
+
+        A job that is done has them with it. Of any other every trial is read once: about a third
+        of the time of a CSV file.
+        """
+        kept = self._prepare(_kept_names())({"job_id": self._job_id})()
+        if kept:
+            found = parsed(kept[0][0])
+            return TrialNames(tuple(found["metrics"]), tuple(found["parameters"]))
+        present: set[int] = set()
+        metrics: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
+        for _, main, others, configurations in self._pages(_names(), 0, None):
+            present.update(main)
+            for text in others:
+                metrics.update(parsed(text))
+            for text in configurations:
+                parameters.update(parsed(text))
+        main_metrics = [name for bit, name in _BITS.items() if any(bit & each for each in present)]
+        return TrialNames(tuple(dict.fromkeys([*main_metrics, *metrics])), tuple(parameters))
+
+    def pages(self, *, after: int = 0, limit: int | None = None) -> Iterator[Page]:
+        """The trials by number, ``PAGE`` or fewer at a time.
+
+        Args:
+            after: The number of the last trial that is left out.
+            limit: How many trials at most; None for all.
+        """
+        columns = _columns(self._dialect)
+        for page in self._pages(columns, after, limit):
+            yield dict(zip(COLUMNS, page, strict=True))
+
+    def _pages(
+        self, rows: Select[Any], after: int, limit: int | None
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """Pages in columns, of which the first is the number."""
+        size = PAGE if limit is None else min(PAGE, limit)
+        ask = self._prepare(rows)
+        answer = ask(self._which(after, size)) if size > 0 else None
+        while answer is not None:
+            found, asked = answer(), size
+            if limit is not None:
+                limit -= len(found)
+                size = min(size, limit)
+            whole = len(found) == asked and size > 0
+            answer = ask(self._which(found[-1][0], size)) if whole else None
+            if found:
+                yield list(zip(*found, strict=True))
+
+    def _which(self, after: int, size: int) -> dict[str, int]:
+        return {"job_id": self._job_id, "after": after, "size": size}
+
+
+@contextmanager
+def exporting(engine: Engine, job_id: int) -> Iterator[TrialExport]:
+    """Opens a job for export; see ``db.trials.read_ahead`` for what it holds and what it raises.
+
+    A job that is not there has no trials.
+    """
+    with reading_ahead(engine) as prepare:
+        yield TrialExport(prepare, job_id, engine.dialect.name)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """A document; whole numbers of more than 64 bits may come as the float next to them."""
+    try:
+        found: dict[str, Any] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # There are whole numbers that no float is near to.
+        found = json.loads(text)
+    return found
+
+
+_BITS = {1 << place: name for place, name in enumerate(MAIN_METRICS)}
+
+
+def _names() -> Select[Any]:
+    present = sum(
+        (case((trial.c[name].is_(None), 0), else_=bit) for bit, name in _BITS.items()),
+        start=cast(0, Integer),
+    )
+    documents = (cast(trial.c[name], Text) for name in ("other_metrics", "configuration"))
+    return _page(trial.c.number, present, *documents)
+
+
+def _kept_names() -> Select[Any]:
+    return (
+        select(cast(document.c.body, Text))
+        .join(job, job.c.id == document.c.job_id)
+        .where(
+            job.c.id == bindparam("job_id"),
+            job.c.state == JobState.DONE.value,
+            document.c.name == KEPT_NAMES,
+        )
+    )
+
+
+def _columns(dialect: str) -> Select[Any]:
+    return _page(
+        *(trial.c[name] for name in (*SCALARS, *MAIN_METRICS)),
+        *(_moment(name, dialect) for name in MOMENTS),
+        *(cast(trial.c[name], Text) for name in DOCUMENTS),
+    )
+
+
+def _page(*columns: ColumnElement[Any]) -> Select[Any]:
+    return (
+        select(*columns)
+        .where(
+            trial.c.job_id == bindparam("job_id"),
+            trial.c.number > bindparam("after", type_=BigInteger),
+        )
+        .order_by(trial.c.number)
+        .limit(bindparam("size"))
+    )
+
+
+def _moment(name: str, dialect: str) -> ColumnElement[Any]:
+    """Text, made by the database: to make a datetime of each only to print it takes longer."""
+    if dialect == "postgresql":
+        utc = func.timezone("UTC", trial.c[name])
+        return func.to_char(utc, 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')
+    stored = type_coerce(trial.c[name], Text)
+    return func.replace(stored, " ", "T") + "+00:00"

@@ -1,0 +1,163 @@
+"""A job's trials as a table: filtered, sorted and paged, whatever their number.
+
+Which trials a page has is read from one index that holds all that is asked about
+(``ix_trial_listed``), for a row of the table is a few kilobytes; then the page's rows are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Select,
+    and_,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+)
+
+from db.connection.transactions import reading
+from db.schema.tables import trial
+from db.trials.trial_rows import read_rows
+from optimizer.trials.trial import Phase, Trial
+from sampler.runner.outcome import TrialState
+
+# As expressions: by the columns SQLite would rather take an index of few columns, and then look at
+# every row.
+_EMPTY: ColumnElement[Any] = literal_column("''")
+_STATE: Any = trial.c.state + _EMPTY
+_PHASE: Any = trial.c.phase + _EMPTY
+_NONE = 1e300  # a trial without the figure stands last, whichever way is sorted
+
+
+class TrialOrder(StrEnum):
+    """By what trials are sorted; with a minus the largest first."""
+
+    NUMBER = "number"
+    NEWEST = "-number"
+    WAF = "waf"
+    WAF_FALLING = "-waf"
+    SA = "sa"
+    SA_FALLING = "-sa"
+    TIME = "time"
+    TIME_FALLING = "-time"
+    RATE = "rate"
+    RATE_FALLING = "-rate"
+    MEMORY = "memory"
+    MEMORY_FALLING = "-memory"
+    BENCH = "bench_seconds"
+    BENCH_FALLING = "-bench_seconds"
+
+
+@dataclass(frozen=True)
+class TrialCounts:
+    """How many trials a job has in each state and phase that occurs."""
+
+    states: Mapping[TrialState, int]
+    phases: Mapping[Phase, int]
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.states.values())
+
+
+def list_trials(
+    engine: Engine,
+    job_id: int,
+    *,
+    limit: int,
+    after: int | None = None,
+    state: TrialState | None = None,
+    phase: Phase | None = None,
+    order: TrialOrder = TrialOrder.NUMBER,
+) -> list[Trial]:
+    """A page of a job's trials, without their points and counters.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        limit: How many at most.
+        after: The last trial of the page before; the page goes on behind it.
+        state: Only those in this state.
+        phase: Only those of this phase.
+        order: Of those that are equal in it the lower number goes first; those without the metric
+            are the last.
+
+    Raises:
+        KeyError: ``after`` is none of the job's trials, and the order is not by number.
+    """
+    falling = order.startswith("-")
+    key = _key(order.removeprefix("-"), falling)
+    listed = _listed(select(trial.c.number), job_id, state, phase).limit(limit)
+    if key is trial.c.number:
+        listed = listed.order_by(key.desc() if falling else key)
+    else:
+        listed = listed.order_by(key.desc() if falling else key, trial.c.number)
+    with reading(engine) as connection:
+        if after is not None:
+            listed = listed.where(_behind(connection, job_id, key, falling, after))
+        numbers = list(connection.execute(listed).scalars())
+        found = {each.number: each for each in _rows(connection, job_id, numbers)}
+    # A trial may have been taken back between the two questions.
+    return [found[number] for number in numbers if number in found]
+
+
+def count_listed(engine: Engine, job_id: int) -> TrialCounts:
+    """How many trials a job has, by state and by phase."""
+    mine = trial.c.job_id == job_id
+    kinds = (_STATE, _PHASE)
+    with reading(engine) as connection:
+        rows = connection.execute(select(*kinds, func.count()).where(mine).group_by(*kinds)).all()
+    states: dict[TrialState, int] = {}
+    phases: dict[Phase, int] = {}
+    for state, phase, count in rows:
+        states[TrialState(state)] = states.get(TrialState(state), 0) + count
+        phases[Phase(phase)] = phases.get(Phase(phase), 0) + count
+    return TrialCounts(states, phases)
+
+
+def _listed(
+    which: Select[Any], job_id: int, state: TrialState | None, phase: Phase | None
+) -> Select[Any]:
+    which = which.where(trial.c.job_id == job_id)
+    if state is not None:
+        which = which.where(state.value == _STATE)
+    if phase is not None:
+        which = which.where(phase.value == _PHASE)
+    return which
+
+
+def _key(name: str, falling: bool) -> ColumnElement[Any]:
+    if name == "number":
+        return trial.c.number
+    return func.coalesce(trial.c[name], -_NONE if falling else _NONE)
+
+
+def _behind(
+    connection: Connection, job_id: int, key: ColumnElement[Any], falling: bool, after: int
+) -> ColumnElement[bool]:
+    if key is trial.c.number:
+        return trial.c.number < after if falling else trial.c.number > after
+    last = select(key).where(trial.c.job_id == job_id, trial.c.number == after)
+    found = connection.execute(last).first()
+    if found is None:
+        raise KeyError(f"there is no trial {after}")
+    value = literal(found[0])
+    further = key < value if falling else key > value
+    return or_(further, and_(key == value, trial.c.number > after))
+
+
+def _rows(connection: Connection, job_id: int, numbers: list[int]) -> list[Trial]:
+    return read_rows(
+        connection,
+        lambda columns: columns.where(trial.c.job_id == job_id, trial.c.number.in_(numbers)),
+    )

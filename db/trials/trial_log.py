@@ -1,0 +1,237 @@
+"""The trials of one job, kept in the database: ``optimizer.run.ports.TrialLog``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
+
+from db.connection.inserts import insert_into
+from db.connection.transactions import reading, writing
+from db.leases.lease import Lease, fence, held
+from db.schema.tables import document, job, trial
+from db.schema.types import plain
+from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
+from sampler.runner.outcome import TrialState
+
+WITHDRAWN = "withdrawn"
+"""The document of measurements that were taken back, with why."""
+
+_LARGEST_SEED = 2**63 - 1  # a column's largest integer, on both databases
+
+_finish = update(trial).where(
+    trial.c.job_id == bindparam("in_job"),
+    trial.c.number == bindparam("of_number"),
+    trial.c.attempt == bindparam("of_attempt"),
+    trial.c.state == TrialState.RUNNING,
+)
+_withdraw = update(trial).where(
+    trial.c.job_id == bindparam("in_job"),
+    trial.c.number == bindparam("of_number"),
+    trial.c.attempt == bindparam("of_attempt"),
+    trial.c.state.not_in([TrialState.RUNNING, TrialState.LOST]),
+)
+_standing = select(trial.c.state, trial.c.attempt).where(
+    trial.c.job_id == bindparam("job_id"), trial.c.number == bindparam("number")
+)
+_recall = select(document.c.body).where(
+    document.c.job_id == bindparam("job_id"), document.c.name == bindparam("name")
+)
+
+
+class StoredTrialLog:
+    """A job's history in the hands of the controller that holds its lease.
+
+    Each write is one short transaction that proves the lease first. It may be used from several
+    threads. Non-finite metrics, counters and effective values are left out.
+    """
+
+    def __init__(self, engine: Engine, lease: Lease) -> None:
+        self._engine = engine
+        self._lease = lease
+        self._propose = _upsert_trial(engine)
+        self._remember = _upsert_document(engine)
+
+    def trials(self) -> Sequence[Trial]:
+        """All trials of the job by number, those in flight included."""
+        with reading(self._engine) as connection:
+            return read_trials(connection, self._lease.job_id)
+
+    def propose(self, trial: Trial) -> None:
+        """Keeps a proposal before it is run, in place of a lost or running one of its number.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            ValueError: It is not running, one of its number has ended, its seed has more than
+                63 bits, or a value of its configuration or point is not finite.
+        """
+        if trial.state is not TrialState.RUNNING:
+            raise ValueError(f"trial {trial.number} is proposed as {trial.state}, not running")
+        if not 0 <= trial.seed <= _LARGEST_SEED:
+            raise ValueError(f"the seed {trial.seed} of trial {trial.number} is not of 63 bits")
+        values = {"job_id": self._lease.job_id, "lease_epoch": self._lease.epoch}
+        with writing(self._engine) as connection:
+            fence(connection, self._lease)
+            if connection.execute(self._propose, values | proposal(trial)).first() is None:
+                raise ValueError(f"trial {trial.number} has ended: it is not run again")
+
+    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+        """Keeps a trial's outcome, and with it how the job stands: two statements.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            KeyError: The trial was never proposed.
+            ValueError: It has ended already, or another attempt of it is in flight, or ``trial``
+                is still running.
+        """
+        self._require_ended(trial)
+        with writing(self._engine) as connection:
+            self._stand(connection, standing)
+            self._end(connection, trial)
+
+    def take_in(self, trials: Sequence[Trial], standing: Standing) -> None:
+        """Keeps trials that were measured elsewhere, all or none of them.
+
+        Args:
+            trials: Of each that is given there must be no row yet; the others are finished.
+            standing: How the job stands after them.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            KeyError, ValueError: As ``finish`` does.
+        """
+        for each in trials:
+            self._require_ended(each)
+        values = {"job_id": self._lease.job_id, "lease_epoch": self._lease.epoch}
+        given = [values | proposal(each) for each in trials if each.given]
+        with writing(self._engine) as connection:
+            self._stand(connection, standing)
+            if given:
+                connection.execute(insert(trial), given)
+            for each in trials:
+                if not each.given:
+                    self._end(connection, each)
+
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        """Takes ended trials back, all or none; what they had measured is kept beside them.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            ValueError: One has not ended, or is another attempt.
+        """
+        job_id, moment = self._lease.job_id, datetime.now(UTC)
+        rows = [withdrawn(each, why) for each in trials]
+        with writing(self._engine) as connection:
+            fence(connection, self._lease)
+            kept = read_document(connection, job_id, WITHDRAWN) or {"trials": []}
+            body = plain({"trials": [*kept["trials"], *rows]}, WITHDRAWN)
+            values = {"job_id": job_id, "name": WITHDRAWN, "body": body, "updated_at": moment}
+            connection.execute(self._remember, values)
+            for each in trials:
+                which = {"in_job": job_id, "of_number": each.number, "of_attempt": each.attempt}
+                lost = outcome(each.lost(why, at=moment))
+                if not connection.execute(_withdraw, which | lost).rowcount:
+                    told = f"trial {each.number} has no outcome of attempt {each.attempt}"
+                    raise ValueError(f"{told} to take back")
+
+    def _require_ended(self, trial: Trial) -> None:
+        if trial.state is TrialState.RUNNING:
+            raise ValueError(f"trial {trial.number} has no outcome yet")
+
+    def _end(self, connection: Connection, trial: Trial) -> None:
+        which = {
+            "in_job": self._lease.job_id,
+            "of_number": trial.number,
+            "of_attempt": trial.attempt,
+            "lease_epoch": self._lease.epoch,
+        }
+        if not connection.execute(_finish, which | outcome(trial)).rowcount:
+            self._explain(connection, trial)
+
+    def _stand(self, connection: Connection, standing: Standing | None) -> None:
+        """Proves the lease; by changing the job's row where there is something to change."""
+        if standing is None:
+            fence(connection, self._lease)
+            return
+        values = {"standing": plain(standing.document()), "updated_at": datetime.now(UTC)}
+        change = update(job).where(held(self._lease)).values(values)
+        if not connection.execute(change).rowcount:
+            fence(connection, self._lease)
+
+    def enter(self, phase: Phase, why: str) -> None:
+        """Keeps which phase the job is in and why.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+        """
+        change = (
+            update(job)
+            .where(held(self._lease))
+            .values(phase=phase, why=why, updated_at=datetime.now(UTC))
+        )
+        with writing(self._engine) as connection:
+            if not connection.execute(change).rowcount:
+                fence(connection, self._lease)
+
+    def remember(self, name: str, document: Mapping[str, Any]) -> None:
+        """Keeps a document of the job by name, in place of an earlier one.
+
+        Raises:
+            LeaseLost: Another controller has taken the job over.
+            ValueError: A number in it is not finite.
+        """
+        values = {
+            "job_id": self._lease.job_id,
+            "name": name,
+            "body": plain(document, name),
+            "updated_at": datetime.now(UTC),
+        }
+        with writing(self._engine) as connection:
+            fence(connection, self._lease)
+            connection.execute(self._remember, values)
+
+    def recall(self, name: str) -> Mapping[str, Any] | None:
+        """A document kept earlier, or None."""
+        with reading(self._engine) as connection:
+            return read_document(connection, self._lease.job_id, name)
+
+    def _explain(self, connection: Connection, trial: Trial) -> None:
+        which = {"job_id": self._lease.job_id, "number": trial.number}
+        found = connection.execute(_standing, which).one_or_none()
+        if found is None:
+            raise KeyError(f"trial {trial.number} was never proposed")
+        if found.state == TrialState.RUNNING:
+            told = f"attempt {found.attempt} is in flight, not {trial.attempt}"
+            raise ValueError(f"of trial {trial.number}, {told}")
+        raise ValueError(f"trial {trial.number} has ended already: {found.state}")
+
+
+def read_document(connection: Connection, job_id: int, name: str) -> Mapping[str, Any] | None:
+    """A job's document by name, or None."""
+    found: Mapping[str, Any] | None = connection.execute(
+        _recall, {"job_id": job_id, "name": name}
+    ).scalar_one_or_none()
+    return found
+
+
+def _upsert_trial(engine: Engine) -> Executable:
+    upsert = insert_into(engine, trial)
+    new = upsert.excluded
+    return upsert.on_conflict_do_update(
+        index_elements=[trial.c.job_id, trial.c.number],
+        set_={column.name: new[column.name] for column in trial.c if column.name != "id"},
+        where=trial.c.state.in_([TrialState.LOST, TrialState.RUNNING]),
+    ).returning(trial.c.number)  # an upsert's row count means nothing on PostgreSQL
+
+
+def _upsert_document(engine: Engine) -> Executable:
+    upsert = insert_into(engine, document)
+    new = upsert.excluded
+    return upsert.on_conflict_do_update(
+        index_elements=[document.c.job_id, document.c.name],
+        set_={"body": new.body, "updated_at": new.updated_at},
+    )

@@ -1,0 +1,1 @@
+"""Where a series changes, and how sure that is."""

@@ -1,0 +1,1 @@
+"""Additive Gaussian processes: kernels, effects and variance components."""

@@ -1,0 +1,1 @@
+"""What each parameter matters: forests, analysis of variance, stability."""

@@ -1,0 +1,132 @@
+"""One-way analysis of variance: does a metric's mean differ between the groups of a parameter?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Anova:
+    """One analysis; its statistics are None, never NaN, where there is nothing to compare.
+
+    Attributes:
+        f: Variance between groups over variance within them. None also when it is infinite:
+            nothing varies within the groups, while their means differ (`p` is then 0).
+        p: Chance of so large an F if all groups had the same mean.
+        eta_squared: Share of the variance that the groups explain, 0 to 1. Rises with the number
+            of groups even when they mean nothing.
+        omega_squared: The same, corrected for that; around 0, so maybe negative, without effect.
+        labels: The groups compared, in the order of their first trial.
+        means: Shape `(n_groups,)`, in the unit of the target.
+        sizes: Shape `(n_groups,)`, trials in each group.
+        n_left_out: Trials that took no part: not measured, without a label, or alone in their
+            group.
+    """
+
+    f: float | None
+    p: float | None
+    eta_squared: float | None
+    omega_squared: float | None
+    labels: tuple[str, ...]
+    means: NDArray[np.float64]
+    sizes: NDArray[np.intp]
+    n_left_out: int
+
+
+def anova(labels: Sequence[str | None], target: ArrayLike) -> Anova:
+    """Compare a metric between groups of trials.
+
+    F and p are SciPy's `f_oneway`; the effect sizes follow from F and its degrees of freedom `b`
+    (groups - 1) and `w` (trials - groups):
+    `eta^2 = b F / (b F + w)` and `omega^2 = b (F - 1) / (b (F - 1) + trials)`.
+
+    A group with a single trial is left out: it has no variance to judge by, and to merge it with
+    another level would claim that the two are alike.
+
+    Args:
+        labels: Length `n_trials`, such as those of `group_labels`; None leaves a
+            trial out.
+        target: Shape `(n_trials,)`; NaN leaves a trial out.
+
+    Returns:
+        The analysis. Its statistics are None if fewer than two groups are left, or if the target
+        is constant.
+
+    Raises:
+        ValueError: If there is not one label a trial, or the target holds an infinity.
+    """
+    y = np.asarray(target, dtype=np.float64)
+    if y.shape != (len(labels),):
+        raise ValueError(f"{len(labels)} labels for a target of shape {y.shape}")
+    if np.isinf(y).any():
+        raise ValueError("target must not be infinite")
+    samples = {label: y for label, y in _samples(labels, y).items() if y.size > 1}
+    sizes = np.array([sample.size for sample in samples.values()], dtype=np.intp)
+    tested = _f_test(list(samples.values()))
+    f, p = tested or (None, None)
+    eta, omega = _effect_sizes(tested[0], sizes) if tested else (None, None)
+    return Anova(
+        f=None if f == np.inf else f,
+        p=p,
+        eta_squared=eta,
+        omega_squared=omega,
+        labels=tuple(samples),
+        means=np.array([sample.mean() for sample in samples.values()]),
+        sizes=sizes,
+        n_left_out=int(y.size - sizes.sum()),
+    )
+
+
+def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Correct p-values for having asked many questions at once (Holm, 1979).
+
+    Keeps the chance of even one false alarm among all of them at the level they are judged by.
+
+    Args:
+        p_values: One a question; None where there was nothing to test. Those do not count.
+
+    Returns:
+        Corrected p-values in the same order, None where they were None.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    asked = [p for p in p_values if p is not None]
+    if not asked:
+        return tuple(p_values)
+    corrected = iter(multipletests(asked, method="holm")[1].tolist())
+    return tuple(None if p is None else next(corrected) for p in p_values)
+
+
+def _samples(
+    labels: Sequence[str | None], y: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Split the measured targets by label."""
+    members: dict[str, list[float]] = {}
+    for label, value in zip(labels, y.tolist(), strict=True):
+        if label is not None and value == value:
+            members.setdefault(label, []).append(value)
+    return {label: np.array(values) for label, values in members.items()}
+
+
+def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | None:
+    """Return F (maybe infinite) and p, or None where there is nothing to compare."""
+    from scipy.stats import f_oneway
+
+    if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
+        return None
+    f, p = f_oneway(*samples)
+    # SciPy finds the sum between groups as a difference. Where the means agree, rounding may leave
+    # it below zero, and p is NaN then.
+    return (float(f), float(p)) if f > 0 else (0.0, 1.0)
+
+
+def _effect_sizes(f: float, sizes: NDArray[np.intp]) -> tuple[float, float]:
+    """Return eta squared and omega squared."""
+    if np.isinf(f):
+        return 1.0, 1.0
+    n, between = int(sizes.sum()), sizes.size - 1
+    eta = between * f / (between * f + n - sizes.size)
+    omega = between * (f - 1) / (between * (f - 1) + n)
+    return eta, omega

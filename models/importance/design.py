@@ -1,0 +1,140 @@
+"""The table of settings that all models learn from, and which parameter owns which column."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatrix:
+    """Settings of the trials, one row a trial, one or more columns a parameter.
+
+    A categorical parameter may own several one-hot columns. People ask about parameters, not about
+    columns, so importances are summed and columns are shuffled by owner.
+
+    Attributes:
+        values: Shape `(n_trials, n_columns)`. NaN stands for "not active in this trial"; the
+            forests treat it as a value of its own. Infinities are refused.
+        names: The parameters' names, length `n_parameters`, each once.
+        owner: Shape `(n_columns,)`, the index in `names` of the parameter that a column belongs
+            to. Every parameter owns at least one column.
+
+    Raises:
+        ValueError: If the shapes disagree, a name comes twice, an owner is out of range, a
+            parameter has no column, or a value is infinite.
+
+    Example:
+        >>> import numpy as np
+        >>> from models.importance.design import FeatureMatrix
+        >>> settings = FeatureMatrix(
+        ...     values=np.array([[4.0, 1.0, 0.0], [8.0, 0.0, 1.0]]),
+        ...     names=("size", "codec"),
+        ...     owner=np.array([0, 1, 1]),
+        ... )
+        >>> settings.sum_columns(np.array([0.5, 0.25, 0.25])).tolist()
+        [0.5, 0.5]
+    """
+
+    values: NDArray[np.float64]
+    names: tuple[str, ...]
+    owner: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        """Refuse a table whose parts do not fit together."""
+        values, owner = self.values, self.owner
+        if values.ndim != 2:
+            raise ValueError(f"values must have 2 dimensions (trials, columns), not {values.ndim}")
+        if owner.shape != (values.shape[1],):
+            raise ValueError(
+                f"owner must have one entry a column: {values.shape[1]} columns, "
+                f"owner of shape {owner.shape}"
+            )
+        if not np.issubdtype(owner.dtype, np.integer):
+            raise ValueError(f"owner must hold integers, not {owner.dtype}")
+        if len(set(self.names)) != len(self.names):
+            raise ValueError("names must differ from one another")
+        if owner.size and (owner.min() < 0 or owner.max() >= len(self.names)):
+            raise ValueError(f"owner must lie within 0..{len(self.names) - 1}")
+        bare = set(range(len(self.names))) - set(owner.tolist())
+        if bare:
+            raise ValueError(f"parameter {self.names[min(bare)]!r} owns no column")
+        if np.isinf(values).any():
+            raise ValueError("values must not be infinite")
+
+    @property
+    def n_trials(self) -> int:
+        """How many rows there are."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters there are (not columns)."""
+        return len(self.names)
+
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
+        """Return the table of the chosen rows alone, by mask or by index."""
+        return type(self)(values=self.values[chosen], names=self.names, owner=self.owner)
+
+    def sum_columns(self, importances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum what columns contribute into what parameters contribute.
+
+        Args:
+            importances: Shape `(n_columns,)`.
+
+        Returns:
+            Shape `(n_parameters,)`, in the order of `names`.
+
+        Raises:
+            ValueError: If there is not one importance a column.
+        """
+        if importances.shape != self.owner.shape:
+            raise ValueError(
+                f"expected {self.owner.size} column importances, got shape {importances.shape}"
+            )
+        total = np.zeros(self.n_parameters)
+        np.add.at(total, self.owner, importances)
+        return total
+
+    def permute(self, parameter: int, order: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Copy the values with all columns of one parameter reordered together.
+
+        Shuffling one-hot columns apart from each other would make rows with two levels or none,
+        which no trial can have, and ask the forest about them.
+
+        Args:
+            parameter: Index in `names`.
+            order: Shape `(n_trials,)`, a permutation of the row numbers.
+
+        Returns:
+            Shape `(n_trials, n_columns)`.
+        """
+        permuted = self.values.copy()
+        columns = self.owner == parameter
+        permuted[:, columns] = self.values[np.ix_(order, columns)]
+        return permuted
+
+
+def measured_rows(features: FeatureMatrix, target: ArrayLike) -> NDArray[np.bool_]:
+    """Mark the rows that have a target.
+
+    Args:
+        features: The settings, `n_trials` rows.
+        target: Shape `(n_trials,)`; NaN where nothing was measured.
+
+    Returns:
+        Shape `(n_trials,)`, true where the target is a number.
+
+    Raises:
+        ValueError: If the target's shape does not match, or it holds an infinity.
+    """
+    measured = np.asarray(target, dtype=np.float64)
+    if measured.shape != (features.n_trials,):
+        raise ValueError(
+            f"target must have one value a trial: {features.n_trials} trials, "
+            f"target of shape {measured.shape}"
+        )
+    if np.isinf(measured).any():
+        raise ValueError("target must not be infinite (use NaN for what was not measured)")
+    return ~np.isnan(measured)

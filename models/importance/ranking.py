@@ -1,0 +1,145 @@
+"""Everything that the trials tell about the parameters, and one order of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.importance.anova import Anova, anova, holm
+from models.importance.design import FeatureMatrix, measured_rows
+from models.importance.forest import FittedForest, fit_forest
+from models.importance.importance import Importance, measure_importance
+from models.importance.stability import Stability, rank_stability
+
+
+@dataclass(frozen=True, eq=False)
+class MetricRanking:
+    """What the trials tell about one metric.
+
+    Attributes:
+        forest: The forest and its scores; None if no trial has this metric.
+        importance: None if the forest could not be judged: fewer than 10 trials have this metric,
+            or it is constant.
+        stability: None in the same cases.
+        anova: The analysis of variance of each parameter.
+        p_holm: Its p-value of each parameter, corrected for the number of parameters.
+    """
+
+    forest: FittedForest | None
+    importance: Importance | None
+    stability: Stability | None
+    anova: Mapping[str, Anova]
+    p_holm: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """All parameters in one order, and the evidence metric by metric.
+
+    Attributes:
+        names: The parameters in the order of the features; arrays follow it.
+        order: The parameters, most important first.
+        importance: Shape `(n_parameters,)`, mean over the metrics of each parameter's share of the
+            mean decrease in impurity: what `order` goes by. Sums to 1, or is all 0 if no metric's
+            forest could be judged.
+        metrics: The evidence for each metric.
+    """
+
+    names: tuple[str, ...]
+    order: tuple[str, ...]
+    importance: NDArray[np.float64]
+    metrics: Mapping[str, MetricRanking]
+
+
+def rank_parameters(
+    features: FeatureMatrix,
+    targets: Mapping[str, ArrayLike],
+    groups: Mapping[str, Sequence[str | None]],
+    *,
+    seed: int,
+    top_k: int = 5,
+    trees: int = 100,
+    resamples: int = 25,
+    n_repeats: int = 5,
+    n_jobs: int = 1,
+) -> Ranking:
+    """Rank the parameters by their importance for the metrics.
+
+    Every metric counts the same, however many trials have it. A trial without a metric (NaN) is
+    left out for that metric alone. Metrics share the seed and nothing else, so adding one does not
+    change what is found for the others.
+
+    Args:
+        features: The settings, `n_trials` rows.
+        targets: Metric to values of shape `(n_trials,)`, in any unit.
+        groups: Parameter to its label in each trial, from `group_labels`; one entry
+            for each of `features.names`.
+        seed: Decides everything random; the same seed gives the same result, digit by digit.
+        top_k: How many parameters count as the top in the stability.
+        trees: Size of each metric's forest.
+        resamples: Bootstrap refits of the stability.
+        n_repeats: Shuffles of the permutation importance.
+        n_jobs: Threads. The result does not depend on it. More than one at a time in Python 3.11
+            empty each other's warning filters within scikit-learn, which then warns of itself.
+
+    Returns:
+        The order and the evidence. Parameters that tie keep the order of `features.names`.
+
+    Raises:
+        ValueError: If the shapes disagree, a target is infinite, or `groups` does not name exactly
+            the parameters of the features.
+    """
+    if set(groups) != set(features.names):
+        odd = sorted(set(groups) ^ set(features.names))
+        raise ValueError(f"groups must name exactly the features' parameters; check {odd[0]!r}")
+
+    def rank_metric(target: ArrayLike) -> MetricRanking:
+        tests = {name: anova(groups[name], target) for name in features.names}
+        p_holm = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+        if not measured_rows(features, target).any():
+            return MetricRanking(None, None, None, tests, p_holm)
+        forest = fit_forest(features, target, seed=seed, trees=trees, n_jobs=n_jobs)
+        if not forest.folds:
+            return MetricRanking(forest, None, None, tests, p_holm)
+        importance = measure_importance(
+            features, target, forest, seed=seed, n_repeats=n_repeats, n_jobs=n_jobs
+        )
+        stability = rank_stability(
+            features,
+            target,
+            importance.mdi,
+            seed=seed,
+            resamples=resamples,
+            top_k=top_k,
+            n_jobs=n_jobs,
+        )
+        return MetricRanking(forest, importance, stability, tests, p_holm)
+
+    metrics = {metric: rank_metric(target) for metric, target in targets.items()}
+    fitted = [m.importance.mdi for m in metrics.values() if m.importance is not None]
+    combined = mean_share(fitted, features.n_parameters)
+    order = np.argsort(-combined, kind="stable")
+    return Ranking(
+        names=features.names,
+        order=tuple(features.names[i] for i in order),
+        importance=combined,
+        metrics=metrics,
+    )
+
+
+def mean_share(
+    importances: Sequence[NDArray[np.float64]], n_parameters: int
+) -> NDArray[np.float64]:
+    """Average importances after scaling each metric's to sum to 1.
+
+    Args:
+        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
+            order and is left out.
+        n_parameters: How many parameters there are.
+
+    Returns:
+        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
+    """
+    shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
+    return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)
