@@ -60,7 +60,7 @@ class OptionsFile:
 
     def place(self, section: str, key: str) -> str:
         """Section, key and, where it is known, line: for messages."""
-        line = self.lines.get((section, key.partition(".")[0]))
+        line = self.lines.get((section, key)) or self.lines.get((section, key.partition(".")[0]))
         return f"[{section}] {key}" + (f" (line {line})" if line else "")
 
     def get(self, section: str, key: str) -> str | None:
@@ -137,7 +137,8 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     sections: dict[str, dict[str, str]] = {}
     lines: dict[tuple[str, str], int] = {}
     title: str | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Editors of Windows put a byte order mark first, which RocksDB refuses and nobody sees.
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
         line = _without_comment(line).strip()
         if not line:
             continue

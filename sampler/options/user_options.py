@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -10,7 +11,13 @@ from sampler.catalogue import catalogue
 from sampler.errors import InputError
 from sampler.installed import InstalledDbBench
 from sampler.option_values import OLD_JOBS, jobs_by_old_names, read_number, read_values, title_of
-from sampler.options.accepted import Accepted, RefusedOption, accepted_part, leaves
+from sampler.options.accepted import (
+    Accepted,
+    RefusedOption,
+    accepted_part,
+    is_known,
+    leaves,
+)
 from sampler.options.caches import caches_of
 from sampler.options.measured_part import fact_of, left_out, measured_part, without_derived
 from sampler.options.normal_form import read_user_options
@@ -25,7 +32,11 @@ _SILENT = frozenset({
     "listeners", "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
+_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.options.caches``
 _LISTED = 12  # names in one line
+_WHOLE_TYPES = frozenset({"int", "uint", "size", "rate", "time"})
+# The unit may go on (``64MB``, ``64MiB``), and a semicolon may end it.
+_WRITTEN_WHOLE = re.compile(r"\s*[+-]?\d+([kKmMgGtT](i?[bB])?)?[bB]?;?\s*", re.ASCII)
 # Facts of the file that are no parameters; see ``sampler.space.memory_bytes``.
 MEMTABLE_LIMIT, OTHER_CACHES = "db_write_buffer_size", "other_caches"
 
@@ -92,7 +103,7 @@ def user_options(
     if accepted.refused:
         if not drop_unknown:
             raise InputError(name, _refusal(accepted.refused, file, installed.version))
-        notes.append(_dropped_line(accepted.refused, installed.version))
+        notes += _dropped_lines(accepted.refused, installed.version)
     dropped = frozenset((each.section, each.key) for each in accepted.refused)
     effective, changed = _in_effect(file, values, accepted)
     return UserOptions(file=file, values=effective, dropped=dropped, notes=(*notes, *changed))
@@ -118,6 +129,7 @@ def _notes(file: OptionsFile) -> Iterator[str]:
     if others:
         yield f"column families {_names(others)}: not measured; only {DEFAULT_FAMILY} is"
     yield from caches_of(file).notes
+    yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
     for section, key, fact in left_out(file):
         text = dict(leaves(file))[section, key]
@@ -140,6 +152,17 @@ def _notes(file: OptionsFile) -> Iterator[str]:
         )
 
 
+def _cut_numbers(file: OptionsFile) -> Iterator[str]:
+    """Numbers behind which something stands that RocksDB passes over: of ``64 MB`` it reads 64."""
+    for (section, key), text in leaves(file.of_family(DEFAULT_FAMILY)):
+        fact = fact_of(section, key)
+        number = read_number(text, whole=True)
+        if fact is None or fact.type not in _WHOLE_TYPES or number is None:
+            continue
+        if not _WRITTEN_WHOLE.fullmatch(text):
+            yield f"{key} = {text[:60]}: RocksDB reads {number} and passes over the rest"
+
+
 def file_limit(file: OptionsFile) -> int:
     """Bytes that all memtables together may hold where that is less than the buffers; else 0."""
     limit = int(read_number(file.get(DB, MEMTABLE_LIMIT) or "", whole=True) or 0)
@@ -154,11 +177,7 @@ def _names(names: list[str]) -> str:
 
 def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str) -> str:
     unknown = [_since(each) for each in refused if each.unknown]
-    wrong = [
-        f"{file.place(each.section, each.key)} = {each.value}: {each.said}"
-        for each in refused
-        if not each.unknown
-    ]
+    wrong = [_said_of(each, file) for each in refused if not each.unknown]
     told = []
     if unknown:
         told.append(f"RocksDB {version} does not know {', '.join(unknown)}")
@@ -171,22 +190,39 @@ def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
     )
 
 
+def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
+    """A refused value as the file has it, and RocksDB's words."""
+    value = file.get(refused.section, refused.key) or refused.value
+    said = refused.said.rstrip(".")
+    return f"{file.place(refused.section, refused.key)} = {value}: {said}"
+
+
 def _since(refused: RefusedOption) -> str:
     """An option with the version that brought it, or that took it away."""
     fact = fact_of(refused.section, refused.key)
     if fact is None or fact.key != refused.key:
-        return refused.key
+        return _misplaced(refused) or refused.key
     if not fact.since:
         return refused.key
     return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
 
 
-def _dropped_line(refused: tuple[RefusedOption, ...], version: str) -> str:
-    keys = [each.key for each in refused]
-    return (
+def _misplaced(refused: RefusedOption) -> str | None:
+    """An option that stands in the section of another kind; None where there is no such."""
+    for title in (DB, CF, TABLE):
+        if title != refused.section and is_known(title, refused.key):
+            return f"{refused.key} in [{refused.section}] (it belongs in [{title}])"
+    return None
+
+
+def _dropped_lines(refused: tuple[RefusedOption, ...], version: str) -> list[str]:
+    keys = [each.key for each in refused if each.key.partition(".")[0] not in _BY_FLAG]
+    if not keys:
+        return []
+    return [
         f"{', '.join(keys)}: RocksDB {version} does not take "
         f"{'them' if len(keys) > 1 else 'it'}; not measured, and kept in the file"
-    )
+    ]
 
 
 def _in_effect(
@@ -198,12 +234,13 @@ def _in_effect(
     known = {(title_of(p), p.key): p for p in catalogue().values() if p.is_option}
     found, lines = dict(values), []
     for (section, key), text in leaves(accepted.part):
-        parameter, now = known.get((section, key)), effect.get(section, key)
+        whole = known.get((section, key.partition(".")[0]))
+        parameter, now = known.get((section, key), whole), effect.get(section, key)
         if parameter is not None:
             lines += _changed_parameter(parameter, file, effect, found)
         elif now is not None and not _alike(text, now):
             lines += _changed_option(section, key, text, now)
-    return found, lines
+    return found, list(dict.fromkeys(lines))
 
 
 def _changed_parameter(
@@ -218,7 +255,9 @@ def _changed_parameter(
     if was is not None and parameter.is_numeric and abs(float(was) - float(now)) <= 1e-6:
         return []
     found[name] = now
-    text = file.get(title_of(parameter), parameter.key)
+    text = file.get(title_of(parameter), parameter.key) or ""
+    if was is None and not now:  # an object that db_bench has no code for
+        return _changed_option(title_of(parameter), parameter.key, text, "nullptr")
     return [f"{parameter.key} = {text}: RocksDB makes it {now}"]
 
 
