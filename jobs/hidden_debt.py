@@ -37,7 +37,7 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
         one = kept // workload.column_families
         if space.memory_budget and given < least_user_bytes(one, workload.scale):
             fix = _larger(workload, kept, max(16, _latest_trigger(space)))
-            raise InputError(f"workload ({workload.name})", f"{text}; {fix} or a lower --memory")
+            raise InputError(f"workload ({workload.name})", f"{text}; {fix}, or a lower --memory")
         found.append(f"the workload {workload.name} {text}")
     most = _most_memtables(space) if memory is None else kept
     if memory is None and given < least_user_bytes(most, workload.scale):
@@ -81,7 +81,7 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
         and each.loaded_bytes() >= buffers * (memtables // each.scale)
     ]
     named = f"take --workload {enough[0]}, or " if enough else ""
-    return f"{named}give a workload file with num = {num:_},"
+    return f"{named}give a workload file with num = {num:_}"
 
 
 def _limited(space: Space, memory: int) -> int:
@@ -116,7 +116,7 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
     surely = most > workload.loaded_bytes() // max(1, one // workload.scale)
     if space.memory_budget and surely and (_TRIGGER in space.by_name or _TRIGGER in space.fixed):
         fix = _larger(workload, memtables, most)
-        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix} or lower it")
+        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix}, or lower it")
     return [f"{_TRIGGER}: {text}"]
 
 
