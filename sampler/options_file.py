@@ -152,7 +152,7 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
             continue
         key, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not key or title is None:
-            raise InputError(name, f"line {number} is not key=value in a section: {line[:60]!r}")
+            raise InputError(name, _no_statement(number, line, first=title is None))
         if key not in sections[title]:
             sections[title][key] = value
             lines[title, key] = number
@@ -160,6 +160,16 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
         if mandatory not in sections:
             raise InputError(name, f"has no [{mandatory}] section")
     return OptionsFile(sections, lines)
+
+
+def _no_statement(number: int, line: str, *, first: bool) -> str:
+    """What a line is that is none of an OPTIONS file; the first one may be of another kind."""
+    told = f"line {number} is not key=value in a section: {line[:60]!r}"
+    fix = (
+        f"; an OPTIONS file begins with [{VERSION}] or [{DB}], and RocksDB keeps it as "
+        "OPTIONS-NUMBER in the folder of a database"
+    )
+    return told + (fix if first else "")
 
 
 def _title_parts(title: str) -> tuple[str, str]:

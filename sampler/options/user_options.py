@@ -103,7 +103,7 @@ def user_options(
     if accepted.refused:
         if not drop_unknown:
             raise InputError(name, _refusal(accepted.refused, file, installed.version))
-        notes += _dropped_lines(accepted.refused, installed.version)
+        notes += _dropped_lines(accepted.refused, file, installed.version)
     dropped = frozenset((each.section, each.key) for each in accepted.refused)
     effective, changed = _in_effect(file, values, accepted)
     return UserOptions(file=file, values=effective, dropped=dropped, notes=(*notes, *changed))
@@ -176,7 +176,7 @@ def _names(names: list[str]) -> str:
 
 
 def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str) -> str:
-    unknown = [_since(each) for each in refused if each.unknown]
+    unknown = [_since(each, file) for each in refused if each.unknown]
     wrong = [_said_of(each, file) for each in refused if not each.unknown]
     told = []
     if unknown:
@@ -197,11 +197,11 @@ def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
     return f"{file.place(refused.section, refused.key)} = {value}: {said}"
 
 
-def _since(refused: RefusedOption) -> str:
+def _since(refused: RefusedOption, file: OptionsFile) -> str:
     """An option with the version that brought it, or that took it away."""
     fact = fact_of(refused.section, refused.key)
     if fact is None or fact.key != refused.key:
-        return _misplaced(refused) or refused.key
+        return _misplaced(refused) or _as_written(refused, file)
     if not fact.since:
         return refused.key
     return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
@@ -215,8 +215,22 @@ def _misplaced(refused: RefusedOption) -> str | None:
     return None
 
 
-def _dropped_lines(refused: tuple[RefusedOption, ...], version: str) -> list[str]:
-    keys = [each.key for each in refused if each.key.partition(".")[0] not in _BY_FLAG]
+def _as_written(refused: RefusedOption, file: OptionsFile) -> str:
+    """The name of an unknown option as the user wrote it: a dotted one names its fields."""
+    dotted = [
+        key
+        for section, key in file.lines
+        if section == refused.section and key.startswith(f"{refused.key}.")
+    ]
+    return ", ".join(dotted) or refused.key
+
+
+def _dropped_lines(
+    refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
+) -> list[str]:
+    keys = [
+        _as_written(each, file) for each in refused if each.key.partition(".")[0] not in _BY_FLAG
+    ]
     if not keys:
         return []
     return [

@@ -289,7 +289,7 @@ class TestWhatABuildRefuses:
     @pytest.mark.parametrize(
         ("db", "family", "told"),
         [
-            ("titan.enabled=false", "", "does not know titan. "),
+            ("titan.enabled=false", "", "does not know titan.enabled. "),
             ("write_buffer_manager={cost_to_cache=true;}", "", "not know write_buffer_manager. "),
             (
                 "allow_concurrent_memtable_write=false",
