@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from sampler.byte_size import format_bytes
 from sampler.errors import InputError
 from sampler.limits import limits
@@ -9,6 +11,7 @@ from sampler.space import COLUMN_FAMILIES, Configuration, Space, cache_bytes, me
 from sampler.workload import Workload, least_user_bytes
 from sampler.workload_file import SHIPPED, load_workload
 
+_WRITES = "writes"  # db_bench's flag for how much is written, where it is not num
 _TRIGGER = "level0_file_num_compaction_trigger"
 
 
@@ -66,11 +69,9 @@ def _in_memory(workload: Workload, memtables: int) -> str:
 
 
 def _larger(workload: Workload, memtables: int, buffers: int) -> str:
-    """A load that writes so many times the write buffers."""
+    """A load that writes so many times the write buffers: all counts that say what it writes."""
     needed = buffers * (memtables // workload.scale)
     times = max(1.0, needed / max(1, workload.loaded_bytes()))
-    digits = max(1, 10 ** (len(str(round(workload.num * times))) - 3))
-    num = -(-round(workload.num * times) // digits + 1) * digits
     shipped = (load_workload(name) for name in SHIPPED)
     enough = [
         each.name
@@ -81,7 +82,24 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
         and each.loaded_bytes() >= buffers * (memtables // each.scale)
     ]
     named = f"take --workload {enough[0]}, or " if enough else ""
-    return f"{named}give a workload file with num = {num:_}"
+    counts = {"num": workload.num, "flags.writes": dict(workload.flags).get(_WRITES)}
+    if workload.prepare is not None:
+        prepare = workload.prepare
+        counts["prepare.num"] = prepare.num
+        counts["prepare.flags.writes"] = dict(prepare.flags).get(_WRITES)
+    raised = [
+        f"{name} = {_rounded_up(int(count) * times):_}"
+        for name, count in counts.items()
+        if count is not None
+    ]
+    return f"{named}give a workload file with {' and '.join(raised)}"
+
+
+def _rounded_up(count: float) -> int:
+    """To three digits."""
+    least = ceil(count)
+    digits = int(10 ** max(0, len(str(least)) - 3))
+    return -(-least // digits) * digits
 
 
 def _limited(space: Space, memory: int) -> int:
