@@ -21,6 +21,14 @@ _TOO_OLD = (
     f"holds statistics of LevelDB or of a RocksDB before {OLDEST}, which tell no uptime; the "
     f"oldest that is read is RocksDB {OLDEST}: give a LOG or an output of that version or later"
 )
+# What a rotated log is packed with, by its first bytes.
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+}
 _RESULT = re.compile(r"^\w{1,60}\s*:\s+\d{1,12}\.\d{1,6} micros/op", re.MULTILINE)
 
 
@@ -36,10 +44,13 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
             raise InputError(field, "is not a file")
         if path.stat().st_size > MOST_BYTES:
             raise InputError(field, "is larger than 1 GiB; give a part of it")
-        # Names of column families may be any bytes, and must stay apart.
-        text = _decoded(path.read_bytes())
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(field, f"cannot be read: {error.strerror}") from None
+    packed = next((name for mark, name in _PACKED.items() if content.startswith(mark)), None)
+    if packed:
+        raise InputError(field, f"is packed with {packed}; unpack it first")
+    text = _decoded(content)  # names of column families may be any bytes, and must stay apart
     contents = read_contents(text)
     openings = openings_in(contents)
     told = any(opening.told for opening in openings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.space.limits import limits
@@ -9,6 +11,7 @@ from sampler.space.space import Configuration, Space, cache_bytes, memtable_byte
 from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
 from sampler.workload.workload_file import SHIPPED, load_workload
 
+_WRITES = "writes"  # db_bench's flag for how much is written, where it is not num
 _TRIGGER = "level0_file_num_compaction_trigger"
 
 
@@ -37,7 +40,7 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
         one = kept // workload.column_families
         if space.memory_budget and given < least_user_bytes(one, workload.scale):
             fix = _larger(workload, kept, max(16, _latest_trigger(space)))
-            raise InputError(f"workload ({workload.name})", f"{text}; {fix} or a lower --memory")
+            raise InputError(f"workload ({workload.name})", f"{text}; {fix}, or a lower --memory")
         found.append(f"the workload {workload.name} {text}")
     most = _most_memtables(space) if memory is None else kept
     if memory is None and given < least_user_bytes(most, workload.scale):
@@ -66,11 +69,9 @@ def _in_memory(workload: Workload, memtables: int) -> str:
 
 
 def _larger(workload: Workload, memtables: int, buffers: int) -> str:
-    """A load that writes so many times the write buffers."""
+    """A load that writes so many times the write buffers: all counts that say what it writes."""
     needed = buffers * (memtables // workload.scale)
     times = max(1.0, needed / max(1, workload.loaded_bytes()))
-    digits = max(1, 10 ** (len(str(round(workload.num * times))) - 3))
-    num = -(-round(workload.num * times) // digits + 1) * digits
     shipped = (load_workload(name) for name in SHIPPED)
     enough = [
         each.name
@@ -81,7 +82,24 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
         and each.loaded_bytes() >= buffers * (memtables // each.scale)
     ]
     named = f"take --workload {enough[0]}, or " if enough else ""
-    return f"{named}give a workload file with num = {num:_},"
+    counts = {"num": workload.num, "flags.writes": dict(workload.flags).get(_WRITES)}
+    if workload.prepare is not None:
+        prepare = workload.prepare
+        counts["prepare.num"] = prepare.num
+        counts["prepare.flags.writes"] = dict(prepare.flags).get(_WRITES)
+    raised = [
+        f"{name} = {_rounded_up(int(count) * times):_}"
+        for name, count in counts.items()
+        if count is not None
+    ]
+    return f"{named}give a workload file with {' and '.join(raised)}"
+
+
+def _rounded_up(count: float) -> int:
+    """To three digits."""
+    least = ceil(count)
+    digits = int(10 ** max(0, len(str(least)) - 3))
+    return -(-least // digits) * digits
 
 
 def _limited(space: Space, memory: int) -> int:
@@ -116,7 +134,7 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
     surely = most > workload.loaded_bytes() // max(1, one // workload.scale)
     if space.memory_budget and surely and (_TRIGGER in space.by_name or _TRIGGER in space.fixed):
         fix = _larger(workload, memtables, most)
-        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix} or lower it")
+        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix}, or lower it")
     return [f"{_TRIGGER}: {text}"]
 
 

@@ -78,7 +78,14 @@ def read_baseline(given: str | None) -> tuple[str | None, str | None]:
         return given, None
     try:
         text = Path(given).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "--baseline",
+            f"{given!r} is not text in UTF-8 (line {line}); if it is an OPTIONS file, save it as "
+            "UTF-8",
+        ) from None
+    except OSError:
         raise InputError(
             "--baseline", f"{given!r} is neither library, db_bench nor an OPTIONS file to read"
         ) from None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.options_file import OptionsFile, leaves, without_leaf
+from sampler.bench.installed import InstalledDbBench, TriedOptions, try_options
+from sampler.options.option_facts import option_facts
+from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
 
 _WORD = re.compile(r"\w+(?:\.\w+)*")
 _UNKNOWN = re.compile(r"(Could not find|Unrecognized) option")
@@ -59,12 +61,11 @@ def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
     """
     refused: list[RefusedOption] = []
     for _ in range(1 + sum(1 for _ in leaves(options))):
-        with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
-            tried = try_options(build.program, options, Path(folder))
+        tried = _tried(build, options)
         if tried.options is not None:
             return Accepted(part=options, effect=tried.options, refused=tuple(refused))
         said = _PREFACE.sub("", tried.complaint)
-        found = _named_in(said, options)
+        found = _named_in(said, options) or _found_by_halving(build, options, said)
         if found is None:
             break
         section, key, value = found
@@ -76,13 +77,72 @@ def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
 def _named_in(complaint: str, options: OptionsFile) -> tuple[str, str, str] | None:
     """The option of the file that a complaint is about.
 
-    RocksDB names a key, a field with or without its structure, or says it in words of its own.
+    RocksDB names a key, a field with or without its structure, or says it in words of its own. Of
+    an unknown structure it names no field. Where a key stands in two sections, the one that
+    RocksDB does not know is where no version has it.
     """
     words = _WORD.findall(complaint)
     named = [
         (section, key, text)
         for (section, key), text in leaves(options)
         if key in words or key.rpartition(".")[2] in words
+    ] or [
+        (section, key, text)
+        for section, keys in options.sections.items()
+        for key, text in keys.items()
+        if key in words
     ]
-    named.sort(key=lambda each: (each[1] not in words, each[1].count(".")))
+    unknown = _UNKNOWN.search(complaint) is not None
+    named.sort(
+        key=lambda each: (
+            each[1] not in words,
+            unknown and is_known(each[0], each[1]),
+            each[1].count("."),
+        )
+    )
     return named[0] if named else None
+
+
+def is_known(section: str, key: str) -> bool:
+    """Whether any version of RocksDB has this key, or this field, in such a section."""
+    return (section.partition(" ")[0].removeprefix("TableOptions/"), key) in option_facts()
+
+
+def _found_by_halving(
+    build: InstalledDbBench, options: OptionsFile, said: str
+) -> tuple[str, str, str] | None:
+    """The option with which a complaint that names none begins; None where none was found."""
+    keys = [
+        (section, key)
+        for section, texts in options.sections.items()
+        if section != VERSION
+        for key in texts
+    ]
+
+    def complains(kept: Collection[tuple[str, str]]) -> bool:
+        part = OptionsFile({
+            section: {key: text for key, text in texts.items() if (section, key) in kept}
+            for section, texts in options.sections.items()
+        })  # fmt: skip
+        return _said(build, part) == said
+
+    low, high = 0, len(keys)  # the first ``high`` keys bring the complaint, the first ``low`` none
+    if complains(()):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if complains(keys[:middle]) else (middle, high)
+    section, key = found = keys[high - 1]
+    alone = complains([each for each in keys if each != found])
+    return None if alone else (section, key, options.sections[section][key])
+
+
+def _said(build: InstalledDbBench, options: OptionsFile) -> str | None:
+    """What the build complains of; None where it opens a database."""
+    tried = _tried(build, options)
+    return None if tried.options is not None else _PREFACE.sub("", tried.complaint)
+
+
+def _tried(build: InstalledDbBench, options: OptionsFile) -> TriedOptions:
+    with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
+        return try_options(build.program, options, Path(folder))

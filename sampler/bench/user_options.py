@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sampler.bench.accepted import Accepted, RefusedOption, accepted_part
+from sampler.bench.accepted import (
+    Accepted,
+    RefusedOption,
+    accepted_part,
+    is_known,
+)
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -20,7 +26,15 @@ from sampler.options.option_values import (
     read_values,
     title_of,
 )
-from sampler.options.options_file import DB, DEFAULT_FAMILY, ELSEWHERE, TABLE, OptionsFile, leaves
+from sampler.options.options_file import (
+    CF,
+    DB,
+    DEFAULT_FAMILY,
+    ELSEWHERE,
+    TABLE,
+    OptionsFile,
+    leaves,
+)
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
@@ -32,7 +46,11 @@ _SILENT = frozenset({
     "listeners", "log_file_time_to_roll", "manifest_preallocation_size", "max_log_file_size",
     "stats_dump_period_sec", "stats_history_buffer_size", "stats_persist_period_sec",
 })  # fmt: skip
+_BY_FLAG = ("row_cache",)  # no RocksDB reads it from a file; see ``sampler.options.caches``
 _LISTED = 12  # names in one line
+_WHOLE_TYPES = frozenset({"int", "uint", "size", "rate", "time"})
+# The unit may go on (``64MB``, ``64MiB``), and a semicolon may end it.
+_WRITTEN_WHOLE = re.compile(r"\s*[+-]?\d+([kKmMgGtT](i?[bB])?)?[bB]?;?\s*", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +115,7 @@ def user_options(
     if accepted.refused:
         if not drop_unknown:
             raise InputError(name, _refusal(accepted.refused, file, installed.version))
-        notes.append(_dropped_line(accepted.refused, installed.version))
+        notes += _dropped_lines(accepted.refused, file, installed.version)
     dropped = frozenset((each.section, each.key) for each in accepted.refused)
     effective, changed = _in_effect(file, values, accepted)
     return UserOptions(file=file, values=effective, dropped=dropped, notes=(*notes, *changed))
@@ -109,6 +127,7 @@ def _notes(file: OptionsFile) -> Iterator[str]:
     if others:
         yield f"column families {_names(others)}: not measured; only {DEFAULT_FAMILY} is"
     yield from caches_of(file).notes
+    yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
     for section, key, fact in left_out(file):
         text = dict(leaves(file))[section, key]
@@ -131,18 +150,25 @@ def _notes(file: OptionsFile) -> Iterator[str]:
         )
 
 
+def _cut_numbers(file: OptionsFile) -> Iterator[str]:
+    """Numbers behind which something stands that RocksDB passes over: of ``64 MB`` it reads 64."""
+    for (section, key), text in leaves(file.of_family(DEFAULT_FAMILY)):
+        fact = fact_of(section, key)
+        number = read_number(text, whole=True)
+        if fact is None or fact.type not in _WHOLE_TYPES or number is None:
+            continue
+        if not _WRITTEN_WHOLE.fullmatch(text):
+            yield f"{key} = {text[:60]}: RocksDB reads {number} and passes over the rest"
+
+
 def _names(names: list[str]) -> str:
     more = len(names) - _LISTED
     return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str) -> str:
-    unknown = [_since(each) for each in refused if each.unknown]
-    wrong = [
-        f"{file.place(each.section, each.key)} = {each.value}: {each.said}"
-        for each in refused
-        if not each.unknown
-    ]
+    unknown = [_since(each, file) for each in refused if each.unknown]
+    wrong = [_said_of(each, file) for each in refused if not each.unknown]
     told = []
     if unknown:
         told.append(f"RocksDB {version} does not know {', '.join(unknown)}")
@@ -155,22 +181,53 @@ def _refusal(refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
     )
 
 
-def _since(refused: RefusedOption) -> str:
+def _said_of(refused: RefusedOption, file: OptionsFile) -> str:
+    """A refused value as the file has it, and RocksDB's words."""
+    value = file.get(refused.section, refused.key) or refused.value
+    said = refused.said.rstrip(".")
+    return f"{file.place(refused.section, refused.key)} = {value}: {said}"
+
+
+def _since(refused: RefusedOption, file: OptionsFile) -> str:
     """An option with the version that brought it, or that took it away."""
     fact = fact_of(refused.section, refused.key)
     if fact is None or fact.key != refused.key:
-        return refused.key
+        return _misplaced(refused) or _as_written(refused, file)
     if not fact.since:
         return refused.key
     return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
 
 
-def _dropped_line(refused: tuple[RefusedOption, ...], version: str) -> str:
-    keys = [each.key for each in refused]
-    return (
+def _misplaced(refused: RefusedOption) -> str | None:
+    """An option that stands in the section of another kind; None where there is no such."""
+    for title in (DB, CF, TABLE):
+        if title != refused.section and is_known(title, refused.key):
+            return f"{refused.key} in [{refused.section}] (it belongs in [{title}])"
+    return None
+
+
+def _as_written(refused: RefusedOption, file: OptionsFile) -> str:
+    """The name of an unknown option as the user wrote it: a dotted one names its fields."""
+    dotted = [
+        key
+        for section, key in file.lines
+        if section == refused.section and key.startswith(f"{refused.key}.")
+    ]
+    return ", ".join(dotted) or refused.key
+
+
+def _dropped_lines(
+    refused: tuple[RefusedOption, ...], file: OptionsFile, version: str
+) -> list[str]:
+    keys = [
+        _as_written(each, file) for each in refused if each.key.partition(".")[0] not in _BY_FLAG
+    ]
+    if not keys:
+        return []
+    return [
         f"{', '.join(keys)}: RocksDB {version} does not take "
         f"{'them' if len(keys) > 1 else 'it'}; not measured, and kept in the file"
-    )
+    ]
 
 
 def _in_effect(
@@ -182,12 +239,13 @@ def _in_effect(
     known = {(title_of(p), p.key): p for p in catalogue().values() if p.is_option}
     found, lines = dict(values), []
     for (section, key), text in leaves(accepted.part):
-        parameter, now = known.get((section, key)), effect.get(section, key)
+        whole = known.get((section, key.partition(".")[0]))
+        parameter, now = known.get((section, key), whole), effect.get(section, key)
         if parameter is not None:
             lines += _changed_parameter(parameter, file, effect, found)
         elif now is not None and not _alike(text, now):
             lines += _changed_option(section, key, text, now)
-    return found, lines
+    return found, list(dict.fromkeys(lines))
 
 
 def _changed_parameter(
@@ -202,7 +260,9 @@ def _changed_parameter(
     if was is not None and parameter.is_numeric and abs(float(was) - float(now)) <= 1e-6:
         return []
     found[name] = now
-    text = file.get(title_of(parameter), parameter.key)
+    text = file.get(title_of(parameter), parameter.key) or ""
+    if was is None and not now:  # an object that db_bench has no code for
+        return _changed_option(title_of(parameter), parameter.key, text, "nullptr")
     return [f"{parameter.key} = {text}: RocksDB makes it {now}"]
 
 

@@ -113,6 +113,12 @@ def _in_memory(second: str | None) -> int:
 def _notes(
     options: OptionsFile, sizes: Mapping[str, int | None], second: str | None
 ) -> Iterator[str]:
+    text = options.get(TABLE, _CACHE)
+    if text not in (None, "nullptr", "") and _size(text) is None:
+        yield (
+            f"{_CACHE} = {str(text)[:60]}: tells no capacity; measured with RocksDB's default, "
+            f"unless cache_size is set"
+        )
     if second:
         kind = parse_struct(second).get("id") or second.partition("://")[0]
         yield f"secondary_cache of block_cache ({kind[:60]}): not measured"

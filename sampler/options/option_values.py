@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sampler.options.options_file import CF, DB, TABLE, OptionsFile
+from sampler.options.options_file import CF, DB, TABLE, OptionsFile, parse_struct
 from sampler.parameters.parameter import Parameter, Value
 
 _TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}
 _NO_COMPRESSION, _PER_LEVEL = "kNoCompression", "compression_per_level"
 OLD_JOBS = ("max_background_compactions", "max_background_flushes")
-_RIBBON = "ribbonfilter"
-_BLOOM = ("bloomfilter", "rocksdb.BloomFilter", _RIBBON)
+_RIBBON = ("ribbonfilter", "rocksdb.RibbonFilter")
+_BLOOM = ("bloomfilter", "rocksdb.BloomFilter", *_RIBBON)
 # Its name alone does not tell how many bits: RocksDB reads filters with it and makes none
 # (filter_policy.cc, ReadOnlyBuiltinFilterPolicy).
 _READ_ONLY_BLOOM = "rocksdb.BuiltinBloomFilter"
@@ -83,11 +83,9 @@ def _filter_policy(bits: Value, given: OptionsFile) -> str:
     """A policy of the kind that the file has."""
     if float(bits) <= 0:
         return "nullptr"
-    kind, *rest = (
-        (given.get(TABLE, "filter_policy") or "").strip("{}").removeprefix("id=").split(":")
-    )
-    if kind == _RIBBON:
-        return ":".join([_RIBBON, str(bits), *rest[1:]])
+    kind, *rest = _policy(given.get(TABLE, "filter_policy") or "")
+    if kind in _RIBBON:
+        return ":".join([kind, str(bits), *rest[1:]])
     return f"bloomfilter:{bits}:false"
 
 
@@ -209,11 +207,19 @@ def read_number(text: str, *, whole: bool) -> Value | None:
 def _bloom_bits(text: str | None) -> Value | None:
     if text is None or text in ("nullptr", "", _READ_ONLY_BLOOM):
         return None if text is None else 0
-    kind, *rest = text.strip("{}").removeprefix("id=").split(":")
+    kind, *rest = _policy(text)
     number = read_number(rest[0], whole=False) if rest else None
     if kind not in _BLOOM or number is None:
         return None
     return int(number) if float(number).is_integer() else number
+
+
+def _policy(text: str) -> list[str]:
+    """Kind and arguments of a filter policy: ``ribbonfilter:10:1``, or a structure with it as id.
+
+    7.8.3 heeds the id alone, whatever ``bloom_before_level`` stands beside it.
+    """
+    return (parse_struct(text).get("id", "") if text.startswith("{") else text).split(":")
 
 
 def _first_compressed(codecs: Sequence[str]) -> int:

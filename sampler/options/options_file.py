@@ -60,7 +60,7 @@ class OptionsFile:
 
     def place(self, section: str, key: str) -> str:
         """Section, key and, where it is known, line: for messages."""
-        line = self.lines.get((section, key.partition(".")[0]))
+        line = self.lines.get((section, key)) or self.lines.get((section, key.partition(".")[0]))
         return f"[{section}] {key}" + (f" (line {line})" if line else "")
 
     def get(self, section: str, key: str) -> str | None:
@@ -176,7 +176,8 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     sections: dict[str, dict[str, str]] = {}
     lines: dict[tuple[str, str], int] = {}
     title: str | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Editors of Windows put a byte order mark first, which RocksDB refuses and nobody sees.
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
         line = _without_comment(line).strip()
         if not line:
             continue
@@ -190,7 +191,7 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
             continue
         key, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not key or title is None:
-            raise InputError(name, f"line {number} is not key=value in a section: {line[:60]!r}")
+            raise InputError(name, _no_statement(number, line, first=title is None))
         if key not in sections[title]:
             sections[title][key] = value
             lines[title, key] = number
@@ -198,6 +199,16 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
         if mandatory not in sections:
             raise InputError(name, f"has no [{mandatory}] section")
     return OptionsFile(sections, lines)
+
+
+def _no_statement(number: int, line: str, *, first: bool) -> str:
+    """What a line is that is none of an OPTIONS file; the first one may be of another kind."""
+    told = f"line {number} is not key=value in a section: {line[:60]!r}"
+    fix = (
+        f"; an OPTIONS file begins with [{VERSION}] or [{DB}], and RocksDB keeps it as "
+        "OPTIONS-NUMBER in the folder of a database"
+    )
+    return told + (fix if first else "")
 
 
 def _title_parts(title: str) -> tuple[str, str]:

@@ -1,4 +1,5 @@
 import csv
+import gzip
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -257,3 +258,12 @@ def test_texts_are_escaped_for_latex() -> None:
     assert r"\legend{a\_b, cap}" in text
     assert "(1,nan)" in text
     assert "(axis cs:0.5,0) rectangle (axis cs:1.5,4)" in text
+
+
+def test_a_packed_log_is_told_to_be_unpacked(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    packed = tmp_path / "LOG.old.gz"
+    packed.write_bytes(gzip.compress(LOG.read_bytes()))
+    assert main(["stats", str(packed)]) == 2
+    assert "is packed with gzip; unpack it first" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """What a load still owes is no gain: neither unflushed memtables nor compactions left undone."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,16 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.finished import Finished
 from jobs.specification.frame import frame
+from jobs.specification.hidden_debt import too_small_warnings
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
-from sampler.workload.workload import Settle
+from sampler.space.space_file import load_space
+from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Settle, Workload
 
 UNDONE = """[Version]
   rocksdb_version=7.8.3
@@ -199,3 +203,43 @@ def test_a_budget_that_the_space_does_not_promise_warns_alone():
     told = [each for each in frame(asked, None).warnings if "never compacted" in each]
     assert len(told) == 1
     assert told[0].startswith("level0_file_num_compaction_trigger: compaction may wait for 16")
+
+
+LOADS = {
+    "fill": (Workload(name="w", num=100_000), ("num",)),
+    "writes": (
+        Workload(name="w", num=100_000, flags=(("writes", 50_000),)),
+        ("num", "flags.writes"),
+    ),
+    "prepared": (
+        Workload(
+            name="w",
+            num=60_000,
+            benchmarks=("readrandom",),
+            measured=("readrandom",),
+            prepare=Prepare(benchmarks=("fillrandom",), num=50_000),
+        ),
+        ("num", "prepare.num"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("mib", [128, 513, 1024, 32 * 1024])
+def test_the_load_that_a_warning_names_is_large_enough(name: str, mib: int):
+    load, fields = LOADS[name]
+    values = {
+        **load_space("all").at_baseline({}).start,
+        "write_buffer_size": mib * 2**20,
+        "max_write_buffer_number": 4,
+    }
+    (warning,) = too_small_warnings(load, values)
+    said = dict(re.findall(r"([\w.]+) = ([\d_]+)", warning))
+    assert tuple(said) == fields
+    counts = {field: int(text) for field, text in said.items()}
+    larger = replace(load, num=counts["num"])
+    if "flags.writes" in counts:
+        larger = replace(larger, flags=(("writes", counts["flags.writes"]),))
+    if load.prepare:
+        larger = replace(larger, prepare=replace(load.prepare, num=counts["prepare.num"]))
+    assert too_small_warnings(larger, values) == []

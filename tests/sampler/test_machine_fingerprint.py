@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine import machine
-from sampler.machine.machine import fingerprint
+from sampler.machine.machine import fingerprint, machine
 
 
 def test_it_tells_what_the_system_itself_tells(tmp_path: Path):

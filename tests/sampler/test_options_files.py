@@ -174,3 +174,11 @@ def test_the_file_that_rocksdb_writes_survives_being_read_and_written(
     text = format_options(installed.defaults, rocksdb_version=installed.version)
     assert parse_options(text) == installed.defaults
     assert len(installed.defaults.sections[CF]) > 50
+
+
+@pytest.mark.parametrize(
+    "text", ["2023/06/18-07:29:34.061005 45540 RocksDB version: 7.8.3\n", "num_levels=4\n", "{}"]
+)
+def test_a_file_of_another_kind_is_told_what_an_options_file_is(text: str):
+    with pytest.raises(InputError, match=r"line 1 is not .* OPTIONS-NUMBER in the folder"):
+        parse_options(text)

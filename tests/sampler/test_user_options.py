@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.specification.specify import read_baseline
 from sampler.bench.accepted import accepted_part
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options
@@ -17,6 +18,7 @@ from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.file_values import file_values
 from sampler.options.measured_part import divided, measured_part, without_derived
 from sampler.options.normal_form import normalized, read_user_options
+from sampler.options.option_values import write_values
 from sampler.options.options_file import (
     CF,
     DB,
@@ -288,3 +290,121 @@ class TestUnknownOptions:
 def test_another_table_leaves_nothing_of_the_block_based_one_to_move():
     own = UserOptions(file=parse_options(text_of(more='[TableOptions/PlainTable "default"]\n')))
     assert "block_size" in own.immovable and "write_buffer_size" not in own.immovable
+
+
+class TestWhatABuildRefuses:
+    """Each is named with its section, and where it is not unknown with its line."""
+
+    @pytest.mark.parametrize(
+        ("db", "family", "told"),
+        [
+            ("titan.enabled=false", "", "does not know titan.enabled. "),
+            ("write_buffer_manager={cost_to_cache=true;}", "", "not know write_buffer_manager. "),
+            (
+                "allow_concurrent_memtable_write=false",
+                "allow_concurrent_memtable_write=true",
+                'not know allow_concurrent_memtable_write in [CFOptions "default"] '
+                "(it belongs in [DBOptions]). ",
+            ),
+            (
+                "max_open_files=10|two_write_queues=true|enable_pipelined_write=true",
+                "num_levels=4",
+                "refuses [DBOptions] enable_pipelined_write (line 4) = true: ",
+            ),
+            (
+                "",
+                "num_levels=4|memtable_factory=HashSkipListRepFactory|max_write_buffer_number=4",
+                'refuses [CFOptions "default"] memtable_factory (line 5) = '
+                "HashSkipListRepFactory: Invalid argument: Memtable doesn't concurrent writes",
+            ),
+        ],
+    )
+    def test_is_named_and_can_be_dropped(
+        self, db: str, family: str, told: str, installed: InstalledDbBench
+    ):
+        text = text_of(db, family)
+        with pytest.raises(InputError) as error:
+            user_options(text, installed)
+        assert told in str(error.value)
+        found = user_options(text, installed, drop_unknown=True)
+        assert len(found.dropped) == 1
+
+    def test_a_key_of_two_sections_is_dropped_where_no_version_has_it(
+        self, installed: InstalledDbBench
+    ):
+        text = text_of("max_background_jobs=5", "max_background_jobs=9")
+        found = user_options(text, installed, drop_unknown=True)
+        assert found.dropped == {(CF, "max_background_jobs")}
+        assert found.values["max_background_jobs"] == 5
+
+    def test_a_row_cache_is_measured_by_a_flag_and_not_told_as_left_out(
+        self, installed: InstalledDbBench
+    ):
+        found = user_options(text_of("row_cache=1048576"), installed, drop_unknown=True)
+        assert not [note for note in found.notes if "not measured" in note]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "{id=ribbonfilter:10:1;bloom_before_level=1;}",
+        "{bloom_before_level=1;id=ribbonfilter:10:1;}",
+        "{bloom_before_level=3;id=ribbonfilter:10:1;}",
+        "rocksdb.RibbonFilter:10:1",
+    ],
+)
+def test_a_ribbon_filter_keeps_its_level_in_every_spelling(
+    policy: str, installed: InstalledDbBench, tmp_path: Path
+):
+    text = text_of(table=f"filter_policy={policy}")
+    effect = try_options(installed.program, text, tmp_path).options
+    assert effect and effect.get(TABLE, "filter_policy") == "ribbonfilter:10:1"
+    found = user_options(text, installed)
+    assert (found.values["bloom_bits"], found.notes) == (10, ())
+    bits = catalogue()["bloom_bits"]
+    moved = write_values(found.file, {"bloom_bits": 12}, [bits], scale=1)
+    assert str(moved.get(TABLE, "filter_policy")).endswith("ilter:12:1")
+
+
+@pytest.mark.parametrize("policy", ["MyFilter", "{id=bloomfilter;bits_per_key=10;}"])
+def test_a_filter_that_db_bench_does_not_make_is_none_and_told(
+    policy: str, installed: InstalledDbBench
+):
+    found = user_options(text_of(table=f"filter_policy={policy}"), installed)
+    assert found.values["bloom_bits"] == 0
+    assert found.notes == (
+        f"filter_policy = {policy}: not known to db_bench, measured with nullptr",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("64 MB", 64), ("1e8", 1), ("4.5", 4), ("0x4000000", 0)]
+)
+def test_a_number_that_rocksdb_cuts_off_is_told(text: str, number: int):
+    notes = user_options(text_of(family=f"target_file_size_base={text}"), None).notes
+    assert f"target_file_size_base = {text}: RocksDB reads {number} and " in notes[0]
+
+
+@pytest.mark.parametrize("text", ["67108864", "64M", "64MB", "64mb", "64MiB", "67108864;", "-1"])
+def test_a_number_that_is_read_whole_is_not(text: str):
+    assert not user_options(text_of(family=f"target_file_size_base={text}"), None).notes
+
+
+@pytest.mark.parametrize("text", ["LRUCache@0x7f1c", "lru_cache://capacity=536870912"])
+def test_a_block_cache_without_a_size_is_told(text: str):
+    notes = user_options(text_of(table=f"block_cache={text}"), None).notes
+    assert f"block_cache = {text}: tells no capacity" in notes[0]
+
+
+def test_a_byte_order_mark_is_passed_over():
+    assert read_user_options("\ufeff" + text_of("max_background_jobs=4")).get(
+        DB, "max_background_jobs"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_that_is_not_utf_8_is_refused_for_that(encoding: str, tmp_path: Path):
+    path = tmp_path / "OPTIONS"
+    path.write_text(text_of("max_background_jobs=4\n# größer"), encoding=encoding)
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        read_baseline(str(path))
