@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from cases.case import Case, Figures, Ran
 
@@ -106,7 +107,10 @@ CASES: tuple[Case, ...] = (
     # Four families of two write buffers, one cache.
     _runs("2677-four-families", keys=_DRAWN, memory=float(4 * 2 * 64 * 2**20 + 8 * 2**20)),
     # Keys of 10 bytes, values of a few digits: value_size is not looked at.
-    _is_refused("3016-randomtransaction", [], "writes 2.975 MiB, less than 16 times"),
+    replace(
+        _is_refused("3016-randomtransaction", [], "writes 2.975 MiB, less than 16 times"),
+        command=("tune", "--workload", "{file}", "--json"),
+    ),
     _runs("3229-timeseries", keys=120_000.0, kinds={"write"}),
     _runs("3672-seekrandomwhilewriting", kinds={"seek"}),
     _runs("3757-seekrandom-prefix", keys=_DRAWN, kinds={"seek"}),
