@@ -10,7 +10,7 @@ _UNDONE = "disable_auto_compactions"
 
 def baseline_warnings(plan: BenchPlan) -> list[str]:
     """A line for each thing of the user's own file that the reader of the figures must know."""
-    return [*plan.notes, *_elsewhere(plan), *_unlogged(plan), *_undone(plan)]
+    return [*plan.notes, *_elsewhere(plan), *_unlogged(plan), *_undone(plan), *_dropping(plan)]
 
 
 def _elsewhere(plan: BenchPlan) -> list[str]:
@@ -42,4 +42,14 @@ def _undone(plan: BenchPlan) -> list[str]:
     return [
         f"{_UNDONE} of your OPTIONS file: no run compacts anything, so waf counts flushes alone "
         "and what is owed is never paid; take it out of the file to tune how compactions go"
+    ]
+
+
+def _dropping(plan: BenchPlan) -> list[str]:
+    """That old data is deleted, not merged: a low write amplification that costs data."""
+    if plan.baseline_file.get(CF, "compaction_style") != "kCompactionStyleFIFO":
+        return []
+    return [
+        "compaction_style = kCompactionStyleFIFO: RocksDB deletes the oldest files beyond "
+        "max_table_files_size, so waf counts flushes and sa only what is left"
     ]

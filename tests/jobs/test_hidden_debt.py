@@ -52,6 +52,15 @@ def test_a_file_that_leaves_compactions_undone_is_told_of(
     assert any("no run compacts anything" in each for each in warnings) is told
 
 
+def test_a_file_that_deletes_old_data_is_told_of(tmp_path: Path, settings: Settings):
+    own = tmp_path / "OPTIONS"
+    own.write_text(UNDONE.replace("disable_auto_compactions=%s", "compaction_style=%s") % (
+        "kCompactionStyleFIFO"
+    ))  # fmt: skip
+    warnings = assemble(specify(workload="load-quick", baseline=str(own)), settings).warnings
+    assert any("RocksDB deletes the oldest files" in each for each in warnings)
+
+
 def test_no_search_may_leave_compactions_undone(tmp_path: Path, settings: Settings):
     space = tmp_path / "debt.toml"
     space.write_text(SPACE)
