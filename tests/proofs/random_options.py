@@ -208,10 +208,11 @@ def main() -> int:
                     sys.stdout.write(f"file {number} at 1/{SCALE}\n")
                     sys.stdout.flush()
             for number in compared:
-                load_at_both(installed, number, given.keys, Path(name))
+                load_at_both(installed, number, given.both_keys, Path(name))
                 sys.stdout.write(f"file {number} at both sizes\n")
                 sys.stdout.flush()
-    RAW.with_suffix(".md").write_text(_page(installed, numbers, compared, given.keys))
+    page = _page(installed, numbers, compared, given.keys, given.both_keys)
+    RAW.with_suffix(".md").write_text(page)
     loaded = [r for r in _rows("loaded", installed, given.keys) if r["number"] in numbers]
     failed = [row for row in loaded if row["state"] != "done"]
     sys.stdout.write(f"{RAW.with_suffix('.md')}: {len(loaded) - len(failed)} of {len(numbers)}\n")
@@ -219,7 +220,11 @@ def main() -> int:
 
 
 def _page(
-    installed: InstalledDbBench, numbers: Sequence[int], compared: Sequence[int], keys: int
+    installed: InstalledDbBench,
+    numbers: Sequence[int],
+    compared: Sequence[int],
+    keys: int,
+    both_keys: int,
 ) -> str:
     machine = fingerprint(Path())
     tried = [row for row in _rows("opened", installed) if row["number"] <= max(numbers)]
@@ -257,7 +262,7 @@ def _page(
         "|---|--:|---|",
         *(f"| `{fact.key}` | {count} | {fact.why} |" for fact, count in left_out.most_common()),
         "",
-        *_both_sizes(_rows("both", installed, keys), dumps, compared, keys),
+        *_both_sizes(_rows("both", installed, both_keys), dumps, compared, both_keys),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -348,6 +353,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--files", type=int, default=200, help="how many that RocksDB opens")
     parser.add_argument("--both", type=int, default=10, help="how many of them at full size too")
     parser.add_argument("--keys", type=int, default=80_000, help=f"of a load at 1/{SCALE}")
+    parser.add_argument("--both-keys", type=int, default=40_000, help="of those at both sizes")
     parser.add_argument("--page", action="store_true", help="only write the page")
     return parser
 
