@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sampler.machine.machine import fingerprint, machine
+from sampler.machine import machine
+from sampler.machine.machine import fingerprint
 
 
 def test_it_tells_what_the_system_itself_tells(tmp_path: Path):

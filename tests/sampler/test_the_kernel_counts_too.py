@@ -8,7 +8,8 @@ from real_runs import tiny_plan
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.runner import LocalRunner, process
+from sampler.runner import process
+from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 
 pytestmark = pytest.mark.db_bench

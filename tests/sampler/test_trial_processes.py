@@ -9,11 +9,12 @@ from two_stages import TwoStages
 from watching import gone, make_fifo, read_line
 
 from sampler.common.errors import InputError
+from sampler.runner import trial_processes
 from sampler.runner.host_lock import host_lock
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import FOLDER
 from sampler.runner.process import BenchProcess, Limits
-from sampler.runner.runner import LocalRunner, trial_processes
+from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 
 FOREVER = "exec tail -f /dev/null"

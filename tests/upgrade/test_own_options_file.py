@@ -62,13 +62,16 @@ def test_a_default_that_the_file_does_not_name_is_not_its_own(
     assert own_file(installed, new, OWN).changed == ()
 
 
-def test_a_build_that_says_nothing_to_go_by_takes_none_of_it(
+def test_of_a_build_that_names_no_option_the_one_that_it_refuses_is_found(
     installed: InstalledDbBench, tmp_path: Path
 ):
     body = 'grep -q write_buffer_size=33554432 "$file" && { echo "no." >&2; exit 1; }\n'
     file = own_file(installed, probe(build(tmp_path, "new", body)), OWN)
     assert not file.opens
-    assert (file.accepted.part, file.accepted.said) == (None, "no.")
+    (refused,) = file.accepted.refused
+    assert (refused.key, refused.value) == ("write_buffer_size", "33554432")
+    assert file.accepted.part is not None
+    assert file.accepted.part.get(CF, "write_buffer_size") is None
 
 
 def test_a_file_that_the_old_build_refuses_is_bad_input(
