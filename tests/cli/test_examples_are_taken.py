@@ -1,4 +1,4 @@
-"""Every `rocktune tune` that the README and `--help` show gets as far as its first trial."""
+"""Every `rocktune tune` of README, docs/commands.md and `--help` comes to its first trial."""
 
 import re
 import shlex
@@ -10,10 +10,11 @@ import cli.tuning.run_here
 from cli.main import main
 from cli.tuning.tune import EXAMPLES
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/commands.md"))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
 ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")
-SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", README.read_text() + EXAMPLES, re.MULTILINE)
+SHOWN = re.findall(r"^ *(rocktune tune\b.*)$", PAGES + EXAMPLES, re.MULTILINE)
 COMMANDS = sorted({re.split(r" {3,}|#", line)[0].strip() for line in SHOWN})
 HERE = [each for each in COMMANDS if not any(part in each for part in ELSEWHERE)]
 
