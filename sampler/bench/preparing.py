@@ -16,6 +16,7 @@ from sampler.bench.command_line import command_line, preparing_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.log_reading import read_log
+from sampler.bench.metrics import stored_bytes
 from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
 from sampler.machine.kernel_files import PROC, line_of
@@ -117,7 +118,8 @@ class Preparing:
         if found is not None:
             return self._unprepared(*found, ended)
         user, *stored = (tickers[each] for each in needed)
-        note = PreparedNote(seconds=ended.wall_seconds, user_bytes=user, stored_bytes=sum(stored))
+        written = stored_bytes(sum(stored), log)
+        note = PreparedNote(seconds=ended.wall_seconds, user_bytes=user, stored_bytes=written)
         write_note(self.folder, note)
         with contextlib.suppress(FileNotFoundError):
             (self.database / "LOG").rename(self.outputs / "LOG")

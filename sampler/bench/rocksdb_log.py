@@ -12,6 +12,11 @@ from sampler.bench.db_bench_output import parse_stall_percent, parse_tickers
 
 _STAMP = re.compile(r"^(\d{4}/\d{2}/\d{2}-\d{2}:\d{2}:\d{2}\.\d{6}) \d+ ", re.MULTILINE)
 _EVENT = re.compile(r"EVENT_LOG_v1 (\{.*\})$", re.MULTILINE)
+# A table's event tells its size, a blob file's the bytes of its blobs; neither is one that failed.
+_CREATED = re.compile(
+    r'"event": "(table|blob)_file_creation", "file_number": \d+, '
+    r'"(?:file_size|total_blob_count": \d+, "total_blob_bytes)": (\d{1,15})\b'
+)
 _WORK = {
     "flush_started": True,
     "flush_finished": False,
@@ -39,6 +44,7 @@ class RocksdbLog:
         dumped: When the last whole dump of statistics was written.
         tickers: The counters of that dump.
         stall_percent: Share of the time that writes stalled, as of that dump.
+        created_bytes: Of all table and blob files that flushes and compactions have made.
     """
 
     opened: float | None = None
@@ -50,6 +56,7 @@ class RocksdbLog:
     dumped: float | None = None
     tickers: Mapping[str, int] = field(default_factory=dict)
     stall_percent: float | None = None
+    created_bytes: int = 0
 
     @property
     def working(self) -> int:
@@ -73,6 +80,7 @@ def parse_log(text: str) -> RocksdbLog:
         dumped=_stamp_before(text, dump),
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
         stall_percent=parse_stall_percent(text),
+        created_bytes=_created(text),
     )
 
 
@@ -95,6 +103,7 @@ def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
         dumped=newer.dumped,
         tickers=newer.tickers,
         stall_percent=_newer(earlier.stall_percent, later.stall_percent),
+        created_bytes=earlier.created_bytes + later.created_bytes,
     )
 
 
@@ -138,6 +147,11 @@ def _work(text: str) -> list[tuple[float, bool, int]]:
         if known and type(micros) is int and 0 <= micros < 10**17:
             events.append((micros / 1e6, _WORK[name], job))
     return events
+
+
+def _created(text: str) -> int:
+    """Bytes of the files that were made (event_helpers.cc)."""
+    return sum(int(match[2]) for match in _CREATED.finditer(text))
 
 
 def _last_whole_dump(text: str) -> tuple[int, int]:

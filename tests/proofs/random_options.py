@@ -353,7 +353,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--files", type=int, default=200, help="how many that RocksDB opens")
     parser.add_argument("--both", type=int, default=10, help="how many of them at full size too")
     parser.add_argument("--keys", type=int, default=80_000, help=f"of a load at 1/{SCALE}")
-    parser.add_argument("--both-keys", type=int, default=40_000, help="of those at both sizes")
+    parser.add_argument("--both-keys", type=int, default=16_000, help="of those at both sizes")
     parser.add_argument("--page", action="store_true", help="only write the page")
     return parser
 

@@ -11,6 +11,7 @@ from sampler.bench.metrics import (
     load_seconds,
     metrics_of,
     settling_seconds,
+    stored_bytes,
 )
 from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.parameters.catalogue import catalogue
@@ -314,3 +315,9 @@ def test_counters_add_up_to_what_the_kernel_wrote_for_the_process(space: str, me
     # The write-ahead log may still be in the page cache, and pages are whole.
     assert kept.ended.device_bytes >= 0.9 * stored
     assert kept.ended.device_bytes <= 1.3 * (stored + counters["wal.bytes"]) + 16 * 2**20
+
+
+def test_files_count_where_rocksdb_does_not_count_what_another_thread_wrote():
+    assert stored_bytes(16, RocksdbLog(created_bytes=1000)) == 1000
+    assert stored_bytes(1000, RocksdbLog(created_bytes=990)) == 1000
+    assert stored_bytes(1000, RocksdbLog()) == 1000

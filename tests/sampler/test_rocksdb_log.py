@@ -8,7 +8,7 @@ from log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from real_runs import OUTPUTS, Kept
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.bench.rocksdb_log import RocksdbLog, parse_log
+from sampler.bench.rocksdb_log import RocksdbLog, joined, parse_log
 
 
 def nonsense(log: RocksdbLog) -> list[str]:
@@ -164,3 +164,17 @@ json_values = st.recursive(
 def test_no_event_breaks_the_parser(told: dict[str, object]):
     log = parse_log(f"2026/11/21-06:00:01.000000 77 EVENT_LOG_v1 {json.dumps(told)}\n")
     assert nonsense(log) == []
+
+
+def test_the_sizes_of_files_that_jobs_made_are_added_up():
+    table = (
+        'EVENT_LOG_v1 {"event": "table_file_creation", "file_number": 9, "file_size": 4122, '
+        '"file_checksum": ""}\n'
+    )
+    blob = (
+        'EVENT_LOG_v1 {"event": "blob_file_creation", "file_number": 10, '
+        '"total_blob_count": 225, "total_blob_bytes": 235800, "x": ""}\n'
+    )
+    log = parse_log(table + blob + table)
+    assert log.created_bytes == 2 * 4122 + 235_800
+    assert joined(log, parse_log(blob)).created_bytes == 2 * (4122 + 235_800)
