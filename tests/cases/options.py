@@ -91,8 +91,15 @@ CASES: tuple[Case, ...] = (
     _measured("05-study-5.17-options/OPTIONS", 136 * MIB, waf=2.4),
     *(
         _refused(_LLM + name, "bench", *_NEWER)
-        for name in ("NebulaGraph_default_options.ini", "rocksdb-tuning-suggestions.ini")
+        for name in (
+            "NebulaGraph_default_options.ini",
+            "rocksdb-tuning-suggestions.ini",
+            "kvrocks_default_options.ini",
+            "good_options.ini",
+        )
     ),
+    # Four write buffers of 128 MiB.
+    _measured(_LLM + "good_options.ini", 520 * MIB, "write buffers of 512 MiB", drop=True),
     _measured(_LLM + "NebulaGraph_default_options.ini", 264 * MIB, drop=True),
     _measured(
         _LLM + "bad_options.ini",
