@@ -129,8 +129,9 @@ def _notes(file: OptionsFile) -> Iterator[str]:
     yield from caches_of(file).notes
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
+    texts = dict(leaves(file))
     for section, key, fact in left_out(file):
-        text = dict(leaves(file))[section, key]
+        text = texts[section, key]
         if text not in ("", "nullptr", fact.default) and key.partition(".")[0] not in _SILENT:
             by_reason.setdefault(fact.why, []).append(f"{key} = {text[:60]}")
     for why, told in by_reason.items():
