@@ -17,11 +17,9 @@ from typing import Any
 
 from benchmarks.json_lines import read_lines
 from cli.main import main as rocktune
-from jobs.experiments.comparison.artifacts import RESULT
-from jobs.experiments.comparison.table import METRICS, Table, tables
-from jobs.experiments.comparison.words import sentences
-from jobs.experiments.in_turn.runs_file import RUNS, Run
-from jobs.experiments.in_turn.turns import whole_sets
+from jobs.experiments.comparison.comparison import METRICS, Table, tables
+from jobs.experiments.comparison.report import RESULT, sentences
+from jobs.experiments.interleaved import RUNS, Run, whole_sets
 from jobs.experiments.upgrade.verdict import change_in_words
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError

@@ -15,8 +15,8 @@ from api.services.finished_job import ranking_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
-from jobs.views.matters import matters
-from jobs.views.matters_charts import details as details_of
+from jobs.views.importance import details as details_of
+from jobs.views.importance import matters
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

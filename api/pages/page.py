@@ -16,7 +16,7 @@ from api.pages.static_files import address
 from api.pages.words import bytes_or_figure, duration, grouped, moment, moment_iso
 from db.access.tokens import Role
 from jobs.report.report import data, figure, p_value, readable, signed
-from jobs.results.page_environment import page_environment
+from jobs.results.pages import page_environment
 from sampler.common.byte_size import format_bytes
 
 # Everything of our own and nothing else: no inline script or style, no frame, no plug-in.

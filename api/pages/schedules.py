@@ -17,10 +17,9 @@ from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches
 from db.nightly.night_parameters import parameter_nights
-from jobs.regression.watch import Watch
-from jobs.regression.watch_plot import series_plot
-from jobs.regression.watch_words import name_of, told
-from jobs.regression.watched_nights import watched
+from jobs.regression.detection import Watch, watched
+from jobs.regression.page import series_plot
+from jobs.regression.words import name_of, told
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value

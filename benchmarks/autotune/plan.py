@@ -6,9 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.autotune.asked import Asked, scaled_step
+from jobs.autotune.asked import FULL_SECONDS, HIGH, LOW, TAIL, Asked, Shape, scaled_step
 from jobs.autotune.policy import POLICIES, Marks
-from jobs.autotune.shape import FULL_SECONDS, HIGH, LOW, TAIL, Shape
 
 # The thesis found what flushes alone can write, and made its wave's peak a little more: 190 and
 # 200 MB/s (section 3.5.1).

@@ -11,7 +11,7 @@ from benchmarks.greedy.cases import Asked, Case
 from benchmarks.greedy.side_by_side import DOCUMENT, FOUND, rounds_of, subjects
 from benchmarks.reproduction.study import Study
 from jobs.specification.frame import frame
-from jobs.views.front_of_job import FrontOfTwo, front_of_two
+from jobs.views.pick import FrontOfTwo, front_of_two
 from optimizer.explanation.compared import BASELINE, Compared, compare
 from sampler.common.errors import InputError
 from sampler.space.space import Configuration, digest

@@ -9,8 +9,8 @@ from pathlib import Path
 from benchmarks.greedy.cases import CONTRIBUTORS, CPU_FRONT, LATENCY_FRONT
 from benchmarks.greedy.figures import Figures
 from benchmarks.greedy.side_by_side import DOCUMENT, FOUND
-from jobs.report.contribution_rows import TOP, contribution_rows
-from jobs.views.front_of_job import FrontOfTwo
+from jobs.report.rows import TOP, contribution_rows
+from jobs.views.pick import FrontOfTwo
 from optimizer.explanation.compared import BASELINE, Compared
 from sampler.common.byte_size import format_bytes
 

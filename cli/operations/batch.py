@@ -171,7 +171,7 @@ class _OneByOne:
         from db.schema.job_row import JobState
         from jobs.queue.queued_job import LIVE
         from jobs.report.artifacts import REPORT, write_artifacts
-        from jobs.results.finished import finished_job
+        from jobs.results.outcome import finished_job
         from jobs.specification.specification import specification_from_document
 
         here = self._here

@@ -17,7 +17,7 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from jobs.regression.watch import Watch
+    from jobs.regression.detection import Watch
 
 EXAMPLES = """
 Examples:
@@ -61,9 +61,9 @@ def nights(
     from db.connection.engine import make_engine
     from db.connection.migrate import require_current
     from db.nightly.nights import nights as read_nights
-    from jobs.regression.watch import watch
-    from jobs.regression.watch_page import watch_page
-    from jobs.regression.watch_words import told
+    from jobs.regression.detection import watch
+    from jobs.regression.page import watch_page
+    from jobs.regression.words import told
     from jobs.results.whole_file import write_whole
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
@@ -97,8 +97,8 @@ def _table(watched: Watch, last: int) -> Table:
     from rich.table import Table
 
     from cli.render.screen import plain
-    from jobs.regression.watch import date_of
-    from jobs.regression.watch_words import name_of
+    from jobs.regression.detection import date_of
+    from jobs.regression.words import name_of
 
     shown = range(max(0, len(watched.nights) - last), len(watched.nights))
     marks = {(each.series, each.night): "?" for each in watched.outliers}

@@ -6,10 +6,9 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import plain
-from jobs.experiments.comparison.compared import Asked, Compared
-from jobs.experiments.comparison.words import load_words, percent
-from jobs.experiments.upgrade.p_words import p_figure
-from jobs.experiments.upgrade.verdict import change_in_words
+from jobs.experiments.comparison.comparison import Asked, Compared
+from jobs.experiments.comparison.report import load_words, percent
+from jobs.experiments.upgrade.verdict import change_in_words, p_figure
 from jobs.report.report import amount
 from sampler.common.byte_size import format_bytes
 

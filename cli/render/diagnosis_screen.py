@@ -9,8 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.render.screen import plain
-from jobs.doctor.diagnosis import Diagnosis
-from jobs.doctor.examination import Watcher
+from jobs.doctor.examination import Diagnosis, Watcher
 from jobs.doctor.finding import Finding, Level, percent
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER

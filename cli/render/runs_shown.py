@@ -5,8 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.render.screen import plain
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import Watcher
+from jobs.experiments.interleaved import Run, Watcher
 
 
 class RunsShown:

@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import plain
+from jobs.experiments.upgrade.builds import Concern, LoneOption
 from jobs.experiments.upgrade.check import Builds, Checked, Differences
-from jobs.experiments.upgrade.option_drift import Concern, LoneOption
-from jobs.experiments.upgrade.p_words import p_figure
-from jobs.experiments.upgrade.verdict import change_in_words
+from jobs.experiments.upgrade.verdict import change_in_words, p_figure
 from sampler.bench.builds import Build
 
 _MOST_NAMES = 12

@@ -67,11 +67,17 @@ def autotune(
 
     from cli.options.exits import Exit, complain
     from cli.render.screen import screen
-    from jobs.autotune.asked import Asked, configured, read_configuration, scaled_step
+    from jobs.autotune.asked import (
+        FULL_SECONDS,
+        Asked,
+        Shape,
+        configured,
+        read_configuration,
+        scaled_step,
+    )
     from jobs.autotune.compare import run_alone, table
-    from jobs.autotune.outcome import document, metrics
     from jobs.autotune.policy import Marks
-    from jobs.autotune.shape import FULL_SECONDS, Shape
+    from jobs.autotune.run import document, metrics
     from sampler.common.byte_size import parse_bytes
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings

@@ -15,7 +15,7 @@ from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 
 if TYPE_CHECKING:
-    from jobs.experiments.explain_runs import Watcher
+    from jobs.experiments.explain import Watcher
 
 EXAMPLES = """
 Examples:
@@ -102,7 +102,7 @@ def _measure(
     from db.jobs.job_store import Store
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
-    from jobs.experiments.explain_runs import measure_explanation
+    from jobs.experiments.explain import measure_explanation
     from optimizer.budget.detect_text import parse_detect
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
@@ -139,8 +139,7 @@ def _measure(
 
 def _watcher() -> Watcher:
     from cli.render.screen import screen
-    from jobs.experiments.explain_design import Design
-    from jobs.experiments.explain_runs import Watcher
+    from jobs.experiments.explain import Design, Watcher
 
     console = screen(stderr=True)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from db.jobs.job_store import Store
     from jobs.execution.place import Place
-    from jobs.results.finished import Finished
+    from jobs.results.outcome import Finished
     from jobs.specification.specification import Specification
 
 EXAMPLES = """
@@ -206,7 +206,7 @@ def _run(
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.lease_keeper import JobCancelled
-    from jobs.results.finished import finished_job
+    from jobs.results.outcome import finished_job
     from jobs.specification.warm_start import require_job
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.autotune.asked import Asked
-from jobs.autotune.outcome import Run, measure
+from jobs.autotune.run import Run, measure
 from sampler.runner.host_lock import MARK, host_lock
 from sampler.runner.settings import Settings
 from sampler.runner.trial_folder import (

@@ -1,18 +1,82 @@
-"""The files of a comparison."""
+"""The files of a comparison: JSON, a page, and the curve of each run."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from jobs.autotune.plots import run_plot
-from jobs.charts.curves_svg import curves_svg
+from jobs.autotune.asked import Shape
+from jobs.charts.curves import Curve, Curves, Span, curves_svg, pgfplots_file
 from jobs.charts.page import charts_page
-from jobs.interval_report.pgfplots import pgfplots_file
 from jobs.results.whole_file import write_whole
 from sampler.common.errors import InputError
+
+_STILL = 1e-6  # two points of the same moment make no rate
+_SMOOTH = 4  # points that an interval spans
+
+
+def run_plot(document: Mapping[str, Any]) -> Curves:
+    """The plot of a run, in MB/s, as the thesis's figures 4.3, 4.5 and 4.7 show theirs.
+
+    Args:
+        document: As ``outcome.document`` made it.
+    """
+    policy, figures = document["asked"]["policy"], document["figures"]
+    shape, curve = Shape(**document["asked"]["shape"]), document["curve"]
+    rate, stored = figures["insertion_rate"] / 1e6, figures["compaction_rate"] / 1e6
+    return Curves(
+        name=policy,
+        title=f"{policy}: {rate:.3g} MB/s came in, {stored:.3g} MB/s flushed and compacted",
+        caption=f"Dashed: the limit. Interval: over {_SMOOTH} points. Cumulative: since the "
+        "beginning; compaction counts flushes as well."
+        + (" Shaded: compaction was off." if document["off"] else ""),
+        x_title="seconds",
+        y_title="MB/s",
+        curves=[
+            Curve("sine wave", _planned(shape, curve), dashed=True),
+            Curve("interval writes", _interval(curve, 1)),
+            Curve("cumulative writes", _cumulative(curve, 1)),
+            Curve("cumulative compaction", _cumulative(curve, 2)),
+        ],
+        shaded=_joined([Span(**span) for span in document["off"]]),
+    )
+
+
+def _planned(shape: Shape, curve: Sequence[Sequence[float]]) -> list[tuple[float, float | None]]:
+    ats = [min(each[0], shape.seconds) for each in curve]
+    return [(at, shape.rate(at) / 1e6) for at in ats]
+
+
+def _interval(curve: Sequence[Sequence[float]], column: int) -> list[tuple[float, float | None]]:
+    pairs = zip(curve, curve[_SMOOTH:], strict=False)
+    return [
+        (b[0], (b[column] - a[column]) / (b[0] - a[0]) / 1e6)
+        for a, b in pairs
+        if b[0] - a[0] > _STILL
+    ]
+
+
+def _cumulative(curve: Sequence[Sequence[float]], column: int) -> list[tuple[float, float | None]]:
+    first = curve[0]
+    return [
+        (each[0], (each[column] - first[column]) / (each[0] - first[0]) / 1e6)
+        for each in curve
+        if each[0] - first[0] > _STILL
+    ]
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """Spans that touch are one."""
+    joined = list(spans[:1])
+    for before, span in pairwise(spans):
+        if span.begin - before.end < _STILL:
+            joined[-1] = Span(joined[-1].begin, span.end)
+        else:
+            joined.append(span)
+    return joined
 
 
 def write_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:

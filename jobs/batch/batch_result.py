@@ -23,8 +23,8 @@ from db.nightly.batches import (
 from db.nightly.nights import night_result, nights
 from db.schema.batch_state import BatchState
 from db.schema.job_row import JobRow, JobState
-from jobs.regression.watch import watch
-from jobs.regression.watch_words import told
+from jobs.regression.detection import watch
+from jobs.regression.words import told
 
 SCHEMA = 1
 _DELETED = "deleted"

@@ -1,4 +1,7 @@
-"""What matters for one metric: importance by impurity and by permutation, with its spread."""
+"""What matters for one metric, by forests of the draws or by models of all trials.
+
+Results of earlier versions have no models: their forests rank.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts.chart import Chart, axis, rows_axis, short, words
+from optimizer.results.learned_document import FORESTS, MODELS
 
 LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
 _MOST = 10
@@ -77,6 +81,100 @@ def importance(
         ],
         layout={
             "xaxis": axis("importance", rangemode="tozero"),
+            "yaxis": rows_axis(names),
+        },
+        height=140 + 26 * len(rows),
+    )
+
+
+def by_models(found: Mapping[str, Any]) -> bool:
+    """Whether models of all trials rank the parameters, and not forests of the draws.
+
+    Args:
+        found: ``result.json``, or a ranking.
+    """
+    return bool(found.get("ranked_by", FORESTS) == MODELS)
+
+
+def ranked_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
+    """R2 on unseen trials of what ranks the parameters, by metric."""
+    return {
+        metric: held_out(each)
+        for metric, each in found["models" if by_models(found) else "forest"].items()
+    }
+
+
+def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
+    """R2 on unseen draws of the forests, by metric."""
+    return {metric: held_out(each) for metric, each in found["forest"].items()}
+
+
+_EFFECTS_MOST = 10
+
+
+def model_effects(
+    metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
+) -> Chart | None:
+    """The parameters that make most of a metric's variance.
+
+    Args:
+        metric: Its name.
+        parameters: Rows of ``result.json``.
+        model: Of the metric there, under ``models``.
+
+    Returns:
+        The plot; None where no parameter has a share.
+    """
+    found = [(row["name"], row["model"][metric]) for row in parameters
+             if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0]  # fmt: skip
+    if not found:
+        return None
+    found = sorted(found, key=lambda each: -each[1]["total"])[:_EFFECTS_MOST]
+    names, rows = [name for name, _ in found], [each for _, each in found]
+    places, r2 = list(range(len(rows))), model.get("r2_cross_validated")
+    said = [f"{words(name)}: p = {each['p_holm']:.2g}" for name, each in found]
+    sure = r2 is not None and r2 >= LEAST_R2
+    doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
+    return Chart(
+        name=f"effects-{metric}",
+        title=f"{metric}: {names[0]} matters most"
+        if sure
+        else f"{metric}: do not rely on the order, {doubt}",
+        caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
+        f"{model.get('trials', 0)} trials. Share of the variance over the whole space; bars: the "
+        "parameter alone, diamonds: with its pairs, and the 95% interval of that.",
+        traces=[
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": "alone",
+                "y": places,
+                "x": [short(each["alone"]) for each in rows],
+                "hovertext": said,
+                "hovertemplate": "%{hovertext}, %{x:.3f}<extra></extra>",
+                "marker": {"color": "@soft"},
+            },
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": "with its pairs",
+                "y": places,
+                "x": [short(each["total"]) for each in rows],
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [short(max(each["high"] - each["total"], 0.0)) for each in rows],
+                    "arrayminus": [short(max(each["total"] - each["low"], 0.0)) for each in rows],
+                    "color": "@second",
+                    "thickness": 1.5,
+                },
+                "hovertext": said,
+                "hovertemplate": "%{hovertext}, %{x:.3f}<extra></extra>",
+                "marker": {"color": "@second", "size": 9, "symbol": "diamond"},
+            },
+        ],
+        layout={
+            "xaxis": axis("share of the variance", rangemode="tozero"),
             "yaxis": rows_axis(names),
         },
         height=140 + 26 * len(rows),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from jobs.charts.chart import Chart
-from jobs.charts.figure_json import figure_json
-from jobs.results.report_engine import PLACE, whole_page
+from jobs.charts.chart import Chart, figure_json
+from jobs.results.pages import PLACE, whole_page
 
 _STYLE = """
 :root { color-scheme: light; --paper: #fff; --ink: #1b1f24; --dim: #5c6670; --line: #d8dde2;

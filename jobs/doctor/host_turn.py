@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from jobs.doctor.disk_check import judge_disk_speed
 from jobs.doctor.finding import Finding, Level
-from jobs.doctor.load_check import judge_benchmarks
+from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
 from sampler.common.errors import InputError
 from sampler.machine.cpu_use import running
 from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk

@@ -25,7 +25,7 @@ from jobs.execution.patience import Patience, PatientLog, is_away
 from jobs.execution.place import Place, ThisMachine
 from jobs.execution.same_build import require_same_build
 from jobs.report.report import report_html
-from jobs.results.finished import Finished, conclude_job, keep_finished
+from jobs.results.outcome import Finished, conclude_job, keep_finished
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.planning import Budget

@@ -17,7 +17,7 @@ from jobs.external.telling import Telling, Told
 from jobs.queue.lifecycle import WrongState
 from jobs.report.report import report_html
 from jobs.results.export import export_options
-from jobs.results.finished import conclude_job, keep_finished
+from jobs.results.outcome import conclude_job, keep_finished
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from optimizer.confirmation.choosing import winner_of

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jobs.report.report import report_html
-from jobs.results.finished import Finished
-from jobs.results.report_engine import whole_page
+from jobs.results.outcome import Finished
+from jobs.results.pages import whole_page
 from sampler.common.errors import InputError
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"

@@ -1,4 +1,4 @@
-"""The report of a job: one page that needs nothing else, once ``report_engine`` is in it."""
+"""The report of a job: one page that needs nothing else, once its plots' library is in it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
+from sqlalchemy import Engine
 
-from jobs.charts.chart import Chart
-from jobs.charts.figure_json import figure_json
-from jobs.report.report_content import content
-from jobs.results.finished import Finished
-from jobs.results.page_environment import page_environment
-from jobs.results.report_engine import PLACE
+from db.schema.job_row import JobRow
+from jobs.charts.chart import Chart, figure_json
+from jobs.report.content import content
+from jobs.results.cache import Remembered
+from jobs.results.outcome import Finished, finished_job, kept_report
+from jobs.results.pages import PLACE, page_environment, whole_page
 from sampler.common.byte_size import format_bytes
 
 _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
@@ -81,3 +82,21 @@ def p_value(value: float | None) -> str:
     if value is None:
         return "n/a"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+_made_anew = Remembered[str]()
+
+
+def report_of_job(engine: Engine, job: JobRow) -> bytes:
+    """The page of a finished job.
+
+    Raises:
+        KeyError: The job has no result.
+    """
+    return whole_page(kept_report(engine, job.id) or _anew(engine, job))
+
+
+def _anew(engine: Engine, job: JobRow) -> str:
+    return _made_anew.of(
+        engine, job.id, job.updated_at, lambda: report_html(finished_job(engine, job.id))
+    )

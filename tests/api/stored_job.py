@@ -22,7 +22,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial
 from db.trials.trial_rows import proposal
 from jobs.results.export import export_options
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters

@@ -16,11 +16,11 @@ from sse import events
 from db.connection.transactions import reading
 from db.jobs.job_store import Store
 from db.trials.trial_course import read_baseline, read_facts, read_latest
-from jobs.charts.metric_course import metric_course
-from jobs.views import live_charts
-from jobs.views import live_job as live_module
-from jobs.views.course import baseline_so_far, course_of
-from jobs.views.live_job import live_job
+from jobs.charts.metric_series import metric_course
+from jobs.views import live as live_charts
+from jobs.views import live as live_module
+from jobs.views.live import live_job
+from jobs.views.trial_series import baseline_so_far, course_of
 from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial

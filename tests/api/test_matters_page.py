@@ -14,7 +14,7 @@ from stored_job import keep, names, proved, remember
 
 from db.connection.transactions import writing
 from db.schema.job_row import JobState
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 
 DRAWS, MODELS = "genetic", "forest"
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from stored_job import keep, proved
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.autotune.asked import Asked
+from jobs.autotune.asked import Asked, Shape
 from jobs.autotune.load import Loaded, load
-from jobs.autotune.outcome import Run, measure
 from jobs.autotune.policy import Marks
-from jobs.autotune.shape import Shape
+from jobs.autotune.run import Run, measure
 
 SHAPE = Shape(seconds=0.6, low=2e6, high=8e6)
 ASKED = Asked(

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.autotune.load import off_spans
-from jobs.autotune.pace import Pace
-from jobs.autotune.shape import FULL_SECONDS, Shape
+from jobs.autotune.asked import FULL_SECONDS, Shape
+from jobs.autotune.load import Pace, off_spans
 from jobs.charts.curves import Span
 from sampler.common.errors import InputError
 

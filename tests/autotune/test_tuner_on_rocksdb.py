@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from autotune.scene import ASKED, asked, loaded, ran
 
-from jobs.autotune.after import read_randomly, recover
-from jobs.autotune.outcome import Run, document, figures, metrics
-from jobs.autotune.plots import run_plot
+from jobs.autotune.files import run_plot
+from jobs.autotune.run import Run, document, figures, metrics, read_randomly, recover
 from jobs.autotune.store import Layout, Store
 
 FACTOR = ASKED.shape.factor

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from benchmarks.page_views import long_job
 from benchmarks.page_views.__main__ import main
 from db.jobs.job_store import Store
-from jobs.views.course import course_of
+from jobs.views.trial_series import course_of
 from optimizer.trials.trial import Phase, Purpose
 
 

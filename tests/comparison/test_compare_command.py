@@ -12,7 +12,7 @@ import pytest
 from second_builds import build, with_default
 from terminal import Desk
 
-from jobs.experiments.in_turn.runs_file import RUNS
+from jobs.experiments.interleaved import RUNS
 
 Capture = pytest.CaptureFixture[str]
 Compare = Callable[..., int]

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 from second_builds import build
 
-from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
-from jobs.experiments.comparison.guided import worked_out
-from jobs.experiments.comparison.side import Side, read_side
+from jobs.experiments.comparison.sides import (
+    DOUBLE,
+    HALF,
+    MIDDLE,
+    Side,
+    read_side,
+    sides_around,
+    worked_out,
+)
 from jobs.specification.frame import frame
 from jobs.specification.specify import specify
 from sampler.common.errors import InputError

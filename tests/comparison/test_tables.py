@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.comparison.table import METRICS, require_metrics, tables
-from jobs.experiments.comparison.words import load_words, percent, sentences
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import Sets, order_of_runs, whole_sets
+from jobs.experiments.comparison.comparison import METRICS, require_metrics, tables
+from jobs.experiments.comparison.report import load_words, percent, sentences
+from jobs.experiments.interleaved import Run, Sets, order_of_runs, whole_sets
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload

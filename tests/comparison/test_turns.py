@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import order_of_runs, whole_sets
+from jobs.experiments.interleaved import Run, order_of_runs, whole_sets
 
 SUBJECTS, WORKLOADS = ("as-is", "half", "double"), ("v", "w")
 

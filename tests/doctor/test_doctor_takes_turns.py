@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor import quick_looks
+from jobs.doctor import examination as quick_looks
 from jobs.doctor.examination import Watcher, examine
 from jobs.doctor.finding import Finding
 from jobs.specification.specify import specify

@@ -5,12 +5,16 @@ from pathlib import Path
 import pytest
 from made_up import cpu, disk, memory, pressure, speed, use
 
-from jobs.doctor.cpu_check import judge_cpu
 from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.disk_check import judge_disk_speed, judge_disk_state
 from jobs.doctor.finding import Finding, Level, figure, graded, percent
-from jobs.doctor.load_check import judge_benchmarks, judge_load
-from jobs.doctor.memory_check import judge_memory
+from jobs.doctor.machine_checks import (
+    judge_benchmarks,
+    judge_cpu,
+    judge_disk_speed,
+    judge_disk_state,
+    judge_load,
+    judge_memory,
+)
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
 from sampler.machine.cpu_use import CpuUse

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor.cpu_check import judge_cpu
 from jobs.doctor.finding import Finding, Level
-from jobs.doctor.load_check import judge_benchmarks, judge_load
-from jobs.doctor.memory_check import judge_memory
+from jobs.doctor.machine_checks import judge_benchmarks, judge_cpu, judge_load, judge_memory
 from sampler.machine.control_groups import cpu_quota, memory_left
 from sampler.machine.cpu_state import governors, read_cpu_state, turbo
 from sampler.machine.cpu_use import between, read_moment, running

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from jobs.doctor.diagnosis import Diagnosis, Fitness
+from jobs.doctor.examination import Diagnosis, Fitness
 from jobs.doctor.finding import Finding, Level
-from jobs.doctor.noise import noise_of
-from jobs.doctor.noise_check import judge_failures, judge_noise, not_measured
+from jobs.doctor.noise import judge_failures, judge_noise, noise_of, not_measured
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -11,11 +11,9 @@ from written_dumps import Dump, Family, any_file, clock, text
 
 from cli.main import main
 from cli.render.stats_screen import show_openings
-from jobs.charts.curves import Curve, Curves, Span
-from jobs.charts.curves_svg import curves_svg
+from jobs.charts.curves import Curve, Curves, Span, curves_svg, pgfplots_file
 from jobs.interval_report.documents import stats_document
 from jobs.interval_report.files import write_files
-from jobs.interval_report.pgfplots import pgfplots_file
 from sampler.stats_dumps.opening import parse_openings
 
 LOG = Path(__file__).parents[1] / "data" / "db_bench_outputs" / "sine_wave_intervals.txt"

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from any_trials import plain_trial
 
-from jobs.archive import read_archive
+from jobs.archive import MOST_LINE_BYTES, read_archive
 from jobs.specification.specify import specify
-from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES
 from sampler.common.errors import InputError
 
 MEBI = 2**20

@@ -15,8 +15,8 @@ from db.leases.process import this_process
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.experiments.explain_runs import Watcher, measure_explanation
-from jobs.results.finished import finished_job, kept_report
+from jobs.experiments.explain import Watcher, measure_explanation
+from jobs.results.outcome import finished_job, kept_report
 from jobs.specification.specify import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner

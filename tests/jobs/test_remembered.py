@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from jobs.results.remembered import Remembered
+from jobs.results.cache import Remembered
 
 
 @pytest.fixture

@@ -19,12 +19,11 @@ from jobs.execution import lease_keeper
 from jobs.execution import place as place_room
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
-from jobs.report import report_of_job as report_room
+from jobs.report import report as report_room
 from jobs.report.artifacts import write_artifacts
-from jobs.report.report import report_html
-from jobs.report.report_of_job import report_of_job
-from jobs.results.finished import Finished, finished_job, kept_report
-from jobs.results.report_engine import whole_page
+from jobs.report.report import report_html, report_of_job
+from jobs.results.outcome import Finished, finished_job, kept_report
+from jobs.results.pages import whole_page
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost

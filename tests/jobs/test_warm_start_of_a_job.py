@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 from jobs.specification.frame import frame
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify

@@ -10,7 +10,7 @@ sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
 
 from pretended_job import HOSTILE, failing, finished_job
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 

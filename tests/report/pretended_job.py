@@ -10,7 +10,7 @@ from typing import Any
 from pretend_bench import PretendBench, job_of, problem_of
 from pretend_hosts import PretendHosts, tuned
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 from optimizer.objective.objective_file import objective_document
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem

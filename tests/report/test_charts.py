@@ -8,8 +8,8 @@ from pretend_bench import trial_of
 
 from jobs.charts.changes import changes
 from jobs.charts.chart import short, thinned, words
+from jobs.charts.contributions import fitness_terms
 from jobs.charts.convergence import convergence, noise_of
-from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.memory import best_within, memory
 from optimizer.trials.trial import Phase, Purpose, Trial
 

@@ -5,8 +5,7 @@ from pretend_bench import trial_of
 
 from jobs.charts.groups import Question, groups, questions
 from jobs.charts.importance import importance
-from jobs.charts.sampling import sampling
-from jobs.charts.stability import stability
+from jobs.charts.ranking_stability import sampling, stability
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 

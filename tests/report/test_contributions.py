@@ -6,7 +6,7 @@ from test_report_page import plots, read
 
 from jobs.charts.contributions import contributions
 from jobs.results.explanation_words import minimal_lines
-from jobs.results.finished import Finished
+from jobs.results.outcome import Finished
 
 
 def estimate(expected: float, half: float) -> dict[str, float]:

@@ -9,8 +9,8 @@ import pytest
 from chromium import Page, chromium
 
 from jobs.report.report import report_html
-from jobs.results.finished import Finished
-from jobs.results.report_engine import whole_page
+from jobs.results.outcome import Finished
+from jobs.results.pages import whole_page
 
 DRAWN = "document.documentElement.dataset.drawn"
 # What Plotly draws data with: points, lines and bars, boxes.

@@ -16,8 +16,8 @@ from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
 from jobs.report.report import data, figure, report_html
-from jobs.results.finished import Finished
-from jobs.results.report_engine import PLACE, policy, whole_page
+from jobs.results.outcome import Finished
+from jobs.results.pages import PLACE, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
 from sampler.space.space_file import space_from_document
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from pretended_job import finished_job
 
-from jobs.report.report_phases import phase_rows
-from jobs.results.finished import Finished
+from jobs.report.phases import phase_rows
+from jobs.results.outcome import Finished
 from optimizer.budget.budget import divide
 from optimizer.trials.trial import Phase
 

@@ -12,7 +12,7 @@ from second_builds import build, with_default, without_option
 from terminal import Desk
 
 from cli.main import main
-from jobs.experiments.in_turn.runs_file import RUNS
+from jobs.experiments.interleaved import RUNS
 
 Capture = pytest.CaptureFixture[str]
 Check = Callable[..., int]

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.in_turn.runs_file import Run, Side
-from jobs.experiments.in_turn.turns import order_of_runs
+from jobs.experiments.interleaved import Run, Side, order_of_runs
+from jobs.experiments.upgrade.builds import ChangedValue, Concern
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN
 from jobs.experiments.upgrade.comparison import SIDES, RunPair, causes, compare, whole_pairs
-from jobs.experiments.upgrade.option_drift import ChangedValue, Concern
-from jobs.experiments.upgrade.p_words import p_figure, p_words
-from jobs.experiments.upgrade.verdict import is_worse, sentences
+from jobs.experiments.upgrade.verdict import is_worse, p_figure, p_words, sentences
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective_file import load_objective
 from sampler.options.options_file import CF

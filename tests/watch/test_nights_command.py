@@ -12,7 +12,7 @@ from db.jobs.job_store import Store
 from db.nightly.nights import nights as stored_nights
 from db.schema.job_row import JobState
 from db.schema.tables import batch, job
-from jobs.regression.watch import watch
+from jobs.regression.detection import watch
 from sampler.common.errors import InputError
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}

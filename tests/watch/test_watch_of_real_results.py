@@ -7,7 +7,7 @@ import pytest
 from batch_nights import ASKED, nights_of, result
 from pretended_job import finished_job
 
-from jobs.regression.watch_series import series_of
+from jobs.regression.series import series_of
 from jobs.specification.specification import Specification
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.in_turn.runs_file import runs_file
-from jobs.experiments.in_turn.turns import Turns, Watcher, measure_turns
+from jobs.experiments.interleaved import Turns, Watcher, measure_turns, runs_file
+from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
 from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
 from jobs.experiments.upgrade.comparison import (
     SIDES,
@@ -20,8 +20,6 @@ from jobs.experiments.upgrade.comparison import (
     compare,
     whole_pairs,
 )
-from jobs.experiments.upgrade.option_drift import OptionDrift, option_drift
-from jobs.experiments.upgrade.own_file import OwnFile, own_file
 from jobs.experiments.upgrade.verdict import is_worse, sentences
 from jobs.report.artifacts import require_folder
 from jobs.results.whole_file import write_whole

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import fisher_exact
 
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import whole_sets
+from jobs.experiments.interleaved import Run, whole_sets
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from jobs.experiments.upgrade.builds import ChangedValue, Concern, OwnFile
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
 from jobs.experiments.upgrade.comparison import CaseChange, Cause, MetricChange
-from jobs.experiments.upgrade.option_drift import ChangedValue, Concern
-from jobs.experiments.upgrade.own_file import OwnFile
-from jobs.experiments.upgrade.p_words import p_words
+
+# Beyond this the t distribution of a few pairs is an idea of the arithmetic: bytes that are the
+# same in every run of a side would have a p of nothing at all.
+_LEAST = 1e-6
+
+
+def p_figure(p: float) -> str:
+    """For a table: two digits, or that it is below what is worth telling."""
+    return f"<{_LEAST:.0e}" if p < _LEAST else f"{p:.2g}"
+
+
+def p_words(p: float) -> str:
+    """For a sentence: ``p = 0.012`` or ``p < 1e-06``."""
+    return f"p < {_LEAST:.0e}" if p < _LEAST else f"p = {p:.2g}"
+
 
 _MOST_NAMED = 8
 

@@ -1,0 +1,330 @@
+"""A whole comparison: what is asked for, its runs, and the tables made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.experiments.comparison.report import cautions, sentences
+from jobs.experiments.comparison.subject import Subject
+from jobs.experiments.interleaved import (
+    Run,
+    Sets,
+    Turns,
+    Watcher,
+    measure_turns,
+    runs_file,
+    whole_sets,
+)
+from jobs.experiments.upgrade.comparison import CaseChange, MetricChange, compare
+from jobs.report.artifacts import require_folder
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.objective.objective import Direction, Term
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint, host_name
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+from sampler.workload.metric_units import db_bench_metrics, unit_of
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_document
+
+# What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
+METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")
+_HIGHER = ("rate",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One subject against another under one workload.
+
+    Attributes:
+        before: What is compared with.
+        after: What is compared.
+        rounds: In which both were measured.
+        failed: Runs that did not end well, by subject.
+        failure: The first failure of each, in its own words.
+        rows: By metric; those with too few rounds are not in it.
+    """
+
+    workload: str
+    before: str
+    after: str
+    rounds: int
+    failed: Mapping[str, int]
+    failure: Mapping[str, str]
+    rows: Mapping[str, MetricChange]
+
+    def better(self, metric: str) -> str | None:
+        """The subject that is shown to be better; None where neither is."""
+        row = self.rows[metric]
+        if not row.significant:
+            return None
+        return self.before if row.worse else self.after
+
+    def document(self) -> dict[str, Any]:
+        """As result.json holds it."""
+        rows = {
+            name: {
+                "unit": unit_of(name),
+                "medians": {self.before: row.old, self.after: row.new},
+                "percent": row.change.percent,
+                "low": row.change.low,
+                "high": row.change.high,
+                "p": row.change.p,
+                "p_holm": row.p_holm,
+                "rounds": row.pairs,
+                "could_show_percent": 100 * row.smallest_change,
+                "better": self.better(name),
+            }
+            for name, row in self.rows.items()
+        }
+        return {
+            "workload": self.workload,
+            "before": self.before,
+            "after": self.after,
+            "rounds": self.rounds,
+            "failed": dict(self.failed),
+            "failure": dict(self.failure),
+            "metrics": rows,
+        }
+
+
+def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tuple[str, ...]:
+    """The metrics to be compared, in the order asked for; the usual ones where none are.
+
+    Raises:
+        InputError: No workload has one of them.
+    """
+    known = dict.fromkeys(name for each in workloads for name in db_bench_metrics(each))
+    for name in given:
+        if name not in known:
+            problem = f"there is no {name!r:.60}; known are {', '.join(known)}"
+            raise InputError("--metrics", problem)
+    return tuple(dict.fromkeys(given)) or METRICS
+
+
+def tables(
+    sets: Sets,
+    workloads: Sequence[str],
+    before: str,
+    after: Sequence[str],
+    metrics: Sequence[str],
+) -> list[Table]:
+    """Compares each of ``after`` with ``before``, workload by workload.
+
+    The family of Holm's correction is everything that is asked: if nothing differs, the chance
+    that anything is called different is 5% at most.
+
+    Args:
+        sets: The runs by round and workload.
+        workloads: Their names, in the order of the answer.
+        before: The subject that the others are compared with.
+        after: The others.
+        metrics: In the order of the answer.
+    """
+    places = [(workload, name) for workload in workloads for name in after]
+    pairs = {
+        (number, str(place)): (runs[before], runs[name])
+        for (number, workload), runs in sets.items()
+        for place, (mine, name) in enumerate(places)
+        if mine == workload
+    }
+    terms = [Term(name, _direction(name)) for name in metrics]
+    changes = compare(pairs, [str(place) for place in range(len(places))], terms)
+    return [
+        _table(sets, workload, before, name, change)
+        for (workload, name), change in zip(places, changes, strict=True)
+    ]
+
+
+def _direction(metric: str) -> Direction:
+    return "max" if metric in _HIGHER else "min"
+
+
+def _table(sets: Sets, workload: str, before: str, after: str, change: CaseChange) -> Table:
+    mine = [runs for (_, name), runs in sets.items() if name == workload]
+    bad = {
+        name: [runs[name] for runs in mine if runs[name].state != TrialState.DONE.value]
+        for name in (before, after)
+    }
+    return Table(
+        workload=workload,
+        before=before,
+        after=after,
+        rounds=change.pairs,
+        failed={name: len(runs) for name, runs in bad.items()},
+        failure={name: runs[0].failure or runs[0].state for name, runs in bad.items() if runs},
+        rows=change.metrics,
+    )
+
+
+MOST_ROUNDS = 1000
+MOST_WORKLOADS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be compared.
+
+    Attributes:
+        subjects: The first is what the others are compared with.
+        around: The parameter that is halved and doubled; None otherwise.
+        rounds: How often each subject is measured under each workload.
+        seed: Decides the order of the runs.
+    """
+
+    subjects: Sequence[Subject]
+    workloads: Sequence[Workload]
+    metrics: Sequence[str]
+    around: str | None
+    rounds: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What came of it.
+
+    Attributes:
+        runs: All that count, in the order in which they were made.
+    """
+
+    asked: Asked
+    runs: Sequence[Run]
+    tables: Sequence[Table]
+    cautions: Sequence[str]
+    verdict: Sequence[str]
+    document: Mapping[str, Any]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether some subject never ended well, so that nothing could be compared with it."""
+        return any(not table.rows for table in self.tables)
+
+
+def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Workload]:
+    """The loads at their scale.
+
+    Raises:
+        InputError: One is not measured by db_bench, two have one name, or there are too many.
+    """
+    for workload in found:
+        if not workload.by_db_bench:
+            problem = f"{workload.name} is not measured by db_bench; name one that is"
+            raise InputError("--workload", problem)
+    names = [workload.name for workload in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("--workload", f"{twice} is named twice")
+    if len(found) > MOST_WORKLOADS:
+        raise InputError("--workload", f"{len(found)} are too many; {MOST_WORKLOADS} are the most")
+    if scale is not None and not 1 <= scale < 2**31:
+        raise InputError("--scale", f"{scale} is not from 1 to 2147483647")
+    if scale is None:
+        return list(found)
+    return [replace(workload, scale=scale) for workload in found]
+
+
+def require_rounds(rounds: int, seed: int) -> None:
+    """Refuses numbers that are out of range.
+
+    Raises:
+        InputError: One is.
+    """
+    if not LEAST_PAIRS <= rounds <= MOST_ROUNDS:
+        raise InputError("--rounds", f"{rounds} is not from {LEAST_PAIRS} to {MOST_ROUNDS}")
+    if not 0 <= seed < 2**31:
+        raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
+
+
+def compare_subjects(
+    asked: Asked,
+    settings: Settings,
+    out: Path,
+    *,
+    resume: bool,
+    watcher: Watcher,
+    caution: Callable[[str], None] = lambda _: None,
+) -> Compared:
+    """Measures what is missing and compares.
+
+    Args:
+        asked: What.
+        settings: Where things are on this machine.
+        out: Receives every run as it ends.
+        resume: Go on with the runs that are there.
+        watcher: Told how it goes.
+        caution: Told what must be known before the figures are read, before the first run.
+
+    Raises:
+        InputError: Something is wrong with what is asked for, or with this machine.
+    """
+    require_folder(out)
+    told = cautions(asked.subjects)
+    for line in told:
+        caution(line)
+    names = [subject.name for subject in asked.subjects]
+    loads = [workload.name for workload in asked.workloads]
+    with runs_file(out, _identity(asked), resume=resume) as kept:
+        measure_turns(_turns(asked, names, loads), settings, kept, watcher)
+        sets = whole_sets(kept.runs, names)
+    found = tables(sets, loads, names[0], names[1:], asked.metrics)
+    runs = sorted((run for each in sets.values() for run in each.values()), key=_began)
+    said = sentences(found)
+    document = {
+        "schema": 1,
+        "machine": fingerprint(settings.bench_dir),
+        "subjects": {each.name: each.document() for each in asked.subjects},
+        "around": asked.around,
+        "workloads": [workload_document(each) for each in asked.workloads],
+        "rounds": asked.rounds,
+        "seed": asked.seed,
+        "cautions": told,
+        "tables": [table.document() for table in found],
+        "verdict": said,
+        "seconds": sum(run.seconds for run in runs),
+    }
+    return Compared(
+        asked=asked, runs=runs, tables=found, cautions=told, verdict=said, document=document
+    )
+
+
+def _turns(asked: Asked, names: Sequence[str], loads: Sequence[str]) -> Turns:
+    by_name = dict(zip(names, asked.subjects, strict=True))
+
+    def bench(load: str, name: str) -> tuple[DbBench, Configuration]:
+        subject = by_name[name]
+        return subject.benches[load], subject.side.values_under(load)
+
+    return Turns(cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed)
+
+
+def _began(run: Run) -> str:
+    return run.started_at
+
+
+def _identity(asked: Asked) -> dict[str, Any]:
+    """What the runs in a folder are runs of: all that must be the same to go on with them."""
+
+    def known(subject: Subject) -> dict[str, Any]:
+        side, options = subject.side, subject.side.options
+        return {
+            "build": subject.build.document(),
+            "base": side.base,
+            "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
+            **side.set_values(),
+        }
+
+    return {
+        "comparison": 1,
+        "host": host_name(),
+        **{subject.name: known(subject) for subject in asked.subjects},
+        "workloads": [workload_document(each) for each in asked.workloads],
+        "rounds": asked.rounds,
+        "seed": asked.seed,
+    }

@@ -1,0 +1,80 @@
+"""How a job's metrics depend on its parameters: learned when it is asked for, and remembered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+
+from db.schema.job_row import JobRow
+from db.trials.trial_sample import sampled_trials
+from jobs.results.cache import Remembered
+from jobs.specification.frame import frame
+from jobs.specification.specification import specification_from_document
+from optimizer.ranking.dependence import Dependences, dependences
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
+
+_MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
+_known = Remembered[Dependences | None]()
+
+
+def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
+    """What its trials teach so far; None while they are too few, or teach nothing at all.
+
+    Args:
+        engine: The database.
+        job: Whose trials teach; of many, some evenly over the job.
+    """
+    standing = job.standing or {}
+    state = (job.run, standing.get("done"), standing.get("failed"), job.state)
+    return _known.of(engine, job.id, state, lambda: _learned(engine, job))
+
+
+def dependence_document(found: Dependences) -> dict[str, Any]:
+    """As JSON holds it; figures of effects in percent."""
+    return {
+        "trials": found.trials,
+        "unexplained": dict(found.unexplained),
+        "settings": {name: list(values) for name, values in found.settings.items()},
+        "curves": [
+            {
+                "parameter": curve.parameter,
+                "metric": curve.metric,
+                "share": curve.share,
+                "effect": curve.effect.tolist(),
+                "low": curve.low.tolist(),
+                "high": curve.high.tolist(),
+            }
+            for curve in found.curves
+        ],
+        "pairs": [
+            {
+                "parameters": list(pair.parameters),
+                "metric": pair.metric,
+                "share": pair.share,
+                "beyond": pair.beyond.tolist(),
+            }
+            for pair in found.pairs
+        ],
+    }
+
+
+def _learned(engine: Engine, job: JobRow) -> Dependences | None:
+    trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
+    runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
+    if not runs:
+        return None
+    try:
+        return dependences(_problem(job, runs[0].configuration), History(trials))
+    except np.linalg.LinAlgError:  # a page does not fail for it
+        return None
+
+
+def _problem(job: JobRow, baseline: Any) -> Problem:
+    problem = frame(specification_from_document(job.specification), None).problem
+    # The library's defaults are those of the RocksDB that measured, not the catalogue's.
+    return replace(problem, space=problem.space.at_baseline(baseline))
