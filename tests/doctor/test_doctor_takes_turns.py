@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor import examination as quick_looks
+from jobs.doctor import examination
 from jobs.doctor.examination import Watcher, examine
 from jobs.doctor.finding import Finding
 from jobs.specification.specify import specify
@@ -49,7 +49,7 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(quick_looks, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(examination, "WATCH_SECONDS", 0.05)
     return Scene(tmp_path)
 
 
