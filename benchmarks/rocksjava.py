@@ -18,8 +18,8 @@ from typing import Any
 from benchmarks.json_lines import read_lines
 from cli.main import main as rocktune
 from jobs.experiments.comparison.comparison import METRICS, Table, tables
-from jobs.experiments.comparison.report import RESULT, sentences
-from jobs.experiments.interleaved import RUNS, Run, whole_sets
+from jobs.experiments.comparison.report import RESULT, comparison_sentences
+from jobs.experiments.interleaved import RUNS, MeasuredRun, whole_sets
 from jobs.experiments.upgrade.verdict import change_in_words
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -94,7 +94,7 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
     Args:
         rows: What was compared, then its runs.
     """
-    head, runs = rows[0], [Run(**row) for row in rows[1:]]
+    head, runs = rows[0], [MeasuredRun(**row) for row in rows[1:]]
     loads = [name for name in PAGE if any(run.case == name for run in runs)]
     found = tables(whole_sets(runs, ("A", "B")), loads, "A", ["B"], METRICS)
     machine = head["machine"]
@@ -109,7 +109,7 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
         "Medians; differences are geometric means over runs next to each other, with 95% "
         "intervals. p is corrected over this page (Holm).",
         _others(found),
-        "What it says:\n\n" + "\n".join(f"- {line}" for line in sentences(found)),
+        "What it says:\n\n" + "\n".join(f"- {line}" for line in comparison_sentences(found)),
         "What to know:\n\n" + "\n".join(f"- {line}" for line in [*_builds(head),
                                                                  *head["cautions"]]),
     ]  # fmt: skip

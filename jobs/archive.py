@@ -235,10 +235,10 @@ def restore_archive(engine: Engine, path: Path) -> int:
     if there is not None:
         problem = f"job {there.id} of this database has the same specification"
         raise InputError("FILE", f"{problem}; restore it into another database with --db")
-    return restore(engine, archive)
+    return restore_archived(engine, archive)
 
 
-def restore(engine: Engine, archive: Archive) -> int:
+def restore_archived(engine: Engine, archive: Archive) -> int:
     """Puts a job into a database as it stood when it was archived; returns its number there.
 
     Raises:

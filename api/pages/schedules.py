@@ -17,9 +17,9 @@ from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches
 from db.nightly.night_parameters import parameter_nights
-from jobs.regression.detection import Watch, watched
+from jobs.regression.detection import RegressionReport, regressions_of_batch
 from jobs.regression.page import series_plot
-from jobs.regression.words import name_of, told
+from jobs.regression.words import name_of, report_lines
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
@@ -52,7 +52,7 @@ def nights_page(
     parameter: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """The regression watch of a batch's nights; with ``parameter`` the history of one."""
-    found = watched(service.engine, name)
+    found = regressions_of_batch(service.engine, name)
     if found is None and not list_batches(service.engine, limit=1, name=name):
         raise ProblemError(404, f"there is no batch {name!r}")
     items = sorted({each for night in found.nights for each in night.items}) if found else []
@@ -65,7 +65,7 @@ def nights_page(
         caller=caller,
         name=name,
         nights=len(found.nights) if found else 0,
-        lines=told(found) if found else [],
+        lines=report_lines(found) if found else [],
         series=_series(found) if found else {},
         items=items,
         item=item,
@@ -81,7 +81,7 @@ def _words(value: Value | None, parameter: Parameter | None) -> str:
     return "-" if value is None else value_words(value, parameter)
 
 
-def _series(found: Watch) -> dict[str, list[tuple[str, Markup]]]:
+def _series(found: RegressionReport) -> dict[str, list[tuple[str, Markup]]]:
     """By item, the name and the drawing of each of its series."""
     drawn: dict[str, list[tuple[str, Markup]]] = {}
     for each in found.series:

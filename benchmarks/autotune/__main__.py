@@ -18,8 +18,8 @@ from benchmarks.autotune.page import write_page
 from benchmarks.autotune.plan import asked, missing, probe, steps
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
-from jobs.autotune.asked import FULL_SECONDS
 from jobs.autotune.compare import run_alone
+from jobs.autotune.request import FULL_SECONDS
 from jobs.autotune.run import document, figures
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint

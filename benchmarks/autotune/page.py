@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.autotune.tables import figures_table, of, ratios_table
-from jobs.autotune.asked import FULL_SECONDS
 from jobs.autotune.files import run_plot
 from jobs.autotune.policy import POLICIES
+from jobs.autotune.request import FULL_SECONDS
 from jobs.charts.curves import curves_svg
 from sampler.common.byte_size import format_bytes
 

@@ -171,7 +171,7 @@ class _OneByOne:
         from db.schema.job_row import JobState
         from jobs.queue.queued_job import LIVE
         from jobs.report.artifacts import REPORT, write_artifacts
-        from jobs.results.outcome import finished_job
+        from jobs.results.outcome import job_outcome
         from jobs.specification.specification import specification_from_document
 
         here = self._here
@@ -180,7 +180,7 @@ class _OneByOne:
             # Killed just after it had ended, its files may be missing; the report is the last.
             if not (folder / REPORT).exists():
                 folder.mkdir(parents=True, exist_ok=True)
-                write_artifacts(finished_job(here.engine, row.id), folder)
+                write_artifacts(job_outcome(here.engine, row.id), folder)
             self._console.print(f"{item}: job {row.id} is done")
             return
         specification = specification_from_document(row.specification)

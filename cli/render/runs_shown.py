@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.render.screen import plain
-from jobs.experiments.interleaved import Run, Watcher
+from jobs.experiments.interleaved import MeasuredRun, RunsObserver
 
 
 class RunsShown:
@@ -16,9 +16,9 @@ class RunsShown:
         self._console, self._run_of, self._holder = console, run_of, ""
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> RunsObserver:
         """Itself, as who measures knows it."""
-        return Watcher(begins=self._begins, waiting=self._waiting, ended=self._ended)
+        return RunsObserver(begins=self._begins, waiting=self._waiting, ended=self._ended)
 
     def caution(self, line: str) -> None:
         """What must be known before the figures are read."""
@@ -27,7 +27,7 @@ class RunsShown:
     def _begins(self, left: int, of: int) -> None:
         self._print(f"{left} runs" if left == of else f"{left} runs of {of} are left")
 
-    def _ended(self, run: Run) -> None:
+    def _ended(self, run: MeasuredRun) -> None:
         said = run.state if run.failure is None else f"{run.state}: {plain(run.failure)}"
         what = self._run_of.format(case=plain(run.case), side=run.side)
         self._print(f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from cli.render.screen import plain
 from jobs.experiments.upgrade.builds import Concern, LoneOption
-from jobs.experiments.upgrade.check import Builds, Checked, Differences
+from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
 from jobs.experiments.upgrade.verdict import change_in_words, p_figure
 from sampler.bench.builds import Build
 
@@ -22,7 +22,7 @@ def show_builds(console: Console, builds: Builds) -> None:
         console.print(f"{title}: {_build(build)}", soft_wrap=True)
 
 
-def show_differences(console: Console, found: Differences) -> None:
+def show_differences(console: Console, found: BuildDifferences) -> None:
     """What changed without a load."""
     drift = found.drift
     for concern in Concern:

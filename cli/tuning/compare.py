@@ -16,7 +16,7 @@ from cli.options.exits import Exit, complain
 from cli.options.start_options import DropUnknown
 
 if TYPE_CHECKING:
-    from jobs.experiments.comparison.comparison import Asked
+    from jobs.experiments.comparison.comparison import ComparisonRequest
     from jobs.experiments.comparison.sides import Side
     from sampler.runner.settings import Settings
 
@@ -168,9 +168,9 @@ def _asked(
     scale: int | None,
     seed: int,
     settings: Settings,
-) -> Asked:
+) -> ComparisonRequest:
     from jobs.experiments.comparison.comparison import (
-        Asked,
+        ComparisonRequest,
         require_metrics,
         require_rounds,
         require_workloads,
@@ -194,6 +194,6 @@ def _asked(
             subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
             for name, side in found.items()
         ]
-    return Asked(
+    return ComparisonRequest(
         subjects=subjects, workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed
     )

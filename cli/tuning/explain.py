@@ -15,7 +15,7 @@ from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 
 if TYPE_CHECKING:
-    from jobs.experiments.explain import Watcher
+    from jobs.experiments.explain import ExplanationObserver
 
 EXAMPLES = """
 Examples:
@@ -137,9 +137,9 @@ def _measure(
     return None
 
 
-def _watcher() -> Watcher:
+def _watcher() -> ExplanationObserver:
     from cli.render.screen import screen
-    from jobs.experiments.explain import Design, Watcher
+    from jobs.experiments.explain import Design, ExplanationObserver
 
     console = screen(stderr=True)
 
@@ -151,7 +151,7 @@ def _watcher() -> Watcher:
         said = run["failure"] or f"{run['seconds']:.1f} s"
         console.print(f"round {run['round']}, {run['subject']}: {run['state']}, {said}")
 
-    return Watcher(
+    return ExplanationObserver(
         begins=begins,
         ended=ended,
         waiting=lambda holder: console.print(f"waiting: {holder} uses this host"),

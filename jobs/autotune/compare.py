@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jobs.autotune.asked import Asked
-from jobs.autotune.run import Run, measure
+from jobs.autotune.request import AutotuneRequest
+from jobs.autotune.run import AutotuneRun, measure_policy
 from sampler.runner.host_lock import MARK, host_lock
 from sampler.runner.settings import Settings
 from sampler.runner.trial_folder import (
@@ -47,12 +47,12 @@ _FACTORS = {"MB/s": 1e-6, "MB": 1e-6, "%": 100.0}
 
 
 def run_alone(
-    asked: Asked,
+    asked: AutotuneRequest,
     settings: Settings,
     *,
     told: Callable[[str], None] = lambda _: None,
     pause: Callable[[float], None] = time.sleep,
-) -> Run:
+) -> AutotuneRun:
     """Measures while nothing else measures on this host.
 
     Within a trial, as the command of a ``[command]`` workload, the host is held already.
@@ -61,7 +61,7 @@ def run_alone(
         InputError: The machine cannot run it: no binding, no room on the disk, no right to write.
     """
     with _host(settings, told, pause), _folder(settings, asked) as folder:
-        return measure(asked, folder, told=told)
+        return measure_policy(asked, folder, told=told)
 
 
 @contextlib.contextmanager
@@ -83,7 +83,7 @@ def _host(
 
 
 @contextlib.contextmanager
-def _folder(settings: Settings, asked: Asked) -> Iterator[Path]:
+def _folder(settings: Settings, asked: AutotuneRequest) -> Iterator[Path]:
     remove_leftovers(settings.bench_dir)
     require_space(settings.bench_dir, int(asked.shape.planned_bytes * _SPACE) + 2**26)
     folder = make_trial_folder(settings.bench_dir)

@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from jobs.autotune.asked import Shape
-from jobs.charts.curves import Curve, Curves, Span, curves_svg, pgfplots_file
+from jobs.autotune.request import LoadShape
+from jobs.charts.curves import Curves, Span, TimeCurve, curves_svg, pgfplots_file
 from jobs.charts.page import charts_page
 from jobs.results.whole_file import write_whole
 from sampler.common.errors import InputError
@@ -25,7 +25,7 @@ def run_plot(document: Mapping[str, Any]) -> Curves:
         document: As ``outcome.document`` made it.
     """
     policy, figures = document["asked"]["policy"], document["figures"]
-    shape, curve = Shape(**document["asked"]["shape"]), document["curve"]
+    shape, curve = LoadShape(**document["asked"]["shape"]), document["curve"]
     rate, stored = figures["insertion_rate"] / 1e6, figures["compaction_rate"] / 1e6
     return Curves(
         name=policy,
@@ -36,16 +36,18 @@ def run_plot(document: Mapping[str, Any]) -> Curves:
         x_title="seconds",
         y_title="MB/s",
         curves=[
-            Curve("sine wave", _planned(shape, curve), dashed=True),
-            Curve("interval writes", _interval(curve, 1)),
-            Curve("cumulative writes", _cumulative(curve, 1)),
-            Curve("cumulative compaction", _cumulative(curve, 2)),
+            TimeCurve("sine wave", _planned(shape, curve), dashed=True),
+            TimeCurve("interval writes", _interval(curve, 1)),
+            TimeCurve("cumulative writes", _cumulative(curve, 1)),
+            TimeCurve("cumulative compaction", _cumulative(curve, 2)),
         ],
         shaded=_joined([Span(**span) for span in document["off"]]),
     )
 
 
-def _planned(shape: Shape, curve: Sequence[Sequence[float]]) -> list[tuple[float, float | None]]:
+def _planned(
+    shape: LoadShape, curve: Sequence[Sequence[float]]
+) -> list[tuple[float, float | None]]:
     ats = [min(each[0], shape.seconds) for each in curve]
     return [(at, shape.rate(at) / 1e6) for at in ats]
 
@@ -79,7 +81,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def write_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:
+def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:
     """Writes ``autotune.json``, ``autotune.html``, ``coordinates.tex`` and an SVG for each run.
 
     Returns:

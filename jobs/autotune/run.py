@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.autotune.asked import Asked
-from jobs.autotune.load import Loaded, key_of, layout_of, load
-from jobs.autotune.store import Store, rocksdb_version
+from jobs.autotune.database import TunedDatabase, rocksdb_version
+from jobs.autotune.load import Loaded, database_layout, key_of, load
+from jobs.autotune.request import AutotuneRequest
 
 _POLL_SECONDS = 0.02
 _STILL = 3  # looks in a row without work: a compaction that ends may begin the next
@@ -42,7 +42,7 @@ class Recovery:
     live_bytes: int
 
 
-def read_randomly(folder: Path, asked: Asked, *, filters: bool) -> Reads:
+def read_randomly(folder: Path, asked: AutotuneRequest, *, filters: bool) -> Reads:
     """Reads keys of the whole key space, compaction off, from a database opened anew.
 
     The tables hold filters in any case; without ``filters`` RocksDB is opened without a filter
@@ -52,10 +52,12 @@ def read_randomly(folder: Path, asked: Asked, *, filters: bool) -> Reads:
     Raises:
         InputError: The file system refuses direct reads.
     """
-    layout = layout_of(asked, compacting=False, lifted=True)
+    layout = database_layout(asked, compacting=False, lifted=True)
     draws = random.Random(asked.seed + 1)
     reads = found = size = 0
-    with Store(folder, replace(layout, filters=filters, direct_reads=asked.direct_reads)) as store:
+    with TunedDatabase(
+        folder, replace(layout, filters=filters, direct_reads=asked.direct_reads)
+    ) as store:
         began = time.monotonic()
         while (passed := time.monotonic() - began) < asked.read_seconds:
             value = store.get(key_of(draws.randrange(asked.keys)))
@@ -66,10 +68,10 @@ def read_randomly(folder: Path, asked: Asked, *, filters: bool) -> Reads:
 
 
 def recover(
-    folder: Path, asked: Asked, *, pause: Callable[[float], None] = time.sleep
+    folder: Path, asked: AutotuneRequest, *, pause: Callable[[float], None] = time.sleep
 ) -> Recovery:
     """Turns compaction on, writes nothing, and waits until none is left."""
-    with Store(folder, layout_of(asked, compacting=True, lifted=False)) as store:
+    with TunedDatabase(folder, database_layout(asked, compacting=True, lifted=False)) as store:
         began = time.monotonic()
         idle_since, idle = began, 0
         while idle < _STILL and time.monotonic() - began < asked.recovery_seconds:
@@ -86,7 +88,7 @@ def recover(
 
 
 @dataclass(frozen=True)
-class Run:
+class AutotuneRun:
     """All that was measured of one policy.
 
     Attributes:
@@ -94,7 +96,7 @@ class Run:
         unfiltered: Reads of the same tree without.
     """
 
-    asked: Asked
+    asked: AutotuneRequest
     loaded: Loaded
     filtered: Reads | None
     unfiltered: Reads | None
@@ -102,14 +104,14 @@ class Run:
     rocksdb: str | None
 
 
-def measure(
-    asked: Asked,
+def measure_policy(
+    asked: AutotuneRequest,
     folder: Path,
     *,
     told: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
-) -> Run:
+) -> AutotuneRun:
     """Loads, reads and recovers in an empty folder.
 
     Args:
@@ -132,10 +134,10 @@ def measure(
         unfiltered = read_randomly(database, asked, filters=False)
     told(f"{asked.policy}: compaction catches up")
     recovery = recover(database, asked)
-    return Run(asked, loaded, filtered, unfiltered, recovery, rocksdb_version(database))
+    return AutotuneRun(asked, loaded, filtered, unfiltered, recovery, rocksdb_version(database))
 
 
-def figures(run: Run) -> dict[str, float | None]:
+def figures(run: AutotuneRun) -> dict[str, float | None]:
     """The comparison's figures; rates in bytes/s, None for what was not measured.
 
     ``write_amplification`` is that of the load alone: bytes of flushes and compactions over bytes
@@ -169,7 +171,7 @@ def figures(run: Run) -> dict[str, float | None]:
     }
 
 
-def metrics(run: Run) -> dict[str, float] | None:
+def command_metrics(run: AutotuneRun) -> dict[str, float] | None:
     """What a ``[command]`` workload prints; None where the tree did not recover in its time.
 
     ``waf`` and ``sa`` are those after recovery, ``time`` holds it, ``rate`` counts writes of the
@@ -189,7 +191,7 @@ def metrics(run: Run) -> dict[str, float] | None:
     return kept if reads is None else kept | {"read_rate": reads / 1e6}
 
 
-def document(run: Run) -> dict[str, Any]:
+def document(run: AutotuneRun) -> dict[str, Any]:
     """The run as JSON, with its curve."""
     return {
         "schema": 1,

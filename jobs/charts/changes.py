@@ -11,7 +11,7 @@ from optimizer.objective.objective import Term
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
 
 
-def changes(
+def changes_chart(
     rows: Sequence[tuple[str, Mapping[str, float]]],
     terms: Sequence[Term],
     detectable: Mapping[str, float],
@@ -130,7 +130,7 @@ def _beyond_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     return f" The interval of {', '.join(beyond)} goes on beyond the plot." if beyond else ""
 
 
-def turns(
+def runs_chart(
     name: str, metric: str, unit: str | None, runs: Mapping[str, Sequence[tuple[int, float]]]
 ) -> Chart | None:
     """What every run gave.

@@ -9,7 +9,7 @@ from jobs.charts.chart import Chart, Trace, axis, line_at, rows_axis, short, wor
 from jobs.results.explanation_words import estimate_words, step_words
 
 
-def contributions(explanation: Mapping[str, Any] | None) -> Chart | None:
+def contributions_chart(explanation: Mapping[str, Any] | None) -> Chart | None:
     """The path as a waterfall, each bar from where the one before it ends.
 
     Args:
@@ -126,7 +126,7 @@ def _colour(gain: Mapping[str, float]) -> str:
     return "@accent" if gain["low"] > 0 else "@second"
 
 
-def fitness_terms(
+def fitness_terms_chart(
     names: Sequence[str], proven: Mapping[str, float], found: Mapping[str, float]
 ) -> Chart | None:
     """The terms of the fitness, which add up to it.

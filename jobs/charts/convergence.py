@@ -22,13 +22,13 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
 
 
-def noise_of(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
+def fitness_noise(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
     """Standard deviation of the baseline's own fitness over its runs; None with fewer than two."""
     own = [fitness[t.number] for t in trials if t.is_baseline and t.number in fitness]
     return float(np.std(own, ddof=1)) if len(own) > 1 else None
 
 
-def convergence(
+def convergence_chart(
     trials: Sequence[Trial],
     fitness: Mapping[int, float],
     *,
@@ -54,7 +54,7 @@ def convergence(
     if not points:
         return None
     broken = [point for point in known if point[0] in breaking]
-    noise = noise_of(trials if baselines is None else baselines, fitness)
+    noise = fitness_noise(trials if baselines is None else baselines, fitness)
     best = max(points, key=lambda point: point[1])
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)

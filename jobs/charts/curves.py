@@ -13,7 +13,7 @@ from jobs.charts.chart import SERIES, Chart, Trace, axis, short, thinned, thinne
 
 
 @dataclass(frozen=True)
-class Curve:
+class TimeCurve:
     """One curve.
 
     Attributes:
@@ -53,7 +53,7 @@ class Curves:
     caption: str
     x_title: str
     y_title: str
-    curves: Sequence[Curve]
+    curves: Sequence[TimeCurve]
     shaded: Sequence[Span] = ()
 
     @property
@@ -77,7 +77,7 @@ class Curves:
         )
 
 
-def _trace(curve: Curve, color: str) -> Trace:
+def _trace(curve: TimeCurve, color: str) -> Trace:
     points = thinned(curve.points)
     return {
         "type": "scatter",
@@ -163,7 +163,7 @@ def curves_svg(plot: Curves) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _pieces(curve: Curve) -> list[list[tuple[float, float]]]:
+def _pieces(curve: TimeCurve) -> list[list[tuple[float, float]]]:
     """The curve between its gaps."""
     pieces: list[list[tuple[float, float]]] = [[]]
     for x, y in curve.points:
@@ -227,7 +227,7 @@ def pgfplots_axis(plot: Curves) -> str:
     return "\n".join([*lines, rf"\legend{{{legend}}}", r"\end{axis}", ""])
 
 
-def _coordinates(curve: Curve) -> str:
+def _coordinates(curve: TimeCurve) -> str:
     return " ".join(f"({x:.6g},{'nan' if y is None else f'{y:.6g}'})" for x, y in curve.points)
 
 

@@ -16,7 +16,7 @@ _TICKS = 6
 _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on the axis
 
 
-def dependence(
+def dependence_chart(
     parameter: str, curves: Sequence[Curve], values: Sequence[Value], *, is_bytes: bool
 ) -> Chart | None:
     """The partial dependence of the metrics on one parameter.
@@ -55,7 +55,7 @@ def dependence(
     )
 
 
-def pair_effect(
+def pair_effect_chart(
     pair: Together, values: tuple[Sequence[Value], Sequence[Value]], *, is_bytes: tuple[bool, bool]
 ) -> Chart:
     """What a pair does beyond the effects of its two parameters.

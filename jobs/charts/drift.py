@@ -9,7 +9,9 @@ from optimizer.baseline.baseline import Baseline
 from optimizer.trials.trial import Trial
 
 
-def drift(trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]) -> Chart | None:
+def drift_chart(
+    trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]
+) -> Chart | None:
     """The baseline's runs over time, in percent of their median.
 
     Args:

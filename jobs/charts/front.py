@@ -22,7 +22,7 @@ _DIAMOND = {"color": "@accent", "size": 9, "symbol": "diamond"}
 _CROSS = {"color": "@faint", "size": 6, "symbol": "x"}
 
 
-def front(
+def front_chart(
     points: Points,
     kept: Collection[int],
     numbers: Collection[int],
@@ -104,7 +104,7 @@ def _dots(
 Growth = Sequence[tuple[int, float]]
 
 
-def front_growth(growth: Growth, terms: Sequence[Term], last: int) -> Chart | None:
+def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Chart | None:
     """The plot of a job.
 
     Args:
@@ -154,7 +154,9 @@ _LATENCIES = {"write_p99": "writes", "read_p99": "reads", "update_p99": "updates
 _LEAST_POINTS = 3  # fewer show no front
 
 
-def fronts_of_two(points: Points, kept: Collection[int], *, again: int = 0) -> list[Chart]:
+def two_metric_front_charts(
+    points: Points, kept: Collection[int], *, again: int = 0
+) -> list[Chart]:
     """Throughput against the 99th percentile of each kind of latency, CPU use against throughput.
 
     Args:
@@ -173,7 +175,7 @@ def fronts_of_two(points: Points, kept: Collection[int], *, again: int = 0) -> l
             continue
         within = {number: drawn[number] for number in drawn if number in kept}
         on = pareto_front(within, (across, up))
-        chart = front(
+        chart = front_chart(
             drawn, within, on, (across, up), again=again,
             name=f"front-{names[0]}-{names[1]}", about=about,
         )  # fmt: skip

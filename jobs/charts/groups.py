@@ -72,7 +72,7 @@ def _question(row: Mapping[str, Any], *, top: bool) -> Question:
     return Question(row["name"], metric, top, row["anova"][metric])
 
 
-def groups(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
+def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
     """The box plot of one question.
 
     Args:

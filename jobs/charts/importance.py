@@ -22,7 +22,7 @@ def held_out(forest: Mapping[str, Any]) -> float | None:
     return value
 
 
-def importance(
+def importance_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], forest: Mapping[str, Any]
 ) -> Chart | None:
     """The most important parameters for a metric.
@@ -112,7 +112,7 @@ def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 _EFFECTS_MOST = 10
 
 
-def model_effects(
+def model_effects_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
 ) -> Chart | None:
     """The parameters that make most of a metric's variance.

@@ -33,7 +33,7 @@ def best_within(
     return max(found, key=lambda each: each.fitness, default=None)
 
 
-def memory(
+def memory_chart(
     trials: Sequence[Trial],
     fitness: Mapping[int, float],
     *,

@@ -17,7 +17,7 @@ _MIB = 2.0**20
 _FAR = 6.0  # times the middle half of all values: what is farther out squeezes the rest
 
 
-def metric_course(
+def metric_series_chart(
     term: Term,
     trials: Sequence[Trial],
     values: Mapping[int, float],

@@ -19,7 +19,7 @@ _MOST, _BEST, _AXES = 200, 15, 8
 _WIDE = 20.0  # numbers that span more than this factor are placed by their logarithm
 
 
-def parallel(
+def parallel_chart(
     trials: Sequence[Trial],
     fitness: Mapping[int, float],
     names: Sequence[str],

@@ -10,7 +10,9 @@ from jobs.charts.chart import SERIES, Chart, Trace, axis, rows_axis, short, word
 _MOST = 10
 
 
-def stability(parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> Chart | None:
+def stability_chart(
+    parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+) -> Chart | None:
     """Rank intervals of the most important parameters, one line for each metric.
 
     Args:
@@ -80,7 +82,7 @@ _LINES = (
 )
 
 
-def sampling(found: Mapping[str, Any]) -> Chart | None:
+def sampling_chart(found: Mapping[str, Any]) -> Chart | None:
     """Stability of the ranking over the number of draws.
 
     Args:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.doctor.db_bench_check import Subject, look_at_db_bench, subject_of
-from jobs.doctor.finding import Finding, Level
-from jobs.doctor.host_turn import look_at_disk_speed, look_for_benchmarks
+from jobs.doctor.db_bench_check import ExaminedLoad, examined_load, look_at_db_bench
+from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.idle_host import look_at_disk_speed, look_for_benchmarks
 from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
 from jobs.doctor.noise import (
     LEAST_RUNS,
@@ -67,11 +67,11 @@ class Diagnosis:
     def fitness(self) -> Fitness:
         """A problem makes a machine unfit, a warning calls for care, a note for nothing."""
         levels = {finding.level for finding in self.findings}
-        if Level.PROBLEM in levels:
+        if Severity.PROBLEM in levels:
             return Fitness.NOT_FIT
-        return Fitness.WITH_CARE if Level.WARNING in levels else Fitness.FIT
+        return Fitness.WITH_CARE if Severity.WARNING in levels else Fitness.FIT
 
-    def count(self, level: Level) -> int:
+    def count(self, level: Severity) -> int:
         """How many findings are of a level."""
         return sum(finding.level is level for finding in self.findings)
 
@@ -94,7 +94,7 @@ WATCH_SECONDS = 2.0  # of two CPUs 400 ticks: a share of 1% is 4 of them
 _DIRECT = "use_direct_io_for_flush_and_compaction"
 
 
-def look(subject: Subject, settings: Settings) -> Iterator[list[Finding]]:
+def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[Finding]]:
     """The findings as they come; whoever is at work is not disturbed.
 
     What others do is looked at first: pressure is of the last ten seconds, and would be of the
@@ -121,7 +121,7 @@ def look(subject: Subject, settings: Settings) -> Iterator[list[Finding]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watcher:
+class ExaminationObserver:
     """Who is told what, while it goes on."""
 
     found: Callable[[Finding], None]
@@ -136,7 +136,7 @@ def examine(
     *,
     runs: int = 10,
     budgets: Sequence[int] = USUAL_TRIALS,
-    watcher: Watcher,
+    watcher: ExaminationObserver,
 ) -> Diagnosis:
     """Looks at everything that a measurement here depends on.
 
@@ -157,8 +157,8 @@ def examine(
             findings.append(finding)
             watcher.found(finding)
 
-    subject = subject_of(specification, settings)
-    for more in look(subject, settings):
+    subject = examined_load(specification, settings)
+    for more in quick_findings(subject, settings):
         tell(more)
     waiting = watcher.waiting if runs else None
     more, subject = look_at_db_bench(subject, specification, settings, waiting=waiting)
@@ -188,7 +188,7 @@ _NO_TRIAL = ("db_bench", *_NO_ROOM)
 
 def _bad(findings: Sequence[Finding], checks: Sequence[str]) -> Finding | None:
     """The first problem of these checks."""
-    bad = (f for f in findings if f.level is Level.PROBLEM and f.check in checks)
+    bad = (f for f in findings if f.level is Severity.PROBLEM and f.check in checks)
     return next(bad, None)
 
 
@@ -197,7 +197,7 @@ def _noise(
     settings: Settings,
     runs: int,
     budgets: Sequence[int],
-    watcher: Watcher,
+    watcher: ExaminationObserver,
 ) -> tuple[list[Finding], Noise | None]:
     try:
         trials = run_baseline(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobs.doctor.finding import Finding, Level, graded, not_shown, percent
+from jobs.doctor.finding import Finding, Severity, graded, not_shown, percent
 from sampler.common.byte_size import format_bytes
 from sampler.machine.cpu_state import CpuState
 from sampler.machine.cpu_use import CpuUse
@@ -36,44 +36,44 @@ def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
     if cpu.virtual is None:
         found = "unknown: neither the processor nor the firmware tells whether one is beneath"
         advice = "ask whoever runs this machine: another guest would share caches, memory and disk"
-        findings.append(Finding("hypervisor", Level.NOTE, found, advice))
+        findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
     if cpu.virtual:
         found = "virtual: neighbours share caches, memory and disk, and are seen in no figure here"
         advice = "repeat what matters at another time, or on hardware of your own"
-        findings.append(Finding("hypervisor", Level.NOTE, found, advice))
+        findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
     if cpu.quota is not None and cpu.quota < cpu.cores:
         found = f"a control group grants {cpu.quota:g} CPUs of {cpu.cores}: beyond it all stand"
         advice = "raise the limit (cpu.max, docker --cpus), or pin with --cpuset-cpus instead"
-        findings.append(Finding("CPU limit", Level.WARNING, found, advice))
+        findings.append(Finding("CPU limit", Severity.WARNING, found, advice))
     return findings
 
 
 def _cores(cpu: CpuState, most_jobs: int) -> Finding:
     if cpu.cores < LEAST_CORES:
         advice = "use at least 2: clients, flushes and compactions take turns on one"
-        return Finding("cores", Level.WARNING, f"{cpu.cores}", advice)
+        return Finding("cores", Severity.WARNING, f"{cpu.cores}", advice)
     found = f"{cpu.cores}, the space draws up to {most_jobs} background jobs"
     if most_jobs > cpu.cores:
         advice = "do not carry max_background_jobs over to a machine with more cores"
-        return Finding("cores", Level.NOTE, found, advice)
-    return Finding("cores", Level.OK, found)
+        return Finding("cores", Severity.NOTE, found, advice)
+    return Finding("cores", Severity.OK, found)
 
 
 def _governor(cpu: CpuState) -> Finding:
     if not cpu.governors:
-        return Finding("governor", Level.OK, f"not shown here: {_DECIDES[cpu.virtual]}")
+        return Finding("governor", Severity.OK, f"not shown here: {_DECIDES[cpu.virtual]}")
     found = ", ".join(cpu.governors)
     if cpu.governors == ("performance",):
-        return Finding("governor", Level.OK, found)
+        return Finding("governor", Severity.OK, found)
     advice = "`cpupower frequency-set -g performance` as root: the clock then follows no load"
-    return Finding("governor", Level.WARNING, found, advice)
+    return Finding("governor", Severity.WARNING, found, advice)
 
 
 def _turbo(on: bool) -> Finding:
     if not on:
-        return Finding("turbo", Level.OK, "off")
+        return Finding("turbo", Severity.OK, "off")
     advice = "turn it off for the steadiest clocks: it follows heat and the number of busy cores"
-    return Finding("turbo", Level.NOTE, "on", advice)
+    return Finding("turbo", Severity.NOTE, "on", advice)
 
 
 # Somebody waited for memory in so much of the last ten seconds: none do while there is enough.
@@ -111,11 +111,11 @@ def _room(memory: MemoryState, load_bytes: int) -> Finding:
     if usable < 2 * load_bytes:
         if limited:
             advice = "raise the limit (memory.max, docker --memory): page cache counts to it too"
-            return Finding("memory", Level.NOTE, found, advice)
+            return Finding("memory", Severity.NOTE, found, advice)
         advice = "free memory: with too small a page cache compactions read from the disk, now \
 and then"
-        return Finding("memory", Level.NOTE, found, advice)
-    return Finding("memory", Level.OK, found)
+        return Finding("memory", Severity.NOTE, found, advice)
+    return Finding("memory", Severity.OK, found)
 
 
 def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Finding:
@@ -129,18 +129,18 @@ def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Findin
     if (moved or 0) > 0 or stalled > STALLED:
         told += [f"somebody waited for memory {percent(stalled)} of the last 10 s"]
         advice = "free memory, then `swapoff -a`: a page fetched back stops a thread"
-        return Finding("swap", Level.WARNING, ", ".join(told), advice)
+        return Finding("swap", Severity.WARNING, ", ".join(told), advice)
     if moved is None:
         return not_shown("swap", "/proc/vmstat")
-    return Finding("swap", Level.OK, ", ".join(told))
+    return Finding("swap", Severity.OK, ", ".join(told))
 
 
 def _huge_pages(setting: str | None) -> Finding:
     if setting == "always":
         advice = "set transparent_hugepage/enabled to madvise, or to what production has: making \
 huge pages takes time from whoever happens to run"
-        return Finding("huge pages", Level.NOTE, setting, advice)
-    return Finding("huge pages", Level.OK, setting or "not shown here")
+        return Finding("huge pages", Severity.NOTE, setting, advice)
+    return Finding("huge pages", Severity.OK, setting or "not shown here")
 
 
 # Shares of all processors. The quick load uses 1.6 CPU seconds in 1.3 s: of 2 cores it leaves
@@ -176,7 +176,7 @@ def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
         + (f", somebody waited {percent(waited)} of the last 10 s" if waited is not None else "")
     )
     level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
-    if level is Level.OK:
+    if level is Severity.OK:
         return Finding("other load", level, found)
     advice = "end it, or measure when it is over"
     if pressure.by_session:
@@ -193,7 +193,7 @@ def _stolen(stolen: float | None) -> Finding:
     level = graded(stolen, note=STOLEN_NOTE, warning=STOLEN_WARNING, problem=STOLEN_PROBLEM)
     found = f"{percent(stolen)} of the time of all CPUs"
     advice = "move to a host or a kind of instance whose CPUs are yours alone"
-    return Finding("stolen time", level, found, "" if level is Level.OK else advice)
+    return Finding("stolen time", level, found, "" if level is Severity.OK else advice)
 
 
 def _disk_pressure(pressure: Pressure) -> Finding:
@@ -203,7 +203,7 @@ def _disk_pressure(pressure: Pressure) -> Finding:
     level = graded(waited, note=IO_NOTE, warning=IO_WARNING, problem=IO_PROBLEM)
     found = f"somebody waited for a disk {percent(waited)} of the last 10 s"
     advice = "look who (iotop, pidstat -d 1), and measure when it is over"
-    return Finding("disk load", level, found, "" if level is Level.OK else advice)
+    return Finding("disk load", level, found, "" if level is Severity.OK else advice)
 
 
 def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[Finding]:
@@ -216,14 +216,14 @@ def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[F
     if holder:
         found = f"{holder} holds this host for a trial"
         advice = "wait for its job: Rocktune takes turns with it, one trial at a time"
-        return [Finding("benchmarks", Level.WARNING, found, advice)]
+        return [Finding("benchmarks", Severity.WARNING, found, advice)]
     if others:
         found = f"db_bench runs already, outside of Rocktune's lock: {', '.join(map(str, others))}"
         advice = "end it: two benchmarks on one machine measure each other"
-        return [Finding("benchmarks", Level.PROBLEM, found, advice)]
+        return [Finding("benchmarks", Severity.PROBLEM, found, advice)]
     if others is None:
         return [not_shown("benchmarks", "/proc")]
-    return [Finding("benchmarks", Level.OK, "no other at work")]
+    return [Finding("benchmarks", Severity.OK, "no other at work")]
 
 
 _MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk that you tune for"
@@ -267,15 +267,15 @@ def judge_disk_state(
     if wants_direct and disk.direct is False:
         found = f"{disk.kind} refuses O_DIRECT: configurations with direct I/O will fail"
         advice = "choose another file system, or take direct I/O out of the space"
-        findings.append(Finding("direct I/O", Level.WARNING, found, advice))
+        findings.append(Finding("direct I/O", Severity.WARNING, found, advice))
     return findings
 
 
 def _folder(disk: DiskState) -> Finding:
     if disk.refusal:
         advice = "make it writable for this user, or set ROCKTUNE_BENCH_DIR to a folder that is"
-        return Finding("bench folder", Level.PROBLEM, disk.refusal, advice)
-    return Finding("bench folder", Level.OK, str(disk.folder))
+        return Finding("bench folder", Severity.PROBLEM, disk.refusal, advice)
+    return Finding("bench folder", Severity.OK, str(disk.folder))
 
 
 def _disk_room(disk: DiskState, own: int, reserve: int) -> Finding:
@@ -284,11 +284,11 @@ def _disk_room(disk: DiskState, own: int, reserve: int) -> Finding:
     free, needs, leaves = (format_bytes(n) for n in (disk.free_bytes, own, reserve))
     found = f"{free} free, a trial needs {needs} and must leave {leaves}"
     if disk.free_bytes < needed:
-        return Finding("free disk", Level.PROBLEM, found, f"make room, or {_MOVE}")
+        return Finding("free disk", Severity.PROBLEM, found, f"make room, or {_MOVE}")
     if disk.free_bytes < 2 * needed:
         advice = "make room: flash and file systems slow down when they are nearly full"
-        return Finding("free disk", Level.NOTE, found, advice)
-    return Finding("free disk", Level.OK, found)
+        return Finding("free disk", Severity.NOTE, found, advice)
+    return Finding("free disk", Severity.OK, found)
 
 
 def _kind(disk: DiskState) -> Finding:
@@ -296,11 +296,11 @@ def _kind(disk: DiskState) -> Finding:
     turning = {True: ", said to be rotational", False: ", said to be flash", None: ""}
     found = f"{disk.kind} on {disk.device}"
     if disk.kind in _IN_MEMORY:
-        return Finding("file system", Level.PROBLEM, f"{found}: memory, not a disk", _MOVE)
+        return Finding("file system", Severity.PROBLEM, f"{found}: memory, not a disk", _MOVE)
     if disk.kind in _LAYERED or disk.kind.startswith("fuse"):
         advice = f"{_MOVE}; in a container, on a volume"
-        return Finding("file system", Level.WARNING, f"{found}: not a disk's own", advice)
-    return Finding("file system", Level.OK, f"{found}{turning[disk.rotational]}")
+        return Finding("file system", Severity.WARNING, f"{found}: not a disk's own", advice)
+    return Finding("file system", Severity.OK, f"{found}{turning[disk.rotational]}")
 
 
 def judge_disk_speed(speed: DiskSpeed) -> list[Finding]:
@@ -309,9 +309,9 @@ def judge_disk_speed(speed: DiskSpeed) -> list[Finding]:
     found = f"{rate / 1e6:,.0f} MB/s ({format_bytes(speed.written_bytes)}, fdatasync every 8 MiB)"
     slow = "expect what is written for one trial to reach into the next; use a faster disk if it \
 is not the one that you tune for"
-    level = Level.NOTE if rate < SLOW_WRITES else Level.OK
+    level = Severity.NOTE if rate < SLOW_WRITES else Severity.OK
     return [
-        Finding("write speed", level, found, "" if level is Level.OK else slow),
+        Finding("write speed", level, found, "" if level is Severity.OK else slow),
         _syncs(speed),
     ]
 
@@ -323,10 +323,10 @@ def _syncs(speed: DiskSpeed) -> Finding:
     )
     if median < SYNC_TOO_FAST:
         advice = "find out what answers before the data is safe: memory, a cache, libeatmydata"
-        return Finding("fsync", Level.WARNING, f"{found}: faster than a device can", advice)
+        return Finding("fsync", Severity.WARNING, f"{found}: faster than a device can", advice)
     level = graded(p99, note=SYNC_NOTE, warning=SYNC_WARNING, problem=SYNC_PROBLEM)
     advice = "look for others at this disk (iostat -x 1), or for a limit of the provider's"
-    return Finding("fsync", level, found, "" if level is Level.OK else advice)
+    return Finding("fsync", level, found, "" if level is Severity.OK else advice)
 
 
 def _time(seconds: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobs.doctor.finding import Finding, Level, figure, graded, percent
+from jobs.doctor.finding import Finding, Severity, figure, graded, percent
 from jobs.execution.assembly import Assembly
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
@@ -158,28 +158,28 @@ def judge_failures(trials: Sequence[Trial]) -> list[Finding]:
     reasons = " / ".join(dict.fromkeys(_line(trial) for trial in failed))
     found = f"{len(failed)} of {len(trials)} runs of the baseline ended badly: {reasons}"
     advice = "mend that first: `rocktune bench` runs the baseline once and shows what it says"
-    return [Finding("baseline runs", Level.PROBLEM, found, advice)]
+    return [Finding("baseline runs", Severity.PROBLEM, found, advice)]
 
 
 def not_measured(why: str) -> Finding:
     """Noise that could not be measured on this machine as it is."""
     found = f"not measured: {why}"
-    return Finding("noise", Level.NOTE, found, "mend that, and run `rocktune doctor` again")
+    return Finding("noise", Severity.NOTE, found, "mend that, and run `rocktune doctor` again")
 
 
 def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
     noise, check = scatter.noise, f"noise of {name}"
     if noise.spread is None:
-        return Finding(check, Level.OK, f"no spread: the mean of {runs} runs is 0")
+        return Finding(check, Severity.OK, f"no spread: the mean of {runs} runs is 0")
     found = (
         f"spread {percent(noise.spread)}, median {figure(noise.median)}, "
         f"{figure(scatter.low)} to {figure(scatter.high)} in {runs} runs"
     )
     level = graded(noise.spread, note=SPREAD_NOTE, warning=SPREAD_WARNING, problem=SPREAD_PROBLEM)
-    advice = "" if level is Level.OK else _mend(name)
+    advice = "" if level is Severity.OK else _mend(name)
     if noise.drifting:
         found += f", drifting (p = {noise.drift_p:.2g})"
-        level = Level.NOTE if level is Level.OK else level
+        level = Severity.NOTE if level is Severity.OK else level
         advice = f"{advice or _mend(name)}; a job corrects clocks for drift that it sees"
     return Finding(check, level, found, advice)
 

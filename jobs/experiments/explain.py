@@ -21,7 +21,7 @@ from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_environment import environment_of
 from jobs.queue.lifecycle import is_external
 from jobs.report.report import report_html
-from jobs.results.outcome import finished_job, keep_report
+from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.explanation import explanation_of_job
 from optimizer.confirmation.rounds import order_of
@@ -138,7 +138,7 @@ Run = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watcher:
+class ExplanationObserver:
     """Who is told what, while it goes on."""
 
     begins: Callable[[Design, int], None] = lambda _design, _left: None
@@ -154,7 +154,7 @@ def measure_explanation(
     runs: int,
     steps: int,
     margin: float,
-    watcher: Watcher,
+    watcher: ExplanationObserver,
 ) -> Mapping[str, Any] | None:
     """Measures what an explanation says, and keeps it in the job's result and report.
 
@@ -199,7 +199,7 @@ def measure_explanation(
         whole = {**explanation, "measured": measured}
         store.save_result(job.id, {**result, "explanation": whole}, lease=lease)
         log = StoredTrialLog(engine, lease)
-        keep_report(log, report_html(finished_job(engine, job.id)))
+        keep_report(log, report_html(job_outcome(engine, job.id)))
         return whole
     finally:
         release(engine, lease)
@@ -214,7 +214,7 @@ class _Runs:
         lease: Lease,
         design: Design,
         on: Mapping[str, Any],
-        watcher: Watcher,
+        watcher: ExplanationObserver,
     ) -> None:
         self._engine, self._lease, self._design, self._watcher = engine, lease, design, watcher
         self._log = StoredTrialLog(engine, lease)

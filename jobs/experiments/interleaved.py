@@ -31,7 +31,7 @@ RUNS = "runs.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class MeasuredRun:
     """One run of one case on one build.
 
     Attributes:
@@ -54,16 +54,16 @@ class Run:
 class RunsFile:
     """The runs so far, and where the next is added. Held by one process at a time."""
 
-    def __init__(self, file: BinaryIO, runs: Sequence[Run]) -> None:
+    def __init__(self, file: BinaryIO, runs: Sequence[MeasuredRun]) -> None:
         """Takes the open file, at its end, and the runs that it holds."""
         self._file, self._runs = file, list(runs)
 
     @property
-    def runs(self) -> Sequence[Run]:
+    def runs(self) -> Sequence[MeasuredRun]:
         """All runs in the order in which they were measured."""
         return tuple(self._runs)
 
-    def append(self, run: Run) -> None:
+    def append(self, run: MeasuredRun) -> None:
         """Adds a run; it is on the disk when this returns."""
         _write(self._file, asdict(run))
         self._runs.append(run)
@@ -95,7 +95,7 @@ def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterat
             yield RunsFile(file, [])
             return
         _require_same(lines[0], check, folder, resume=resume)
-        yield RunsFile(file, [Run(**line) for line in lines[1:]])
+        yield RunsFile(file, [MeasuredRun(**line) for line in lines[1:]])
 
 
 def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:
@@ -130,11 +130,11 @@ def _write(file: BinaryIO, document: Mapping[str, Any]) -> None:
     os.fsync(file.fileno())
 
 
-Sets = Mapping[tuple[int, str], Mapping[Side, Run]]
+Sets = Mapping[tuple[int, str], Mapping[Side, MeasuredRun]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turns:
+class InterleavedRuns:
     """What is measured.
 
     Attributes:
@@ -153,7 +153,7 @@ class Turns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watcher:
+class RunsObserver:
     """Who is told what, while it goes on.
 
     Attributes:
@@ -164,7 +164,7 @@ class Watcher:
 
     begins: Callable[[int, int], None] = lambda _left, _of: None
     waiting: Callable[[str], None] = lambda _: None
-    ended: Callable[[Run], None] = lambda _: None
+    ended: Callable[[MeasuredRun], None] = lambda _: None
 
 
 def order_of_runs(
@@ -179,14 +179,14 @@ def order_of_runs(
             yield number, cases[place], [sides[turn] for turn in turns]
 
 
-def whole_sets(runs: Sequence[Run], sides: Sequence[Side]) -> Sets:
+def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
     """The runs of all sides by round and case.
 
     Only runs next to each other are a set: what an interruption left of one is measured again
     with the rest, and does not count.
     """
-    sets: dict[tuple[int, str], Mapping[Side, Run]] = {}
-    begun: list[Run] = []
+    sets: dict[tuple[int, str], Mapping[Side, MeasuredRun]] = {}
+    begun: list[MeasuredRun] = []
     for run in runs:
         same = all((run.round, run.case) == (each.round, each.case) for each in begun)
         if not same or run.side in {each.side for each in begun}:
@@ -198,7 +198,9 @@ def whole_sets(runs: Sequence[Run], sides: Sequence[Side]) -> Sets:
     return sets
 
 
-def measure_turns(turns: Turns, settings: Settings, kept: RunsFile, watcher: Watcher) -> None:
+def measure_interleaved(
+    turns: InterleavedRuns, settings: Settings, kept: RunsFile, watcher: RunsObserver
+) -> None:
     """Measures what is missing; each run holds the host-wide lock.
 
     Args:
@@ -220,7 +222,7 @@ def measure_turns(turns: Turns, settings: Settings, kept: RunsFile, watcher: Wat
             outcome = LocalRunner(bench, settings, waiting=watcher.waiting).run(configuration)
             # It may have waited for the host before.
             started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
-            run = Run(
+            run = MeasuredRun(
                 round=number,
                 case=case,
                 side=side,

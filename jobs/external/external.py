@@ -17,7 +17,7 @@ from jobs.external.telling import Telling, Told
 from jobs.queue.lifecycle import WrongState
 from jobs.report.report import report_html
 from jobs.results.export import export_options
-from jobs.results.outcome import conclude_job, keep_finished
+from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from optimizer.confirmation.choosing import winner_of
@@ -152,7 +152,7 @@ class ExternalJobs:
             export=partial(export_options, framed.plan, None),
             tried=False,
         )
-        if not keep_finished(self._store, log, lease, finished, report=report_html(finished)):
+        if not keep_outcome(self._store, log, lease, finished, report=report_html(finished)):
             self._jobs.require_live(lease.job_id)
 
 

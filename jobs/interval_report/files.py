@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.charts.curves import Curve, Curves, curves_svg, pgfplots_file
+from jobs.charts.curves import Curves, TimeCurve, curves_svg, pgfplots_file
 from jobs.charts.page import charts_page
 from jobs.interval_report.documents import (
     csv_text,
@@ -80,13 +80,13 @@ def _stalls(opening: Sequence[Interval], number: int) -> Curves:
     )
 
 
-def curves(opening: Sequence[Interval], kinds: Sequence[tuple[str, str]]) -> list[Curve]:
+def curves(opening: Sequence[Interval], kinds: Sequence[tuple[str, str]]) -> list[TimeCurve]:
     """The curves of which anything was told, as (name, field of ``Interval``).
 
     A single interval is drawn from its begin to its end, as a point alone is no curve.
     """
     drawn = [
-        Curve(
+        TimeCurve(
             name, _before(opening, field) + [(each.at, getattr(each, field)) for each in opening]
         )
         for name, field in kinds
@@ -105,7 +105,7 @@ def _before(opening: Sequence[Interval], field: str) -> list[tuple[float, float 
 MOST_TABLES = 12  # of levels, on the page; levels.csv has all
 
 
-def write_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]:
+def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]:
     """Writes CSV, a page, coordinates and an SVG for each plot.
 
     ``intervals.csv`` has a row for each interval, ``families.csv`` one for each column family in

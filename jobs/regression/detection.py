@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 
 from db.nightly.nights import Night, nights
 from jobs.regression.series import FITNESS, Series, series_of
-from jobs.results.cache import Remembered
+from jobs.results.cache import JobCache
 from models.change_points.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
 from optimizer.objective.objective import SCALE
 
@@ -39,12 +39,12 @@ class Amount:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class LevelChange:
     """A change of level in one series.
 
     Attributes:
         series: Whose.
-        alarm: The test's answer; its nights are numbers of ``Watch.nights``.
+        alarm: The test's answer; its nights are numbers of ``RegressionReport.nights``.
         amount: How much.
         worse: Whether it is for the worse, by the direction that the objective names.
         differences: What changed in the environment on the nights of the date's interval.
@@ -54,7 +54,7 @@ class Finding:
     alarm: Alarm
     amount: Amount
     worse: bool
-    differences: tuple[Difference, ...]
+    differences: tuple[EnvironmentDifference, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class OutlierNight:
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
+class RegressionReport:
     """What the nights of a batch show.
 
     Attributes:
@@ -83,7 +83,7 @@ class Watch:
 
     nights: tuple[Night, ...]
     series: tuple[Series, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[LevelChange, ...]
     outliers: tuple[OutlierNight, ...]
     per_100_nights: float
     likeness: float
@@ -113,7 +113,7 @@ class Watch:
             ],
         }
 
-    def _finding(self, found: Finding) -> dict[str, Any]:
+    def _finding(self, found: LevelChange) -> dict[str, Any]:
         alarm = found.alarm
         return {
             **_named(found.series),
@@ -138,7 +138,9 @@ class Watch:
         return self.nights[night].at.isoformat()
 
 
-def watch(given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS) -> Watch:
+def detect_regressions(
+    given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS
+) -> RegressionReport:
     """Judges every night by itself and those before it.
 
     Args:
@@ -152,7 +154,7 @@ def watch(given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS) -> 
     series = series_of(given)
     table = np.array([each.values for each in series]).reshape(len(series), len(given))
     watched = watch_series(table, per_100_nights=per_100_nights)
-    return Watch(
+    return RegressionReport(
         nights=tuple(given),
         series=tuple(series),
         findings=tuple(_found(given, series[alarm.series], alarm) for alarm in watched.alarms),
@@ -171,22 +173,22 @@ def date_of(at: datetime) -> str:
     return at.date().isoformat()
 
 
-def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> Finding:
+def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> LevelChange:
     size = alarm.size
     amount = Amount(
-        unit_of(series), *(_shown(series, each) for each in (size.change, size.low, size.high))
+        change_unit(series), *(_shown(series, each) for each in (size.change, size.low, size.high))
     )
     better = size.change > 0 if series.direction == "max" else size.change < 0
-    changed = differences(given, series.item, alarm.since_low, alarm.since_high)
-    return Finding(series, alarm, amount, not better, tuple(changed))
+    changed = environment_differences(given, series.item, alarm.since_low, alarm.since_high)
+    return LevelChange(series, alarm, amount, not better, tuple(changed))
 
 
 def _one(series: Series, distance: float) -> Amount:
     shown = _shown(series, distance)
-    return Amount(unit_of(series), shown, shown, shown)
+    return Amount(change_unit(series), shown, shown, shown)
 
 
-def unit_of(series: Series) -> str:
+def change_unit(series: Series) -> str:
     """What a change of the series is told in."""
     return "percent" if series.logarithmic else "absolute"
 
@@ -216,7 +218,7 @@ def _amount(amount: Amount) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class EnvironmentDifference:
     """One thing that changed.
 
     Attributes:
@@ -239,12 +241,14 @@ class Difference:
         return f"{self.name} changed from {_told(self.before)} to {_told(self.after)}"
 
 
-def differences(nights: Sequence[Night], item: str, low: int, high: int) -> list[Difference]:
+def environment_differences(
+    nights: Sequence[Night], item: str, low: int, high: int
+) -> list[EnvironmentDifference]:
     """What changed for an item on the nights from ``low`` to ``high``, by night and name.
 
     Each night is compared with the last one before it that measured the item.
     """
-    found: list[Difference] = []
+    found: list[EnvironmentDifference] = []
     before: Mapping[str, Any] | None = None
     for number, night in enumerate(nights[: high + 1]):
         measured = night.items.get(item)
@@ -254,7 +258,7 @@ def differences(nights: Sequence[Night], item: str, low: int, high: int) -> list
         if before is not None and number >= low:
             names = sorted(before.keys() | now.keys())
             found += [
-                Difference(number, name, before.get(name), now.get(name))
+                EnvironmentDifference(number, name, before.get(name), now.get(name))
                 for name in names
                 if before.get(name) != now.get(name)
             ]
@@ -276,10 +280,10 @@ def _told(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
-_known = Remembered[Watch]()
+_known = JobCache[RegressionReport]()
 
 
-def watched(engine: Engine, name: str) -> Watch | None:
+def regressions_of_batch(engine: Engine, name: str) -> RegressionReport | None:
     """The watch of all nights of a name that have ended; None where there is none.
 
     Args:
@@ -289,4 +293,6 @@ def watched(engine: Engine, name: str) -> Watch | None:
     given = nights(engine, name)
     if not given:
         return None
-    return _known.of(engine, name, tuple(n.batch_id for n in given), lambda: watch(given))
+    return _known.of(
+        engine, name, tuple(n.batch_id for n in given), lambda: detect_regressions(given)
+    )

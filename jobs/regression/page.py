@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from jobs.regression.detection import Watch, date_of, unit_of
+from jobs.regression.detection import RegressionReport, change_unit, date_of
 from jobs.regression.series import Series
-from jobs.regression.words import name_of, told
+from jobs.regression.words import name_of, report_lines
 
 _STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --dim: #5c6670; --line: #d8dde2;
@@ -30,7 +30,7 @@ li { margin: .4rem 0; } .dim { color: var(--dim); font-size: .88rem; }
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def watch_page(watch: Watch, name: str) -> str:
+def regression_page(watch: RegressionReport, name: str) -> str:
     """The findings in words, then every series with its changes marked.
 
     Args:
@@ -61,18 +61,18 @@ def watch_page(watch: Watch, name: str) -> str:
     )
 
 
-def _lines(watch: Watch) -> Sequence[str]:
+def _lines(watch: RegressionReport) -> Sequence[str]:
     """The basis first, then what was found."""
-    *found, basis = told(watch)
+    *found, basis = report_lines(watch)
     return [basis, *found]
 
 
-def _item(watch: Watch, item: str) -> str:
+def _item(watch: RegressionReport, item: str) -> str:
     mine = [each for each in watch.series if each.item == item]
     return "\n".join([f"<h2>{escape(item)}</h2>", *(_plot(watch, each) for each in mine)])
 
 
-def _plot(watch: Watch, series: Series) -> str:
+def _plot(watch: RegressionReport, series: Series) -> str:
     percent = series.kind == "best" and series.logarithmic
     title = f"{name_of(series)}{', %' if percent else ''}"
     found = [each for each in watch.findings if each.series is series]
@@ -86,7 +86,7 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 12, 10, 26
 _LEAST_RANGE = 1e-3  # of the level: what varies less is drawn flat
 
 
-def series_plot(watch: Watch, series: Series) -> str:
+def series_plot(watch: RegressionReport, series: Series) -> str:
     """Draws a series, with the mean level between its changes and its outlier nights.
 
     Args:
@@ -144,7 +144,7 @@ def series_plot(watch: Watch, series: Series) -> str:
 
 
 def _label(series: Series) -> str:
-    unit = ", in percent" if series.kind == "best" and unit_of(series) == "percent" else ""
+    unit = ", in percent" if series.kind == "best" and change_unit(series) == "percent" else ""
     return escape(f"{series.item}: {name_of(series)}{unit}", quote=True)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jobs.regression.detection import Amount, Finding, OutlierNight, Watch, date_of
+from jobs.regression.detection import Amount, LevelChange, OutlierNight, RegressionReport, date_of
 from jobs.regression.series import Series
 from models.change_points.change_point import LEAST_VALUES
 
 _RECENT = 7  # nights; older outliers are in the document
 
 
-def told(watch: Watch) -> list[str]:
+def report_lines(watch: RegressionReport) -> list[str]:
     """What was found, a line each, and by what test.
 
     Example:
@@ -42,7 +42,7 @@ def _number(amount: Amount, value: float) -> str:
     return f"{value:+.3g}%" if amount.unit == "percent" else f"{value:+.4g}"
 
 
-def _finding(watch: Watch, found: Finding) -> str:
+def _finding(watch: RegressionReport, found: LevelChange) -> str:
     alarm, nights = found.alarm, watch.nights
     since, low, high, on = (
         date_of(nights[night].at)
@@ -56,7 +56,7 @@ def _finding(watch: Watch, found: Finding) -> str:
     )
 
 
-def _changed(watch: Watch, found: Finding) -> str:
+def _changed(watch: RegressionReport, found: LevelChange) -> str:
     if not found.differences:
         return "nothing that is recorded of the machine and RocksDB changed then"
     words = []
@@ -67,7 +67,7 @@ def _changed(watch: Watch, found: Finding) -> str:
     return "; ".join(words)
 
 
-def _outlier(watch: Watch, found: OutlierNight) -> str:
+def _outlier(watch: RegressionReport, found: OutlierNight) -> str:
     return (
         f"{found.series.item}: {date_of(watch.nights[found.night].at)} stands out: "
         f"{name_of(found.series)} {_number(found.distance, found.distance.change)} from the "
@@ -75,7 +75,7 @@ def _outlier(watch: Watch, found: OutlierNight) -> str:
     )
 
 
-def _basis(watch: Watch) -> str:
+def _basis(watch: RegressionReport) -> str:
     if not watch.tested:
         return (
             f"{len(watch.nights)} nights: nothing was tested; a series needs {LEAST_VALUES} "

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jobs.report.report import report_html
-from jobs.results.outcome import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.results.pages import whole_page
 from sampler.common.errors import InputError
 
@@ -37,7 +37,7 @@ def require_folder(out: Path) -> None:
         raise InputError("--out", f"cannot write to {str(out)!r}: {error.strerror}") from None
 
 
-def write_artifacts(finished: Finished, out: Path) -> list[Path]:
+def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     """Writes the files, each whole or not at all; returns those that are there.
 
     Where nothing was proven better there is no OPTIONS file, and those of an earlier job go.
@@ -74,7 +74,7 @@ def _replace(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def trials_csv(finished: Finished) -> str:
+def trials_csv(finished: JobOutcome) -> str:
     """One row a trial: how it came about, how it ended, metrics, values in effect."""
     trials = sorted(finished.trials, key=lambda trial: trial.number)
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))

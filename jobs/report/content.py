@@ -10,24 +10,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.changes import changes
+from jobs.charts.changes import changes_chart
 from jobs.charts.chart import Chart
-from jobs.charts.contributions import contributions, fitness_terms
-from jobs.charts.convergence import convergence, noise_of
-from jobs.charts.drift import drift
-from jobs.charts.front import Points, front, front_growth, fronts_of_two
-from jobs.charts.groups import Question, groups, questions
+from jobs.charts.contributions import contributions_chart, fitness_terms_chart
+from jobs.charts.convergence import convergence_chart, fitness_noise
+from jobs.charts.drift import drift_chart
+from jobs.charts.front import Points, front_chart, front_growth_chart, two_metric_front_charts
+from jobs.charts.groups import Question, groups_chart, questions
 from jobs.charts.importance import (
     LEAST_R2,
     by_models,
     forests_r2,
-    importance,
-    model_effects,
+    importance_chart,
+    model_effects_chart,
     ranked_r2,
 )
-from jobs.charts.memory import best_within, memory
-from jobs.charts.parallel import parallel
-from jobs.charts.ranking_stability import sampling, stability
+from jobs.charts.memory import best_within, memory_chart
+from jobs.charts.parallel import parallel_chart
+from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.report.phases import phase_rows
 from jobs.report.rows import (
     UNITS,
@@ -41,8 +41,8 @@ from jobs.report.rows import (
     warm_start_lines,
 )
 from jobs.results.explanation_words import withheld_words
-from jobs.results.option_changes import carried_apart, option_changes
-from jobs.results.outcome import Finished
+from jobs.results.option_changes import option_changes, values_outside_file
+from jobs.results.outcome import JobOutcome
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.evaluation.front_growth import Front, front_of, measured, within_limits
@@ -57,7 +57,7 @@ _SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
 _FRONT_ROWS = 12
 
 
-def content(finished: Finished) -> dict[str, Any]:
+def content(finished: JobOutcome) -> dict[str, Any]:
     """All that the page's template asks for."""
     result, trials, fitness = finished.result, finished.trials, finished.fitness
     job, verdict = result["job"], result["verdict"]
@@ -84,20 +84,22 @@ def content(finished: Finished) -> dict[str, Any]:
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
     repeats = len(again(trials))
-    pairs = fronts_of_two(points, kept, again=repeats)
+    pairs = two_metric_front_charts(points, kept, again=repeats)
     charts: list[Chart | None] = [
-        changes([(row["metric"], row["change"]) for row in compared], terms, power),
-        contributions(result.get("explanation")),
-        fitness_terms(names, *_terms(result, terms, trials, baseline)),
-        memory(configurations, allowed, baseline=level, budget=budget, winner=winner),
-        convergence(configurations, mean, breaking=breaking, baselines=searched, again=repeats),
-        stability(parameters, names) if learned else None,
-        sampling(result.get("sampling") or {}),
-        parallel(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
-        front(points, kept, on_front.numbers, terms, again=repeats),
+        changes_chart([(row["metric"], row["change"]) for row in compared], terms, power),
+        contributions_chart(result.get("explanation")),
+        fitness_terms_chart(names, *_terms(result, terms, trials, baseline)),
+        memory_chart(configurations, allowed, baseline=level, budget=budget, winner=winner),
+        convergence_chart(
+            configurations, mean, breaking=breaking, baselines=searched, again=repeats
+        ),
+        stability_chart(parameters, names) if learned else None,
+        sampling_chart(result.get("sampling") or {}),
+        parallel_chart(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
+        front_chart(points, kept, on_front.numbers, terms, again=repeats),
         *pairs,
-        front_growth(on_front.growth, terms, max((t.number for t in trials), default=0)),
-        drift(searched, baseline, names) if baseline else None,
+        front_growth_chart(on_front.growth, terms, max((t.number for t in trials), default=0)),
+        drift_chart(searched, baseline, names) if baseline else None,
     ]
     return {
         "result": result,
@@ -115,14 +117,16 @@ def content(finished: Finished) -> dict[str, Any]:
         "withheld": withheld_words(result),
         "charts": {chart.name: chart for chart in charts if chart},
         "effects": _each(
-            model_effects(m, parameters, f) for m, f in result.get("models", {}).items()
+            model_effects_chart(m, parameters, f) for m, f in result.get("models", {}).items()
         ),
         "modelled": modelled,
         "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
         "forests": forests,
-        "importances": _each(importance(m, parameters, f) for m, f in result["forest"].items()),
+        "importances": _each(
+            importance_chart(m, parameters, f) for m, f in result["forest"].items()
+        ),
         "boxes": _each(
-            groups(question, trials, _SHORT.get(question.metric, ""))
+            groups_chart(question, trials, _SHORT.get(question.metric, ""))
             for question in _questions(parameters, job)
         )
         if learned
@@ -135,7 +139,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
         "within": best_within(configurations, allowed, level) if level else None,
-        "noise_of_fitness": noise_of(searched, fitness),
+        "noise_of_fitness": fitness_noise(searched, fitness),
         "confirmation": confirmation_words(result.get("confirmation")),
         "front": _front(on_front, points, names, mean),
         "phases": phase_rows(trials, result),
@@ -147,7 +151,7 @@ def content(finished: Finished) -> dict[str, Any]:
         "sampling": result.get("sampling") or {},
         "options": finished.options,
         "minimal": finished.minimal,
-        "apart": carried_apart(result),
+        "apart": values_outside_file(result),
     }
 
 

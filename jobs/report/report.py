@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from jobs.charts.chart import Chart, figure_json
 from jobs.report.content import content
-from jobs.results.cache import Remembered
-from jobs.results.outcome import Finished, finished_job, kept_report
+from jobs.results.cache import JobCache
+from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import PLACE, page_environment, whole_page
 from sampler.common.byte_size import format_bytes
 
@@ -23,7 +23,7 @@ _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-def report_html(finished: Finished) -> str:
+def report_html(finished: JobOutcome) -> str:
     """The page, with a place for what draws its plots."""
     page = _environment().get_template("report.html")
     return page.render(place=Markup(PLACE), **content(finished))
@@ -37,7 +37,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "bytes": format_bytes,
         "figure": figure,
-        "amount": amount,
+        "amount": metric_amount,
         "signed": signed,
         "p": p_value,
         "share": lambda value: "n/a" if value is None else f"{value:.2f}",
@@ -66,7 +66,7 @@ def figure(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def amount(value: float | None, metric: str) -> str:
+def metric_amount(value: float | None, metric: str) -> str:
     """A metric's value with its unit where that is bytes."""
     return format_bytes(value) if metric in _BYTES and value is not None else figure(value)
 
@@ -84,7 +84,7 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-_made_anew = Remembered[str]()
+_made_anew = JobCache[str]()
 
 
 def report_of_job(engine: Engine, job: JobRow) -> bytes:
@@ -98,5 +98,5 @@ def report_of_job(engine: Engine, job: JobRow) -> bytes:
 
 def _anew(engine: Engine, job: JobRow) -> str:
     return _made_anew.of(
-        engine, job.id, job.updated_at, lambda: report_html(finished_job(engine, job.id))
+        engine, job.id, job.updated_at, lambda: report_html(job_outcome(engine, job.id))
     )

@@ -12,7 +12,7 @@ _MOST = 16
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class JobCache(Generic[T]):
     """What was made last of each of a few subjects, as long as their database is in use."""
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ def value_words(value: Any, parameter: Parameter | None) -> str:
     return str(value)
 
 
-def carried_apart(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def values_outside_file(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
     """What the best configuration sets that no OPTIONS file carries, by section."""
     known = catalogue()
     apart: dict[str, list[tuple[str, str]]] = {"deployment": [], "workload": []}

@@ -27,7 +27,7 @@ _OUTPUT, _REPORT = "output", "report"
 
 
 @dataclass(frozen=True)
-class Finished:
+class JobOutcome:
     """A job's outcome.
 
     Attributes:
@@ -54,7 +54,7 @@ def conclude_job(
     *,
     export: Callable[[Configuration, list[str]], str],
     tried: bool,
-) -> Finished:
+) -> JobOutcome:
     """The result and the OPTIONS file.
 
     Args:
@@ -87,11 +87,11 @@ def conclude_job(
         except ExportRefusedError as refused:  # it was never measured, and the best file stands
             fewer["refused"] = str(refused)
     fitness = fitness_by_trial(problem, conclusion)
-    return Finished(result, options, fitness, tuple(conclusion.history), minimal)
+    return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal)
 
 
-def keep_finished(
-    store: Store, log: TrialLog, lease: Lease, finished: Finished, *, report: str
+def keep_outcome(
+    store: Store, log: TrialLog, lease: Lease, finished: JobOutcome, *, report: str
 ) -> bool:
     """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
 
@@ -125,7 +125,7 @@ def keep_report(log: TrialLog, report: str) -> None:
     log.remember(_REPORT, {"html": report, "version": VERSION})
 
 
-def finished_job(engine: Engine, job_id: int) -> Finished:
+def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
     """A finished job's outcome as it was stored; nothing is measured.
 
     Raises:
@@ -136,7 +136,7 @@ def finished_job(engine: Engine, job_id: int) -> Finished:
     if result is None:
         raise KeyError(f"job {job_id} has no result yet")
     kept, trials = kept_of(engine, job_id), store.trials(job_id)
-    return Finished(result, kept.options, kept.fitness, trials, kept.minimal)
+    return JobOutcome(result, kept.options, kept.fitness, trials, kept.minimal)
 
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
@@ -148,7 +148,7 @@ def kept_report(engine: Engine, job_id: int) -> str | None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What was kept of a finished job beside its result; attributes as in ``Finished``."""
+    """What was kept of a finished job beside its result; attributes as in ``JobOutcome``."""
 
     options: str | None
     minimal: str | None

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
 from db.trials.trial_sample import sampled_trials
-from jobs.results.cache import Remembered
+from jobs.results.cache import JobCache
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from optimizer.ranking.dependence import Dependences, dependences
@@ -19,7 +19,7 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 
 _MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
-_known = Remembered[Dependences | None]()
+_known = JobCache[Dependences | None]()
 
 
 def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:

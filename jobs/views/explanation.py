@@ -13,13 +13,13 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from db.schema.job_row import JobRow
-from jobs.results.cache import Remembered
+from jobs.results.cache import JobCache
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.trials.history import History
 
-_made_anew = Remembered[dict[str, Any]]()
+_made_anew = JobCache[dict[str, Any]]()
 
 
 def explanation_of_job(

@@ -12,17 +12,17 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from db.trials.trial_sample import sampled_trials
 from jobs.charts.chart import Chart
-from jobs.charts.dependence import dependence, pair_effect
-from jobs.charts.groups import Question, groups, questions
+from jobs.charts.dependence import dependence_chart, pair_effect_chart
+from jobs.charts.groups import Question, groups_chart, questions
 from jobs.charts.importance import (
     LEAST_R2,
     by_models,
     forests_r2,
-    importance,
-    model_effects,
+    importance_chart,
+    model_effects_chart,
     ranked_r2,
 )
-from jobs.charts.ranking_stability import sampling, stability
+from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.views.dependence import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
 from sampler.parameters.catalogue import catalogue
@@ -32,7 +32,7 @@ from sampler.workload.metric_units import BYTES, unit_of
 _UNKNOWN = -math.inf
 
 
-def matters(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
+def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
     """All that the page tells but for its plots of single trials.
 
     Args:
@@ -71,18 +71,18 @@ def _charts(
 ) -> dict[str, list[Chart]]:
     drawn: dict[str, list[Chart | None]] = {
         "models": [
-            model_effects(name, parameters, model)
+            model_effects_chart(name, parameters, model)
             for name, model in found.get("models", {}).items()
             if modelled
         ],
         "forests": [
-            importance(name, parameters, forest)
+            importance_chart(name, parameters, forest)
             for name, forest in found["forest"].items()
             if learned
         ],
         "stability": [
-            stability(parameters, metrics) if learned else None,
-            sampling(found.get("sampling") or {}),
+            stability_chart(parameters, metrics) if learned else None,
+            sampling_chart(found.get("sampling") or {}),
         ],
     }
     return {name: [chart for chart in charts if chart] for name, charts in drawn.items()}
@@ -155,7 +155,7 @@ _PAIRS_TOLD = 10
 
 
 @dataclass(frozen=True)
-class Details:
+class ImportanceDetails:
     """What is learned from trials one by one.
 
     Attributes:
@@ -175,7 +175,9 @@ class Details:
     unexplained: Mapping[str, float]
 
 
-def details(engine: Engine, job: JobRow, found: Mapping[str, Any], *, learned: bool) -> Details:
+def importance_details(
+    engine: Engine, job: JobRow, found: Mapping[str, Any], *, learned: bool
+) -> ImportanceDetails:
     """The plots.
 
     Args:
@@ -187,13 +189,13 @@ def details(engine: Engine, job: JobRow, found: Mapping[str, Any], *, learned: b
     boxes = _boxes(engine, job, found) if learned else []
     known = dependence_of_job(engine, job)
     if known is None:
-        return Details(boxes, [], [], [], None, {})
+        return ImportanceDetails(boxes, [], [], [], None, {})
     sizes = {
         each.name: each.scaled
         for each in space_from_document(job.specification["space"]).parameters
     }
     drawn = [pair for pair in known.pairs if pair.share >= _LEAST_DRAWN][:_PAIRS_DRAWN]
-    return Details(
+    return ImportanceDetails(
         boxes=boxes,
         dependence=_curves(known, sizes),
         pairs=[_pair(known, pair, sizes) for pair in drawn],
@@ -211,7 +213,7 @@ def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:
     metrics = list(known.unexplained)  # a metric has the same colour in every plot
     curves = sorted(known.curves, key=lambda curve: metrics.index(curve.metric))
     drawn = [
-        dependence(
+        dependence_chart(
             name,
             [curve for curve in curves if curve.parameter == name],
             known.settings[name],
@@ -225,7 +227,9 @@ def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:
 def _pair(known: Dependences, pair: Together, sizes: Mapping[str, bool]) -> Chart:
     one, other = pair.parameters
     values = (known.settings[one], known.settings[other])
-    return pair_effect(pair, values, is_bytes=(sizes.get(one, False), sizes.get(other, False)))
+    return pair_effect_chart(
+        pair, values, is_bytes=(sizes.get(one, False), sizes.get(other, False))
+    )
 
 
 def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]:
@@ -237,7 +241,7 @@ def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]
         known = space.get(asked.parameter)
         kind = (known.special, known.scaled) if known else ((), False)
         question = Question(asked.parameter, asked.metric, asked.top, asked.anova, *kind)
-        drawn.append(groups(question, trials, _unit(asked.metric)))
+        drawn.append(groups_chart(question, trials, _unit(asked.metric)))
     return [chart for chart in drawn if chart is not None]
 
 

@@ -16,10 +16,10 @@ from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
 from db.trials.trial_course import read_facts, read_latest, read_runs_of
 from jobs.charts.chart import Chart
-from jobs.charts.convergence import convergence
-from jobs.charts.drift import drift
-from jobs.charts.metric_series import metric_course
-from jobs.views.trial_series import Course, baseline_so_far, course_of
+from jobs.charts.convergence import convergence_chart
+from jobs.charts.drift import drift_chart
+from jobs.charts.metric_series import metric_series_chart
+from jobs.views.trial_series import TrialSeries, baseline_so_far, trial_series_of
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.front_growth import measured
 from optimizer.objective.objective import Objective, Term
@@ -222,7 +222,7 @@ def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
     began = monotonic()
     if drawn and (drawn.at == at or (row.state not in ENDED and began < drawn.good_until)):
         return drawn.charts
-    charts = _drawn(course_of(engine, row))
+    charts = _drawn(trial_series_of(engine, row))
     now = monotonic()
     if now - began > _LONG_SECONDS:
         kept[row.id] = _Drawn(charts, at, now + _REST * (now - began))
@@ -232,22 +232,22 @@ def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
     return charts
 
 
-def _drawn(course: Course | None) -> Sequence[Chart]:
+def _drawn(course: TrialSeries | None) -> Sequence[Chart]:
     if course is None:
         return []
     best, names = course.best, [term.metric for term in course.objective.terms]
     drawn = [
-        convergence(
+        convergence_chart(
             course.trials, course.fitness, breaking=course.breaking, baselines=course.runs,
             again=course.repeats,
         ),
         *(_metric(course, term, best) for term in course.objective.terms),
-        drift(course.runs, course.baseline, names),
+        drift_chart(course.runs, course.baseline, names),
     ]  # fmt: skip
     return [chart for chart in drawn if chart is not None]
 
 
-def _metric(course: Course, term: Term, best: int | None) -> Chart | None:
+def _metric(course: TrialSeries, term: Term, best: int | None) -> Chart | None:
     noise = course.baseline.noise.get(term.metric)
     if noise is None:
         return None
@@ -256,4 +256,4 @@ def _metric(course: Course, term: Term, best: int | None) -> Chart | None:
         for trial in course.trials
         if term.metric in course.metrics[trial.number]
     }
-    return metric_course(term, course.trials, values, noise, best)
+    return metric_series_chart(term, course.trials, values, noise, best)

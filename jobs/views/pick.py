@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jobs.results.export import carried_apart, export_options
+from jobs.results.export import export_options, outside_file_lines
 from jobs.specification.frame import Frame, frame
 from jobs.specification.specification import Specification
 from optimizer.confirmation.picking import Picked, pick, require_measured
@@ -200,7 +200,7 @@ def _options(
         f"Against the baseline: {shown}",
         "Memtables and block cache: "
         + format_bytes(memory_bytes(problem.space.complete(trial.configuration))),
-        *carried_apart(problem, trial.configuration),
+        *outside_file_lines(problem, trial.configuration),
     ]
     return export_options(framed.plan, None, trial.configuration, comments)
 

@@ -9,10 +9,10 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from db.schema.job_row import JobRow
-from jobs.charts.changes import changes
+from jobs.charts.changes import changes_chart
 from jobs.charts.chart import Chart
-from jobs.charts.contributions import contributions, fitness_terms
-from jobs.charts.front import front, front_growth
+from jobs.charts.contributions import contributions_chart, fitness_terms_chart
+from jobs.charts.front import front_chart, front_growth_chart
 from jobs.report.rows import (
     contribution_lines,
     contribution_rows,
@@ -21,12 +21,12 @@ from jobs.report.rows import (
     limit_rows,
     proof_rows,
 )
-from jobs.results.cache import Remembered
+from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
-from jobs.results.option_changes import carried_apart, options_diff
+from jobs.results.option_changes import options_diff, values_outside_file
 from jobs.results.outcome import kept_of
 from jobs.views.explanation import explained_job
-from jobs.views.trial_series import course_of
+from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.objective.kept_limits import kept_words
 from optimizer.objective.objective import Objective, Term
@@ -36,7 +36,7 @@ from optimizer.trials.trial import Purpose
 _FRONT_ROWS = 12
 
 
-def won(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
+def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     """All that the page tells but for its plots of many points.
 
     Args:
@@ -66,7 +66,7 @@ def won(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
         "rank": rank,
-        "apart": carried_apart(result),
+        "apart": values_outside_file(result),
         "options": kept.options,
         "minimal": kept.minimal,
         "scale": result["job"].get("scale") or result["job"]["workload"].get("scale"),
@@ -82,8 +82,8 @@ def _charts(
 ) -> dict[str, Chart]:
     drawn = [(row["metric"], row["change"]) for row in rows]
     found = [
-        changes(drawn, terms, detectable(result)),
-        contributions(explanation),
+        changes_chart(drawn, terms, detectable(result)),
+        contributions_chart(explanation),
         _terms(result, terms),
     ]
     return {chart.name: chart for chart in found if chart is not None}
@@ -96,7 +96,7 @@ def _terms(result: Mapping[str, Any], terms: Sequence[Term]) -> Chart | None:
         return None
     level = result["baseline"]["metrics"]
     proven = Objective("", tuple(terms)).gains(verdict["metrics"], level)
-    return fitness_terms([term.metric for term in terms], proven, {})
+    return fitness_terms_chart([term.metric for term in terms], proven, {})
 
 
 def _contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -200,10 +200,10 @@ def _names(result: Mapping[str, Any]) -> list[str]:
     return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
-_made = Remembered[Sequence[Chart]]()
+_made = JobCache[Sequence[Chart]]()
 
 
-def won_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
+def front_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
     """The plots; points are thinned, those of the front are always drawn.
 
     Args:
@@ -215,7 +215,7 @@ def won_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequen
 
 
 def _drawn(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
-    course = course_of(engine, job)
+    course = trial_series_of(engine, job)
     if course is None:
         return []
     new = [trial.number for trial in course.trials if trial.purpose is Purpose.CANDIDATE]
@@ -225,7 +225,7 @@ def _drawn(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[C
     growth = [(row["trial"], row["value"]) for row in result.get("hypervolume", [])]
     last = max((trial.number for trial in course.runs), default=0)
     drawn = [
-        front(points, kept, set(result["pareto"]), terms, again=course.repeats),
-        front_growth(growth, terms, last),
+        front_chart(points, kept, set(result["pareto"]), terms, again=course.repeats),
+        front_growth_chart(growth, terms, last),
     ]
     return [chart for chart in drawn if chart is not None]

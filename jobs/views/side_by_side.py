@@ -15,7 +15,7 @@ _ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")
 
 
 @dataclass(frozen=True)
-class Told:
+class SideBySideRow:
     """A row of a table with a column for each job.
 
     Attributes:
@@ -46,12 +46,12 @@ class SideBySide:
         ranks: By parameter, its rank in each job; the most important first.
     """
 
-    facts: Sequence[Told]
+    facts: Sequence[SideBySideRow]
     cautions: Sequence[str]
-    changes: Sequence[Told]
-    baselines: Sequence[Told]
-    options: Sequence[Told]
-    ranks: Sequence[Told]
+    changes: Sequence[SideBySideRow]
+    baselines: Sequence[SideBySideRow]
+    options: Sequence[SideBySideRow]
+    ranks: Sequence[SideBySideRow]
 
 
 def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> SideBySide:
@@ -77,9 +77,9 @@ def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> Sid
     )
 
 
-def _facts(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> list[Told]:
+def _facts(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> list[SideBySideRow]:
     columns = [_fact(row, result or {}) for row, result in jobs]
-    return [Told(name, tuple(column[name] for column in columns)) for name in columns[0]]
+    return [SideBySideRow(name, tuple(column[name] for column in columns)) for name in columns[0]]
 
 
 def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,11 +102,11 @@ def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _metrics(results: Sequence[Mapping[str, Any] | None], of: Any) -> list[Told]:
+def _metrics(results: Sequence[Mapping[str, Any] | None], of: Any) -> list[SideBySideRow]:
     asked = [result["job"]["objective"]["metric"] for result in results if result]
     names = dict.fromkeys(term["name"] for terms in asked for term in terms)
     rows = [
-        Told(name, tuple(of(result, name) if result else None for result in results))
+        SideBySideRow(name, tuple(of(result, name) if result else None for result in results))
         for name in names
     ]
     return [row for row in rows if any(value is not None for value in row.values)]
@@ -122,7 +122,7 @@ def _level(result: Mapping[str, Any], metric: str) -> float | None:
     return found
 
 
-def _options(results: Sequence[Mapping[str, Any] | None]) -> list[Told]:
+def _options(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
     """What some job changed, with the value of each: its best one's, or else its baseline's."""
     known = catalogue()
     changed: dict[str, None] = {}
@@ -132,7 +132,7 @@ def _options(results: Sequence[Mapping[str, Any] | None]) -> list[Told]:
             best = result["best"]["configuration"]
             changed |= {n: None for n, value in best.items() if start.get(n) != value}
     return [
-        Told(name, tuple(_option(result, name, known.get(name)) for result in results))
+        SideBySideRow(name, tuple(_option(result, name, known.get(name)) for result in results))
         for name in changed
     ]
 
@@ -146,11 +146,11 @@ def _option(result: Mapping[str, Any] | None, name: str, parameter: Any) -> str 
     return value_words(best.get(name), parameter) + (" (baseline)" if same else "")
 
 
-def _ranks(results: Sequence[Mapping[str, Any] | None]) -> list[Told]:
+def _ranks(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
     ranks = [
         {row["name"]: row["rank"] for row in result["parameters"]} if result else {}
         for result in results
     ]
     names = dict.fromkeys(name for each in ranks for name in each)
     first = sorted(names, key=lambda n: min(each[n] for each in ranks if n in each))[:_RANKS]
-    return [Told(name, tuple(each.get(name) for each in ranks)) for name in first]
+    return [SideBySideRow(name, tuple(each.get(name) for each in ranks)) for name in first]

@@ -13,7 +13,7 @@ from db.connection.transactions import reading
 from db.schema.job_row import JobRow
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_course import count_baseline, read_baseline, read_course
-from jobs.results.cache import Remembered
+from jobs.results.cache import JobCache
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.front_growth import measured
 from optimizer.evaluation.measured_again import again, each_once
@@ -21,11 +21,11 @@ from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase, Purpose, Trial
 
-_baselines = Remembered[Baseline | None]()
+_baselines = JobCache[Baseline | None]()
 
 
 @dataclass(frozen=True)
-class Course:
+class TrialSeries:
     """A job's whole measurements of the load that it searches by.
 
     Attributes:
@@ -62,7 +62,7 @@ class Course:
         return max(found, key=lambda number: self.fitness[number], default=None)
 
 
-def course_of(engine: Engine, row: JobRow) -> Course | None:
+def trial_series_of(engine: Engine, row: JobRow) -> TrialSeries | None:
     """The course of a job; None before a run of its baseline has ended well."""
     objective = objective_from_document(row.specification["objective"])
     others = not set(objective.metrics) <= set(MAIN_METRICS)
@@ -81,7 +81,7 @@ def course_of(engine: Engine, row: JobRow) -> Course | None:
     once = measured(baseline, runs) if len(trials) < len(runs) else {}
     bounds = objective.bounds(baseline.metrics)
     metrics |= once
-    return Course(
+    return TrialSeries(
         objective=objective,
         baseline=baseline,
         trials=trials,

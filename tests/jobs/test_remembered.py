@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from jobs.results.cache import Remembered
+from jobs.results.cache import JobCache
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def engines() -> tuple[Engine, Engine]:
 
 
 def test_it_is_made_once_for_each_state_and_database(engines: tuple[Engine, Engine]):
-    made, known = count(), Remembered[int]()
+    made, known = count(), JobCache[int]()
 
     def asked(engine: Engine, subject: int, state: str) -> int:
         return known.of(engine, subject, state, lambda: next(made))
@@ -25,14 +25,14 @@ def test_it_is_made_once_for_each_state_and_database(engines: tuple[Engine, Engi
 
 
 def test_nothing_is_an_answer_too(engines: tuple[Engine, Engine]):
-    asked, known = list[str](), Remembered[None]()
+    asked, known = list[str](), JobCache[None]()
     for _ in range(3):
         assert known.of(engines[0], 1, "a", lambda: asked.append("made")) is None
     assert asked == ["made"]
 
 
 def test_of_many_it_forgets(engines: tuple[Engine, Engine]):
-    made, known = count(), Remembered[int]()
+    made, known = count(), JobCache[int]()
     for subject in [*range(17), 0]:
         last = known.of(engines[0], subject, "a", lambda: next(made))
     assert last == 17

@@ -22,7 +22,7 @@ from jobs.execution.run_job import run_job
 from jobs.report import report as report_room
 from jobs.report.artifacts import write_artifacts
 from jobs.report.report import report_html, report_of_job
-from jobs.results.outcome import Finished, finished_job, kept_report
+from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
@@ -60,7 +60,7 @@ class Job:
         self.id = self.store.create_job(document, digest)
         self.watcher = Watcher()
 
-    def run(self, **changes: object) -> Finished:
+    def run(self, **changes: object) -> JobOutcome:
         arguments = {"progress": self.watcher} | changes
         return run_job(
             self.engine, self.id, self.specification, self.assembly, self.settings, **arguments
@@ -96,7 +96,7 @@ class TestAWholeJob:
 
     def test_can_be_had_again_without_measuring(self, job: Job):
         finished = job.run()
-        again = finished_job(job.engine, job.id)
+        again = job_outcome(job.engine, job.id)
         assert (again.options, again.fitness) == (finished.options, dict(finished.fitness))
         assert (again.result, again.trials) == (
             json.loads(json.dumps(finished.result)),
@@ -114,7 +114,7 @@ class TestAWholeJob:
 
     def test_has_no_result_before_it_ends(self, job: Job):
         with pytest.raises(KeyError, match=f"job {job.id} has no result yet"):
-            finished_job(job.engine, job.id)
+            job_outcome(job.engine, job.id)
 
 
 class TestItsFiles:

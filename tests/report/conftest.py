@@ -10,7 +10,7 @@ sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
 
 from pretended_job import HOSTILE, failing, finished_job
 
-from jobs.results.outcome import Finished
+from jobs.results.outcome import JobOutcome
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 
@@ -27,6 +27,6 @@ def quick_ranking() -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
-def finished() -> Finished:
+def finished() -> JobOutcome:
     """A job with something better, drift, and failures whose words are hostile."""
     return failing(finished_job(60), HOSTILE)

@@ -10,7 +10,7 @@ from typing import Any
 from pretend_bench import PretendBench, job_of, problem_of
 from pretend_hosts import PretendHosts, tuned
 
-from jobs.results.outcome import Finished
+from jobs.results.outcome import JobOutcome
 from optimizer.objective.objective_file import objective_document
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem
@@ -74,7 +74,7 @@ def finished_job(
     space_document: Mapping[str, Any] | None = None,
     confirm: Workload | None = None,
     **problem: Any,
-) -> Finished:
+) -> JobOutcome:
     """A whole job: every phase, and what comes of it."""
     document = space_document or read_document(space_text("default"), field="space")
     asked = problem_of(
@@ -91,12 +91,12 @@ def finished_job(
         asked, conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )
     options = "[Version]\n  rocksdb_version=7.8.3\n" if result["best"] else None
-    return Finished(
+    return JobOutcome(
         result, options, fitness_by_trial(asked, conclusion), tuple(conclusion.history)
     )
 
 
-def failing(finished: Finished, failure: str, *, every: int = 9) -> Finished:
+def failing(finished: JobOutcome, failure: str, *, every: int = 9) -> JobOutcome:
     """The same job with its every so many-th trial failed."""
     from sampler.runner.outcome import TrialState
 

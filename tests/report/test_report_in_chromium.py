@@ -9,7 +9,7 @@ import pytest
 from chromium import Page, chromium
 
 from jobs.report.report import report_html
-from jobs.results.outcome import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.results.pages import whole_page
 
 DRAWN = "document.documentElement.dataset.drawn"
@@ -41,7 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def address(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(finished: JobOutcome, tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_bytes(whole_page(report_html(finished)))
     return path.as_uri()

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.comparison.report import cautions, sentences
+from jobs.experiments.comparison.report import comparison_cautions, comparison_sentences
 from jobs.experiments.comparison.subject import Subject
 from jobs.experiments.interleaved import (
-    Run,
+    InterleavedRuns,
+    MeasuredRun,
+    RunsObserver,
     Sets,
-    Turns,
-    Watcher,
-    measure_turns,
+    measure_interleaved,
     runs_file,
     whole_sets,
 )
-from jobs.experiments.upgrade.comparison import CaseChange, MetricChange, compare
+from jobs.experiments.upgrade.comparison import CaseChange, MetricChange, compare_cases
 from jobs.report.artifacts import require_folder
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective import Direction, Term
@@ -135,7 +135,7 @@ def tables(
         if mine == workload
     }
     terms = [Term(name, _direction(name)) for name in metrics]
-    changes = compare(pairs, [str(place) for place in range(len(places))], terms)
+    changes = compare_cases(pairs, [str(place) for place in range(len(places))], terms)
     return [
         _table(sets, workload, before, name, change)
         for (workload, name), change in zip(places, changes, strict=True)
@@ -168,7 +168,7 @@ MOST_WORKLOADS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ComparisonRequest:
     """What is to be compared.
 
     Attributes:
@@ -187,15 +187,15 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ComparisonResult:
     """What came of it.
 
     Attributes:
         runs: All that count, in the order in which they were made.
     """
 
-    asked: Asked
-    runs: Sequence[Run]
+    asked: ComparisonRequest
+    runs: Sequence[MeasuredRun]
     tables: Sequence[Table]
     cautions: Sequence[str]
     verdict: Sequence[str]
@@ -243,14 +243,14 @@ def require_rounds(rounds: int, seed: int) -> None:
 
 
 def compare_subjects(
-    asked: Asked,
+    asked: ComparisonRequest,
     settings: Settings,
     out: Path,
     *,
     resume: bool,
-    watcher: Watcher,
+    watcher: RunsObserver,
     caution: Callable[[str], None] = lambda _: None,
-) -> Compared:
+) -> ComparisonResult:
     """Measures what is missing and compares.
 
     Args:
@@ -265,17 +265,17 @@ def compare_subjects(
         InputError: Something is wrong with what is asked for, or with this machine.
     """
     require_folder(out)
-    told = cautions(asked.subjects)
+    told = comparison_cautions(asked.subjects)
     for line in told:
         caution(line)
     names = [subject.name for subject in asked.subjects]
     loads = [workload.name for workload in asked.workloads]
     with runs_file(out, _identity(asked), resume=resume) as kept:
-        measure_turns(_turns(asked, names, loads), settings, kept, watcher)
+        measure_interleaved(_turns(asked, names, loads), settings, kept, watcher)
         sets = whole_sets(kept.runs, names)
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
     runs = sorted((run for each in sets.values() for run in each.values()), key=_began)
-    said = sentences(found)
+    said = comparison_sentences(found)
     document = {
         "schema": 1,
         "machine": fingerprint(settings.bench_dir),
@@ -289,26 +289,30 @@ def compare_subjects(
         "verdict": said,
         "seconds": sum(run.seconds for run in runs),
     }
-    return Compared(
+    return ComparisonResult(
         asked=asked, runs=runs, tables=found, cautions=told, verdict=said, document=document
     )
 
 
-def _turns(asked: Asked, names: Sequence[str], loads: Sequence[str]) -> Turns:
+def _turns(
+    asked: ComparisonRequest, names: Sequence[str], loads: Sequence[str]
+) -> InterleavedRuns:
     by_name = dict(zip(names, asked.subjects, strict=True))
 
     def bench(load: str, name: str) -> tuple[DbBench, Configuration]:
         subject = by_name[name]
         return subject.benches[load], subject.side.values_under(load)
 
-    return Turns(cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed)
+    return InterleavedRuns(
+        cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed
+    )
 
 
-def _began(run: Run) -> str:
+def _began(run: MeasuredRun) -> str:
     return run.started_at
 
 
-def _identity(asked: Asked) -> dict[str, Any]:
+def _identity(asked: ComparisonRequest) -> dict[str, Any]:
     """What the runs in a folder are runs of: all that must be the same to go on with them."""
 
     def known(subject: Subject) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from jobs.charts.changes import changes, turns
+from jobs.charts.changes import changes_chart, runs_chart
 from jobs.charts.chart import Chart, axis
-from jobs.experiments.comparison.comparison import Compared, Table
+from jobs.experiments.comparison.comparison import ComparisonResult, Table
 from jobs.experiments.comparison.subject import Subject
-from jobs.experiments.interleaved import RUNS, Run
+from jobs.experiments.interleaved import RUNS, MeasuredRun
 from jobs.experiments.upgrade.comparison import MetricChange
 from jobs.experiments.upgrade.verdict import change_in_words
-from jobs.report.report import amount, data, p_value
+from jobs.report.report import data, metric_amount, p_value
 from jobs.results.pages import PLACE, page_environment, whole_page
 from jobs.results.whole_file import write_whole
 from optimizer.objective.objective import Term
@@ -33,7 +33,7 @@ from sampler.workload.prepare import Prepare
 from sampler.workload.workload import Workload
 
 
-def cautions(subjects: Sequence[Subject]) -> list[str]:
+def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
     """What must be known before the figures are read: unequal builds, memory, odd options."""
     every = [w for w in subjects[0].warnings if all(w in each.warnings for each in subjects)]
     told = [f"All: {warning}" for warning in every]
@@ -94,12 +94,12 @@ def _plainly(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def percent(share: float) -> str:
+def share_percent(share: float) -> str:
     """A share as a percentage of two digits, without an exponent: 0.0123 is ``1.2%``."""
     return f"{float(f'{100 * share:.2g}'):.12g}%"
 
 
-def sentences(found: Sequence[Table]) -> list[str]:
+def comparison_sentences(found: Sequence[Table]) -> list[str]:
     """A line for each workload and pair; never empty."""
     return [line for table in found for line in _lines(table)]
 
@@ -132,7 +132,7 @@ def _told(row: MetricChange) -> str:
 _DRAWN = ("rate", "time")  # of each workload, whichever it has first
 
 
-def comparison_html(compared: Compared) -> str:
+def comparison_html(compared: ComparisonResult) -> str:
     """The page, with a place for what draws its plots."""
     page = _environment().get_template("comparison.html")
     return page.render(
@@ -150,13 +150,17 @@ def comparison_html(compared: Compared) -> str:
 def _environment() -> Environment:
     environment = page_environment()
     environment.filters |= {
-        "bytes": format_bytes, "percent": percent, "data": data, "amount": amount, "p": p_value,
+        "bytes": format_bytes,
+        "percent": share_percent,
+        "data": data,
+        "amount": metric_amount,
+        "p": p_value,
         "difference": change_in_words,
-    }  # fmt: skip
+    }
     return environment
 
 
-def _part(place: int, compared: Compared, table: Table) -> Mapping[str, Any]:
+def _part(place: int, compared: ComparisonResult, table: Table) -> Mapping[str, Any]:
     """One workload and pair: its table and its plots."""
     mine = [run for run in compared.runs if run.case == table.workload]
     drawn = next((name for name in _DRAWN if name in table.rows), None)
@@ -165,7 +169,9 @@ def _part(place: int, compared: Compared, table: Table) -> Mapping[str, Any]:
     first = all(each.workload != table.workload for each in compared.tables[:place])
     if drawn and first:
         names = [subject.name for subject in compared.asked.subjects]
-        charts.append(turns(f"turns-{place}", drawn, unit_of(drawn), _points(mine, names, drawn)))
+        charts.append(
+            runs_chart(f"turns-{place}", drawn, unit_of(drawn), _points(mine, names, drawn))
+        )
     (load,) = (each for each in compared.asked.workloads if each.name == table.workload)
     return {
         "table": table,
@@ -179,7 +185,7 @@ def _differences(place: int, table: Table) -> Chart | None:
     terms = [Term(name, "max" if row.better == "max" else "min")
              for name, row in table.rows.items()]  # fmt: skip
     could = {name: 100 * row.smallest_change for name, row in table.rows.items()}
-    chart = changes(rows, terms, could)
+    chart = changes_chart(rows, terms, could)
     if chart is None:
         return None
     layout = dict(chart.layout)
@@ -191,7 +197,7 @@ def _differences(place: int, table: Table) -> Chart | None:
 
 
 def _points(
-    runs: Sequence[Run], names: Sequence[str], metric: str
+    runs: Sequence[MeasuredRun], names: Sequence[str], metric: str
 ) -> dict[str, list[tuple[int, float]]]:
     return {
         name: [
@@ -206,7 +212,7 @@ def _points(
 RESULT, TABLE, RUNS_CSV, REPORT = "result.json", "comparison.csv", "runs.csv", "report.html"
 
 
-def write_comparison(compared: Compared, out: Path) -> list[Path]:
+def write_comparison(compared: ComparisonResult, out: Path) -> list[Path]:
     """Writes the files, each whole or not at all; returns them, the runs first.
 
     Raises:
@@ -223,7 +229,7 @@ def write_comparison(compared: Compared, out: Path) -> list[Path]:
     return [out / name for name in (RUNS, *content)]
 
 
-def table_csv(compared: Compared) -> str:
+def table_csv(compared: ComparisonResult) -> str:
     """One row for each workload, pair of subjects and metric."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -242,7 +248,7 @@ def table_csv(compared: Compared) -> str:
     return text.getvalue()
 
 
-def runs_csv(compared: Compared) -> str:
+def runs_csv(compared: ComparisonResult) -> str:
     """One row for each run that counts, with all its metrics."""
     metrics = list(dict.fromkeys(name for run in compared.runs for name in run.metrics))
     head = ["round", "workload", "subject", "started_at", "state", "seconds"]

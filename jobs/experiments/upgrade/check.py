@@ -9,7 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.interleaved import Turns, Watcher, measure_turns, runs_file
+from jobs.experiments.interleaved import (
+    InterleavedRuns,
+    RunsObserver,
+    measure_interleaved,
+    runs_file,
+)
 from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
 from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
 from jobs.experiments.upgrade.comparison import (
@@ -17,10 +22,10 @@ from jobs.experiments.upgrade.comparison import (
     CaseChange,
     Cause,
     causes,
-    compare,
+    compare_cases,
     whole_pairs,
 )
-from jobs.experiments.upgrade.verdict import is_worse, sentences
+from jobs.experiments.upgrade.verdict import is_worse, upgrade_sentences
 from jobs.report.artifacts import require_folder
 from jobs.results.whole_file import write_whole
 from jobs.specification.specification import Specification
@@ -53,7 +58,7 @@ class Builds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Differences:
+class BuildDifferences:
     """What changed without a load.
 
     Attributes:
@@ -78,7 +83,7 @@ class Checked:
     """
 
     builds: Builds
-    differences: Differences
+    differences: BuildDifferences
     what: Mapping[str, str]
     changes: Sequence[CaseChange]
     causes: Mapping[str, Cause]
@@ -108,7 +113,7 @@ def find_builds(old: str, new: str, settings: Settings) -> Builds:
     )
 
 
-def differences(builds: Builds, specification: Specification) -> Differences:
+def build_differences(builds: Builds, specification: Specification) -> BuildDifferences:
     """What changed without a load; some milliseconds.
 
     Raises:
@@ -122,20 +127,20 @@ def differences(builds: Builds, specification: Specification) -> Differences:
         options = read_user_options(text, name="--options")
         file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
         notes = user_options(text, old, name="--options", drop_unknown=True).notes
-    return Differences(drift=option_drift(old, new), file=file, notes=notes)
+    return BuildDifferences(drift=option_drift(old, new), file=file, notes=notes)
 
 
 def check_upgrade(
     specification: Specification,
     builds: Builds,
-    found: Differences,
+    found: BuildDifferences,
     settings: Settings,
     out: Path,
     *,
     pairs: int,
     draws: int,
     resume: bool,
-    watcher: Watcher,
+    watcher: RunsObserver,
 ) -> Checked:
     """Measures what is missing and compares.
 
@@ -164,14 +169,14 @@ def check_upgrade(
         )
         asked = _asked(specification, builds, cases, pairs)
         with runs_file(out, asked, resume=resume) as kept:
-            measure_turns(_turns(cases, pairs, specification.seed), settings, kept, watcher)
+            measure_interleaved(_turns(cases, pairs, specification.seed), settings, kept, watcher)
             measured = whole_pairs(kept.runs)
     terms = objective_from_document(specification.objective).terms
-    changes = compare(measured, [case.name for case in cases], terms)
+    changes = compare_cases(measured, [case.name for case in cases], terms)
     has_kept = any(case.name == KEPT for case in cases)
     why = causes(measured, changes[0]) if has_kept else {}
     what = {case.name: case.what for case in cases}
-    verdict = sentences(changes, what, why, found.drift.changed, found.file)
+    verdict = upgrade_sentences(changes, what, why, found.drift.changed, found.file)
     worse = is_worse(changes, found.file)
     document = {
         "schema": 1,
@@ -195,14 +200,14 @@ def check_upgrade(
     )  # fmt: skip
 
 
-def _turns(cases: Sequence[Case], pairs: int, seed: int) -> Turns:
+def _turns(cases: Sequence[Case], pairs: int, seed: int) -> InterleavedRuns:
     by_name = {case.name: case for case in cases}
 
     def bench(name: str, side: str) -> tuple[DbBench, Configuration]:
         case = by_name[name]
         return case.old if side == "old" else case.new, case.configuration
 
-    return Turns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
+    return InterleavedRuns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
 
 
 def _named(name: str, installed: InstalledDbBench) -> Build:

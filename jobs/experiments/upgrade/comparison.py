@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import fisher_exact
 
-from jobs.experiments.interleaved import Run, whole_sets
+from jobs.experiments.interleaved import MeasuredRun, whole_sets
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
@@ -21,10 +21,10 @@ SIGNIFICANT = 1 - CONFIDENCE
 SIDES = ("old", "new")
 _MOST_LOG = 700.0
 
-RunPair = tuple[Run, Run]
+RunPair = tuple[MeasuredRun, MeasuredRun]
 
 
-def whole_pairs(runs: Sequence[Run]) -> dict[tuple[int, str], RunPair]:
+def whole_pairs(runs: Sequence[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
     """The pairs (old, new) by round and case; see ``whole_sets``."""
     old, new = SIDES
     return {key: (found[old], found[new]) for key, found in whole_sets(runs, SIDES).items()}
@@ -124,7 +124,7 @@ class Cause:
         return self.p_holm < SIGNIFICANT
 
 
-def compare(
+def compare_cases(
     pairs: Mapping[tuple[int, str], RunPair], cases: Sequence[str], terms: Sequence[Term]
 ) -> list[CaseChange]:
     """Compares every case, metric by metric.
@@ -237,5 +237,5 @@ def _known(p: float | None) -> float:
     return p
 
 
-def _done(run: Run) -> bool:
+def _done(run: MeasuredRun) -> bool:
     return run.state == TrialState.DONE.value

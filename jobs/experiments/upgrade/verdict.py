@@ -26,7 +26,7 @@ def p_words(p: float) -> str:
 _MOST_NAMED = 8
 
 
-def sentences(
+def upgrade_sentences(
     changes: Sequence[CaseChange],
     what: Mapping[str, str],
     found: Mapping[str, Cause],

@@ -20,7 +20,7 @@ LOW, HIGH, TAIL = 50e6, 200e6, 10e6  # bytes/s
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class LoadShape:
     """How many bytes a second come in, and when.
 
     Attributes:
@@ -82,7 +82,7 @@ _FIELDS = {"low_mark": "low", "high_mark": "high", "full_mark": "full", "step_se
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AutotuneRequest:
     """One run: a load under a policy, then reads, then recovery.
 
     Attributes:
@@ -97,7 +97,7 @@ class Asked:
     """
 
     policy: str
-    shape: Shape
+    shape: LoadShape
     marks: Marks
     value_size: int = 100_000
     rate_limit: float = 0.0
@@ -143,7 +143,7 @@ class Asked:
         return max(round(planned * _KEYS_PER_WRITE), 1)
 
 
-def scaled_step(shape: Shape) -> float:
+def scaled_step(shape: LoadShape) -> float:
     """The thesis's ten seconds, as much shorter as the load."""
     return FULL_STEP_SECONDS * shape.factor
 
@@ -163,7 +163,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     return document
 
 
-def configured(asked: Asked, configuration: Mapping[str, Any]) -> Asked:
+def configured(asked: AutotuneRequest, configuration: Mapping[str, Any]) -> AutotuneRequest:
     """The run with a configuration of the space ``warlo``.
 
     ``step_seconds`` is at full scale: that of a load of 350 s. What is unknown is refused.

@@ -27,7 +27,7 @@ _FILTER_BITS = 10  # section 4.4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class DatabaseLayout:
     """How a database is opened.
 
     Attributes:
@@ -48,7 +48,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Level:
+class TreeLevel:
     """Its number, files, and MiB, which is how finely RocksDB tells it."""
 
     number: int
@@ -56,10 +56,10 @@ class Level:
     mib: int
 
 
-class Store:
+class TunedDatabase:
     """An open database. For one thread: the binding holds Python's lock while a write stalls."""
 
-    def __init__(self, folder: Path, layout: Layout) -> None:
+    def __init__(self, folder: Path, layout: DatabaseLayout) -> None:
         """Opens the database of a folder, or makes it.
 
         Raises:
@@ -162,10 +162,10 @@ class Store:
                  "mem-table-flush-pending")  # fmt: skip
         return any(self._db.property_int_value(f"rocksdb.{name}") for name in names)
 
-    def levels(self) -> list[Level]:
+    def levels(self) -> list[TreeLevel]:
         """All levels, the first first."""
         text = self._db.property_value("rocksdb.levelstats") or ""
-        return [Level(*map(int, found)) for found in _LEVEL.findall(text)]
+        return [TreeLevel(*map(int, found)) for found in _LEVEL.findall(text)]
 
     def live_bytes(self) -> int:
         """Bytes of the table files of the current version."""

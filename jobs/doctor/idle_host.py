@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from jobs.doctor.finding import Finding, Level
+from jobs.doctor.finding import Finding, Severity
 from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
 from sampler.common.errors import InputError
 from sampler.machine.cpu_use import running
@@ -25,7 +25,7 @@ Waiting = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class NoTurn:
+class HostBusy:
     """Why something was left out, and what to do about it."""
 
     why: str
@@ -40,7 +40,9 @@ def _give_up(_: float) -> None:
     raise _Held
 
 
-def in_turn(settings: Settings, work: Callable[[], T], *, waiting: Waiting | None) -> T | NoTurn:
+def under_host_lock(
+    settings: Settings, work: Callable[[], T], *, waiting: Waiting | None
+) -> T | HostBusy:
     """Does some work under the host's lock.
 
     Args:
@@ -54,9 +56,9 @@ def in_turn(settings: Settings, work: Callable[[], T], *, waiting: Waiting | Non
         try:
             held.enter_context(host_lock(settings.lock, token, waiting=tell, pause=pause))
         except _Held:
-            return NoTurn("a trial is at work here", "run this again when it is over")
+            return HostBusy("a trial is at work here", "run this again when it is over")
         except InputError as error:
-            return NoTurn(error.problem, "mend that, and run this again")
+            return HostBusy(error.problem, "mend that, and run this again")
         return work()
 
 
@@ -71,7 +73,7 @@ def look_for_benchmarks(settings: Settings) -> list[Finding]:
         return judge_benchmarks(others, holders[0] if holders else "another process")
     except InputError as error:
         advice = "set ROCKTUNE_LOCK to a file that all who measure here may open"
-        return [Finding("lock", Level.PROBLEM, error.problem, advice)]
+        return [Finding("lock", Severity.PROBLEM, error.problem, advice)]
     return judge_benchmarks(others, None)
 
 
@@ -80,17 +82,17 @@ def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[F
 
     Args:
         settings: Where.
-        waiting: As ``in_turn`` has it.
+        waiting: As ``under_host_lock`` has it.
     """
     try:
-        speed = in_turn(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
+        speed = under_host_lock(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
     except InputError as error:
-        speed = NoTurn(error.problem, "mend that, and run this again")
+        speed = HostBusy(error.problem, "mend that, and run this again")
     except OSError as error:
-        speed = NoTurn(f"{error.strerror}", "make room, or replace the disk if it is broken")
-    if isinstance(speed, NoTurn):
+        speed = HostBusy(f"{error.strerror}", "make room, or replace the disk if it is broken")
+    if isinstance(speed, HostBusy):
         found = f"not measured: {speed.why}"
-        return [Finding("disk speed", Level.NOTE, found, speed.advice)]
+        return [Finding("disk speed", Severity.NOTE, found, speed.advice)]
     return judge_disk_speed(speed)
 
 
