@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from jobs.results.export import export_options, outside_file_lines
-from jobs.specification.frame import Frame, frame
-from jobs.specification.specification import Specification
+from jobs.specification.frame import Frame
 from optimizer.confirmation.picking import Picked, pick, require_measured
 from optimizer.evaluation.front_growth import Metrics, measured, within_limits
 from optimizer.evaluation.knowledge import baseline_of
@@ -19,6 +18,7 @@ from optimizer.objective.objective_file import objective_document
 from optimizer.objective.weights_text import parse_weights, weights_words
 from optimizer.surrogate.second_opinion import Opinion, opinions
 from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -77,7 +77,7 @@ def preferred(own: Objective, preference: Preference) -> Objective:
 
 def pick_of_job(
     job_id: int,
-    specification: Specification,
+    framed: Frame,
     trials: Sequence[Trial],
     preference: Preference,
     *,
@@ -87,7 +87,7 @@ def pick_of_job(
 
     Args:
         job_id: Of the job, for the comments of the OPTIONS file.
-        specification: Of the job.
+        framed: The job, resolved.
         trials: Those of the job so far.
         preference: What is asked for.
         proven: The trial that the job has proven better by its own objective, if any.
@@ -96,7 +96,6 @@ def pick_of_job(
         InputError: The preference is none, or is for what was not measured.
         ValueError: No run of the baseline has ended well.
     """
-    framed = frame(specification, None)
     objective = preferred(framed.problem.objective, preference)
     history = History(trials)
     baseline = baseline_of(history, framed.problem)
@@ -222,13 +221,11 @@ class FrontOfTwo:
     judged: int
 
 
-def front_of_two(
-    specification: Specification, trials: Sequence[Trial], x: str, y: str
-) -> FrontOfTwo:
+def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
     """The front of a job's new configurations in two metrics, clocks corrected for drift.
 
     Args:
-        specification: Of the job; what breaks its limits does not count.
+        problem: Of the job; what breaks its limits does not count.
         trials: Those of the job so far.
         x: The one metric. Which way is better comes from the objective, then from the unit.
         y: The other.
@@ -237,7 +234,6 @@ def front_of_two(
         InputError: A metric was not measured, or nobody knows which way it is better.
         ValueError: No run of the baseline has ended well.
     """
-    problem = frame(specification, None).problem
     baseline = baseline_of(History(trials), problem)
     directions = {term.metric: term.direction for term in problem.objective.terms}
     terms = (

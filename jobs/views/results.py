@@ -48,7 +48,7 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
     names = [term.metric for term in objective.terms]
     rows = proof_rows(result, names)
     explained = {**result, **explained_job(engine, job, result)}
-    diff = options_diff(job.specification, result, kept.options) if kept.options else []
+    diff = options_diff(job, result, kept.options) if kept.options else []
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     return {
         "best": result["best"],

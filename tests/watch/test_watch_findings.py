@@ -8,7 +8,7 @@ from batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 from jobs.regression.detection import RegressionReport, detect_regressions
 from jobs.regression.page import regression_page
-from jobs.regression.words import told
+from jobs.regression.words import report_lines
 from jobs.specification.specify import specify
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
@@ -49,12 +49,12 @@ def test_a_new_kernel_that_slows_is_told_with_date_size_and_p() -> None:
         "kernel": ("6.1.0", "6.6.1"),
         "warnings": ([], ["Assertions are enabled"]),
     }
-    line = told(watched)[0]
+    line = report_lines(watched)[0]
     assert line.startswith("load/default: since 2026-11-21")
     assert "TIME of the default +1" in line and ", worse; p = " in line
     assert "kernel changed from 6.1.0 to 6.6.1 on that night" in line
     assert "now 'Assertions are enabled'" in line
-    assert told(watched)[-1].startswith("26 nights, 9 series tested on the newest")
+    assert report_lines(watched)[-1].startswith("26 nights, 9 series tested on the newest")
     assert document == slowed(1.12).document()
 
 
@@ -62,13 +62,13 @@ def test_a_new_kernel_that_slows_is_told_with_date_size_and_p() -> None:
 def test_five_percent_is_found_in_any_metric_and_none_is_not(metric: str) -> None:
     """Where nights differ by 1%; what other noise leaves of it is in docs/results/watch.md."""
     worse = 1 / 1.05 if metric == "rate" else 1.05
-    told, wrongly = 0, 0
+    found, wrongly = 0, 0
     for seed in range(SEEDS):
         planted = [each for each in slowed(worse, metric=metric, nights=30, seed=seed).findings
                    if (each.series.kind, each.series.metric) == ("default", metric)]  # fmt: skip
-        told += any(each.worse and abs(each.alarm.since - 20) <= 1 for each in planted)
+        found += any(each.worse and abs(each.alarm.since - 20) <= 1 for each in planted)
         wrongly += bool(slowed(1.0, metric=metric, nights=30, seed=seed).findings)
-    assert told >= SEEDS - 1
+    assert found >= SEEDS - 1
     # One false alarm in 100 nights is declared: of 30 nights in a quarter of the batches.
     assert wrongly <= SEEDS // 2
 
@@ -108,7 +108,8 @@ def test_the_best_is_followed_against_its_own_default_also_when_unconfirmed() ->
     assert found.worse and found.amount.unit == "absolute"
     assert found.amount.low < -200 < found.amount.high
     assert any(
-        "nothing that is recorded" in line for line in told(detect_regressions(nights_of(results)))
+        "nothing that is recorded" in line
+        for line in report_lines(detect_regressions(nights_of(results)))
     )
 
 
@@ -141,7 +142,7 @@ def test_a_clock_that_was_wrong_once_does_not_stop_the_watch() -> None:
 
 
 def test_few_nights_and_none() -> None:
-    assert "nothing was tested" in told(detect_regressions([]))[-1]
+    assert "nothing was tested" in report_lines(detect_regressions([]))[-1]
     few = detect_regressions(nights_of([result(BASE)] * 4))
     assert few.tested == 0 and not few.worsened
 
