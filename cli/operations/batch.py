@@ -66,7 +66,7 @@ def batch(
     from db.connection.migrate import upgrade
     from jobs.batch.batch_file import read_batch
     from jobs.batch.batch_turn import BatchHeld, BatchTurn
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from sampler.runner.settings import load_settings
 
     plan = read_batch(file)

@@ -141,7 +141,7 @@ def tune(
     from cli.options.name_list import names_of
     from db.connection.engine import make_engine
     from db.connection.migrate import upgrade
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from jobs.specification.specify import specify
     from jobs.specification.start_from import read_starts
     from jobs.specification.warm_start_text import parse_warm_start

@@ -11,8 +11,7 @@ from typing import Any
 from jobs.autotune.request import LoadShape
 from jobs.charts.curves import Curves, Span, TimeCurve, curves_svg, pgfplots_file
 from jobs.charts.page import charts_page
-from jobs.results.whole_file import write_whole
-from sampler.common.errors import InputError
+from jobs.results.output_folder import write_files
 
 _STILL = 1e-6  # two points of the same moment make no rate
 _SMOOTH = 4  # points that an interval spans
@@ -91,16 +90,10 @@ def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> l
         InputError: It cannot be written.
     """
     plots = [run_plot(document) for document in documents]
+    page = charts_page("Rocktune: compaction under a wave", [], [plot.chart for plot in plots])
     contents = {
-        "autotune.json": (json.dumps({"schema": 1, "runs": list(documents)}) + "\n").encode(),
-        "autotune.html": charts_page("Rocktune: compaction under a wave", [],
-                                     [plot.chart for plot in plots]),
-        "coordinates.tex": pgfplots_file(plots).encode(),
-    } | {f"{plot.name}.svg": curves_svg(plot).encode() for plot in plots}  # fmt: skip
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
-    for file, content in contents.items():
-        write_whole(out / file, content)
-    return [out / file for file in contents]
+        "autotune.json": json.dumps({"schema": 1, "runs": list(documents)}) + "\n",
+        "autotune.html": page,
+        "coordinates.tex": pgfplots_file(plots),
+    } | {f"{plot.name}.svg": curves_svg(plot) for plot in plots}
+    return write_files(out, contents)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
@@ -41,15 +39,6 @@ def rows(openings: Sequence[Sequence[Interval]]) -> list[dict[str, Any]]:
         for number, opening in enumerate(openings, start=1)
         for interval in opening
     ]
-
-
-def csv_text(openings: Sequence[Sequence[Interval]]) -> str:
-    """The rows as CSV with a header; empty where nothing was told."""
-    written = io.StringIO()
-    writer = csv.DictWriter(written, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows(openings))
-    return written.getvalue()
 
 
 def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
@@ -201,16 +190,6 @@ def level_rows(openings: Sequence[Opening]) -> list[Row]:
         for part in opening.families
         for row in part.levels
     ]
-
-
-def rows_as_csv(table: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV under all names that any of them has; empty where a row has none."""
-    columns = list(dict.fromkeys(name for row in table for name in row))
-    written = io.StringIO()
-    writer = csv.DictWriter(written, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    return written.getvalue()
 
 
 TOTALS = {

@@ -9,21 +9,19 @@ from pathlib import Path
 from jobs.charts.curves import Curves, TimeCurve, curves_svg, pgfplots_file
 from jobs.charts.page import charts_page
 from jobs.interval_report.documents import (
-    csv_text,
     family_rows,
     family_table,
     level_rows,
     level_table,
     most_written,
     notes,
-    rows_as_csv,
+    rows,
     summary,
     totals_table,
 )
 from jobs.interval_report.stall_answer import shown_name, stall_answer
-from jobs.results.whole_file import write_whole
+from jobs.results.output_folder import rows_as_csv, write_files
 from sampler.bench.interval_stats import Interval
-from sampler.common.errors import InputError
 from sampler.stats_dumps.opening import Opening
 
 _SECONDS = "seconds since the database was opened"
@@ -135,19 +133,13 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
         page_tables(openings),
     )
     contents = {
-        "intervals.csv": csv_text([opening.intervals for opening in openings]).encode(),
-        "families.csv": rows_as_csv(family_rows(openings)).encode(),
-        "levels.csv": rows_as_csv(level_rows(openings)).encode(),
+        "intervals.csv": rows_as_csv(rows([opening.intervals for opening in openings])),
+        "families.csv": rows_as_csv(family_rows(openings)),
+        "levels.csv": rows_as_csv(level_rows(openings)),
         "intervals.html": page,
-        "coordinates.tex": pgfplots_file(plots).encode(),
-    } | {f"{plot.name}.svg": curves_svg(plot).encode() for plot in plots}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
-    for file, content in contents.items():
-        write_whole(out / file, content)
-    return [out / file for file in contents]
+        "coordinates.tex": pgfplots_file(plots),
+    } | {f"{plot.name}.svg": curves_svg(plot) for plot in plots}
+    return write_files(out, contents)
 
 
 def page_lines(openings: Sequence[Opening]) -> list[str]:

@@ -5,36 +5,19 @@ Beside OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 from jobs.report.report import report_html
 from jobs.results.outcome import JobOutcome
+from jobs.results.output_folder import csv_text, json_text
 from jobs.results.pages import whole_page
 from sampler.common.errors import InputError
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
 REFUSED = "OPTIONS.refused.ini"  # what RocksDB did not take, for whoever looks for the reason
 RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
-
-
-def require_folder(out: Path) -> None:
-    """Makes the folder, before hours are spent.
-
-    Raises:
-        InputError: It cannot be made or written to.
-    """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        probe = out / f".rocktune-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError("--out", f"cannot write to {str(out)!r}: {error.strerror}") from None
 
 
 def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
@@ -46,7 +29,7 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
         InputError: One cannot be written. Nothing is lost: they are made of what the database has.
     """
     makers: dict[str, Callable[[], str | bytes]] = {
-        RESULT: lambda: json.dumps(finished.result, indent=1, allow_nan=False) + "\n",
+        RESULT: lambda: json_text(finished.result),
         TRIALS: lambda: trials_csv(finished),
         REPORT: lambda: whole_page(report_html(finished)),
     }
@@ -80,22 +63,27 @@ def trials_csv(finished: JobOutcome) -> str:
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
     parameters = list(dict.fromkeys(name for trial in trials for name in trial.configuration))
     head = ["number", "phase", "purpose", "state", "subject", "attempt", "host"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*head, "started_at", "finished_at", "fitness", *metrics, *parameters,
-                     "failure", "why"])  # fmt: skip
-    for trial in trials:
-        values = trial.features
-        writer.writerow(
-            [
-                *(getattr(trial, name) for name in head),
-                trial.started_at.isoformat() if trial.started_at else None,
-                trial.finished_at.isoformat() if trial.finished_at else None,
-                finished.fitness.get(trial.number),
-                *(trial.metrics.get(name) for name in metrics),
-                *(values.get(name) for name in parameters),
-                trial.failure,
-                trial.why,
-            ]
-        )
-    return text.getvalue()
+    columns = [
+        *head,
+        "started_at",
+        "finished_at",
+        "fitness",
+        *metrics,
+        *parameters,
+        "failure",
+        "why",
+    ]
+    rows = (
+        [
+            *(getattr(trial, name) for name in head),
+            trial.started_at.isoformat() if trial.started_at else None,
+            trial.finished_at.isoformat() if trial.finished_at else None,
+            finished.fitness.get(trial.number),
+            *(trial.metrics.get(name) for name in metrics),
+            *(trial.features.get(name) for name in parameters),
+            trial.failure,
+            trial.why,
+        ]
+        for trial in trials
+    )
+    return csv_text(columns, rows)

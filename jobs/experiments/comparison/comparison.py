@@ -20,7 +20,7 @@ from jobs.experiments.interleaved import (
     whole_sets,
 )
 from jobs.experiments.upgrade.comparison import CaseChange, MetricChange, compare_cases
-from jobs.report.artifacts import require_folder
+from jobs.results.output_folder import require_folder
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective import Direction, Term
 from sampler.bench.db_bench import DbBench

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -22,8 +19,8 @@ from jobs.experiments.interleaved import RUNS, MeasuredRun
 from jobs.experiments.upgrade.comparison import MetricChange
 from jobs.experiments.upgrade.verdict import change_in_words
 from jobs.report.report import data, metric_amount, p_value
+from jobs.results.output_folder import csv_text, json_text, rows_as_csv, write_files
 from jobs.results.pages import PLACE, page_environment, whole_page
-from jobs.results.whole_file import write_whole
 from optimizer.objective.objective import Term
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
@@ -219,45 +216,48 @@ def write_comparison(compared: ComparisonResult, out: Path) -> list[Path]:
         InputError: One cannot be written.
     """
     content = {
-        RESULT: (json.dumps(compared.document, indent=1, allow_nan=False) + "\n").encode(),
-        TABLE: table_csv(compared).encode(),
-        RUNS_CSV: runs_csv(compared).encode(),
+        RESULT: json_text(compared.document),
+        TABLE: table_csv(compared),
+        RUNS_CSV: runs_csv(compared),
         REPORT: whole_page(comparison_html(compared)),
     }
-    for name, text in content.items():
-        write_whole(out / name, text)
-    return [out / name for name in (RUNS, *content)]
+    return [out / RUNS, *write_files(out, content)]
 
 
 def table_csv(compared: ComparisonResult) -> str:
     """One row for each workload, pair of subjects and metric."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["workload", "metric", "unit", "before", "after", "median_before", "median_after",
-         "percent", "low", "high", "p", "p_holm", "rounds", "could_show_percent", "better"]
-    )  # fmt: skip
-    for table in compared.tables:
-        for name, row in table.rows.items():
-            change = row.change
-            writer.writerow(
-                [table.workload, name, unit_of(name), table.before, table.after, row.old, row.new,
-                 change.percent, change.low, change.high, change.p, row.p_holm, row.pairs,
-                 100 * row.smallest_change, table.better(name)]
-            )  # fmt: skip
-    return text.getvalue()
+    return rows_as_csv(
+        [
+            {
+                "workload": table.workload,
+                "metric": name,
+                "unit": unit_of(name),
+                "before": table.before,
+                "after": table.after,
+                "median_before": row.old,
+                "median_after": row.new,
+                "percent": row.change.percent,
+                "low": row.change.low,
+                "high": row.change.high,
+                "p": row.change.p,
+                "p_holm": row.p_holm,
+                "rounds": row.pairs,
+                "could_show_percent": 100 * row.smallest_change,
+                "better": table.better(name),
+            }
+            for table in compared.tables
+            for name, row in table.rows.items()
+        ]
+    )
 
 
 def runs_csv(compared: ComparisonResult) -> str:
     """One row for each run that counts, with all its metrics."""
     metrics = list(dict.fromkeys(name for run in compared.runs for name in run.metrics))
-    head = ["round", "workload", "subject", "started_at", "state", "seconds"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*head, *metrics, "failure"])
-    for run in compared.runs:
-        writer.writerow(
-            [run.round, run.case, run.side, run.started_at, run.state, run.seconds,
-             *(run.metrics.get(name) for name in metrics), run.failure]
-        )  # fmt: skip
-    return text.getvalue()
+    head = ["round", "workload", "subject", "started_at", "state", "seconds", *metrics, "failure"]
+    rows = (
+        [run.round, run.case, run.side, run.started_at, run.state, run.seconds,
+         *(run.metrics.get(name) for name in metrics), run.failure]
+        for run in compared.runs
+    )  # fmt: skip
+    return csv_text(head, rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,8 +25,7 @@ from jobs.experiments.upgrade.comparison import (
     whole_pairs,
 )
 from jobs.experiments.upgrade.verdict import is_worse, upgrade_sentences
-from jobs.report.artifacts import require_folder
-from jobs.results.whole_file import write_whole
+from jobs.results.output_folder import json_text, require_folder, write_files
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
@@ -193,7 +191,7 @@ def check_upgrade(
         "verdict": verdict,
         "worse": worse,
     }
-    write_whole(out / RESULT, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_files(out, {RESULT: json_text(document)})
     return Checked(
         builds=builds, differences=found, what=what, changes=changes, causes=why,
         verdict=verdict, worse=worse, document=document,
