@@ -17,10 +17,9 @@ from typing import Any
 
 from benchmarks.json_lines import read_lines
 from cli.main import main as rocktune
-from jobs.experiments.comparison.comparison import METRICS, Table, tables
-from jobs.experiments.comparison.report import RESULT, comparison_sentences
+from jobs.experiments.comparison.report import RESULT
+from jobs.experiments.comparison.tables import METRICS, Table, comparison_sentences, tables
 from jobs.experiments.interleaved import RUNS, MeasuredRun, whole_sets
-from jobs.experiments.upgrade.verdict import change_in_words
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 
@@ -128,7 +127,7 @@ def _compared(found: Sequence[Table]) -> str:
         here = "| | | not measured | |"
         if row:
             p = f"{row.p_holm:.2g}"
-            here = f"| {row.new:,.0f} | {row.old:,.0f} | {change_in_words(row)} | {p} |"
+            here = f"| {row.new:,.0f} | {row.old:,.0f} | {row.in_words} | {p} |"
         lines.append(f"| {what} | {java * 1000:,} | {native * 1000:,} | {said} {here}")
     return "Operations per second:\n\n" + "\n".join(lines)
 
@@ -139,7 +138,7 @@ def _others(found: Sequence[Table]) -> str:
     for table in found:
         lines += [
             f"| {table.workload} | {name} | {row.old:.4g} | {row.new:.4g} | "
-            f"{change_in_words(row)} | {row.p_holm:.2g} |"
+            f"{row.in_words} | {row.p_holm:.2g} |"
             for name in _SHOWN
             if (row := table.rows.get(name))
         ]

@@ -7,9 +7,8 @@ from rich.table import Table
 
 from cli.render.screen import plain
 from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
-from jobs.experiments.comparison.report import load_words, share_percent
-from jobs.experiments.upgrade.verdict import change_in_words, p_figure
-from jobs.report.report import metric_amount
+from jobs.experiments.comparison.tables import load_words
+from jobs.results.figures import metric_amount, p_figure, share_percent
 from sampler.common.byte_size import format_bytes
 
 
@@ -61,7 +60,7 @@ def _table(compared: ComparisonResult, before: str, after: str) -> Table:
                 name,
                 metric_amount(row.old, name),
                 metric_amount(row.new, name),
-                change_in_words(row),
+                row.in_words,
                 p_figure(row.p_holm),
                 each.better(name) or "",
                 share_percent(row.smallest_change),

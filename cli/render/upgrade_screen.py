@@ -10,7 +10,7 @@ from rich.table import Table
 from cli.render.screen import plain
 from jobs.experiments.upgrade.builds import Concern, LoneOption
 from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
-from jobs.experiments.upgrade.verdict import change_in_words, p_figure
+from jobs.results.figures import p_figure
 from sampler.bench.builds import Build
 
 _MOST_NAMES = 12
@@ -74,7 +74,7 @@ def _table(checked: Checked) -> Table:
                 metric.metric.upper(),
                 _figure(metric.old),
                 _figure(metric.new),
-                change_in_words(metric),
+                metric.in_words,
                 p_figure(metric.p_holm),
                 said,
                 f"{100 * metric.smallest_change:.2g}%",

@@ -171,12 +171,12 @@ def _asked(
 ) -> ComparisonRequest:
     from jobs.experiments.comparison.comparison import (
         ComparisonRequest,
-        require_metrics,
         require_rounds,
         require_workloads,
     )
     from jobs.experiments.comparison.sides import MIDDLE, sides_around
     from jobs.experiments.comparison.subject import subject_of
+    from jobs.experiments.comparison.tables import require_metrics
     from sampler.workload.workload_file import load_workload
 
     require_rounds(rounds, seed)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.autotune.request import LoadShape
-from jobs.charts.curves import Curves, Span, TimeCurve, curves_svg, pgfplots_file
-from jobs.charts.page import charts_page
+from jobs.charts.curves import Curves, Span, TimeCurve, plot_files
 from jobs.results.output_folder import write_files
 
 _STILL = 1e-6  # two points of the same moment make no rate
@@ -90,10 +89,8 @@ def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> l
         InputError: It cannot be written.
     """
     plots = [run_plot(document) for document in documents]
-    page = charts_page("Rocktune: compaction under a wave", [], [plot.chart for plot in plots])
-    contents = {
+    contents: dict[str, str | bytes] = {
         "autotune.json": json.dumps({"schema": 1, "runs": list(documents)}) + "\n",
-        "autotune.html": page,
-        "coordinates.tex": pgfplots_file(plots),
-    } | {f"{plot.name}.svg": curves_svg(plot) for plot in plots}
+        **plot_files("autotune.html", "Rocktune: compaction under a wave", plots),
+    }
     return write_files(out, contents)

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import orjson
-
 Trace = dict[str, Any]
 _Point = TypeVar("_Point")
 # Okabe and Ito's colours, which all kinds of eyes tell apart; in the order of a plot's series.
@@ -110,9 +108,3 @@ def again_words(again: int) -> str:
 def thinned_words(shown: int, of: int) -> str:
     """What the caption says of points that are left out."""
     return "" if shown == of else f" {shown:,} of {of:,} points are drawn, evenly chosen."
-
-
-def figure_json(chart: Chart) -> str:
-    """JSON in which nothing can end the script that it stands in; null for what is no number."""
-    text = orjson.dumps(chart.figure, option=orjson.OPT_SERIALIZE_NUMPY).decode()
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from jobs.charts.chart import SERIES, Chart, Trace, axis, short, thinned, thinned_words, words
+from jobs.results.pages import document_html, whole_page
 
 
 @dataclass(frozen=True)
@@ -239,3 +240,32 @@ def pgfplots_file(plots: Sequence[Curves]) -> str:
 
 def _tex(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+PageTable = tuple[str, Sequence[Sequence[str]]]  # a title, and rows of cells, the header first
+
+
+def plot_files(
+    name: str,
+    title: str,
+    plots: Sequence[Curves],
+    *,
+    lines: Sequence[str] = (),
+    tables: Sequence[PageTable] = (),
+) -> dict[str, str | bytes]:
+    """Plots as files by their names: a page of all, coordinates for pgfplots, an SVG of each.
+
+    Args:
+        name: Of the page.
+        title: Of the page.
+        plots: In their order.
+        lines: Plain text above the plots, a paragraph each.
+        tables: Below the plots.
+    """
+    charts = [plot.chart for plot in plots]
+    page = document_html("charts.html", title=title, lines=lines, charts=charts, tables=tables)
+    return {
+        name: whole_page(page),
+        "coordinates.tex": pgfplots_file(plots),
+        **{f"{plot.name}.svg": curves_svg(plot) for plot in plots},
+    }

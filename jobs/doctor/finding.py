@@ -59,8 +59,3 @@ def graded(value: float, *, note: float, warning: float, problem: float) -> Seve
 def percent(share: float) -> str:
     """A share as people read it: ``0.046`` is ``4.6%``."""
     return f"{100 * share:.{2 if share < 0.1 else 3}g}%"
-
-
-def figure(value: float) -> str:
-    """A number as people read it: four digits, thousands apart."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobs.doctor.finding import Finding, Severity, figure, graded, percent
+from jobs.doctor.finding import Finding, Severity, graded, percent
 from jobs.execution.assembly import Assembly
+from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.charts.curves import Curves, TimeCurve, curves_svg, pgfplots_file
-from jobs.charts.page import charts_page
+from jobs.charts.curves import Curves, TimeCurve, plot_files
 from jobs.interval_report.documents import (
     family_rows,
     family_table,
@@ -126,19 +125,18 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
         for number, opening in enumerate(openings, start=1)
         for plot in interval_plots(opening.intervals, number)
     ]
-    page = charts_page(
-        f"Rocktune: {name} by interval",
-        page_lines(openings),
-        [plot.chart for plot in plots],
-        page_tables(openings),
-    )
-    contents = {
+    contents: dict[str, str | bytes] = {
         "intervals.csv": rows_as_csv(rows([opening.intervals for opening in openings])),
         "families.csv": rows_as_csv(family_rows(openings)),
         "levels.csv": rows_as_csv(level_rows(openings)),
-        "intervals.html": page,
-        "coordinates.tex": pgfplots_file(plots),
-    } | {f"{plot.name}.svg": curves_svg(plot) for plot in plots}
+        **plot_files(
+            "intervals.html",
+            f"Rocktune: {name} by interval",
+            plots,
+            lines=page_lines(openings),
+            tables=page_tables(openings),
+        ),
+    }
     return write_files(out, contents)
 
 

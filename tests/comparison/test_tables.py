@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.comparison.comparison import METRICS, require_metrics, tables
-from jobs.experiments.comparison.report import comparison_sentences, load_words, share_percent
+from jobs.experiments.comparison.tables import (
+    METRICS,
+    comparison_sentences,
+    load_words,
+    require_metrics,
+    tables,
+)
 from jobs.experiments.interleaved import MeasuredRun, Sets, order_of_runs, whole_sets
+from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload

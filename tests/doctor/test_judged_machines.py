@@ -6,7 +6,7 @@ import pytest
 from made_up import cpu, disk, memory, pressure, speed, use
 
 from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.finding import Finding, Severity, figure, graded, percent
+from jobs.doctor.finding import Finding, Severity, graded, percent
 from jobs.doctor.machine_checks import (
     judge_benchmarks,
     judge_cpu,
@@ -15,6 +15,7 @@ from jobs.doctor.machine_checks import (
     judge_load,
     judge_memory,
 )
+from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
 from sampler.machine.cpu_use import CpuUse

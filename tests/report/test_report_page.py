@@ -15,9 +15,10 @@ from pretend_hosts import PretendHost, PretendHosts
 from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
-from jobs.report.report import data, figure, report_html
+from jobs.report.report import report_html
+from jobs.results.figures import figure
 from jobs.results.outcome import JobOutcome
-from jobs.results.pages import PLACE, policy, whole_page
+from jobs.results.pages import PLACE, plot_data, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
 from sampler.space.space_file import space_from_document
 
@@ -136,7 +137,7 @@ def test_choices_of_ones_own_are_only_words():
 def test_no_text_can_end_the_data():
     """Even one that no plot has made harmless."""
     chart = Chart("x", "", "", [{"name": "</script><!--&"}], {"title": float("nan")})
-    text = data(chart)
+    text = plot_data(chart)
     assert not set("<>&") & set(text)
     assert json.loads(text) == {
         "data": [{"name": "</script><!--&"}],

@@ -8,10 +8,12 @@ import pytest
 from scipy import stats
 
 from jobs.experiments.interleaved import MeasuredRun, Side, order_of_runs
+from jobs.experiments.paired import RunPair, compare_cases
 from jobs.experiments.upgrade.builds import ChangedValue, Concern
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN
-from jobs.experiments.upgrade.comparison import SIDES, RunPair, causes, compare_cases, whole_pairs
-from jobs.experiments.upgrade.verdict import is_worse, p_figure, p_words, upgrade_sentences
+from jobs.experiments.upgrade.check import SIDES, whole_pairs
+from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
+from jobs.results.figures import p_figure, p_words
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective_file import load_objective
 from sampler.options.options_file import CF

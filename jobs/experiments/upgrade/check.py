@@ -10,21 +10,20 @@ from typing import Any
 
 from jobs.experiments.interleaved import (
     InterleavedRuns,
+    MeasuredRun,
     RunsObserver,
     measure_interleaved,
     runs_file,
+    whole_sets,
+)
+from jobs.experiments.paired import (
+    CaseChange,
+    RunPair,
+    compare_cases,
 )
 from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
 from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
-from jobs.experiments.upgrade.comparison import (
-    SIDES,
-    CaseChange,
-    Cause,
-    causes,
-    compare_cases,
-    whole_pairs,
-)
-from jobs.experiments.upgrade.verdict import is_worse, upgrade_sentences
+from jobs.experiments.upgrade.verdict import Cause, causes, is_worse, upgrade_sentences
 from jobs.results.output_folder import json_text, require_folder, write_files
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
@@ -42,6 +41,7 @@ from sampler.space.space import Configuration
 from sampler.workload.workload_file import workload_from_document
 
 RESULT = "upgrade.json"
+SIDES = ("old", "new")
 MOST_PAIRS, MOST_DRAWS = 1000, 100
 
 
@@ -196,6 +196,12 @@ def check_upgrade(
         builds=builds, differences=found, what=what, changes=changes, causes=why,
         verdict=verdict, worse=worse, document=document,
     )  # fmt: skip
+
+
+def whole_pairs(runs: Sequence[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
+    """The pairs (old, new) by round and case; see ``whole_sets``."""
+    old, new = SIDES
+    return {key: (found[old], found[new]) for key, found in whole_sets(runs, SIDES).items()}
 
 
 def _turns(cases: Sequence[Case], pairs: int, seed: int) -> InterleavedRuns:

@@ -1,4 +1,7 @@
-"""New build over old, by metric: change, interval, and p corrected for asking so often."""
+"""Paired runs compared, metric by metric: change, interval, p corrected for asking so often.
+
+The core of comparisons and of upgrade checks: each pair was measured one after the other.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import fisher_exact
 
-from jobs.experiments.interleaved import MeasuredRun, whole_sets
-from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
+from jobs.experiments.interleaved import MeasuredRun
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.confirmation import CONFIDENCE, Change, change, differences_of
@@ -18,16 +20,9 @@ from optimizer.objective.objective import Term
 from sampler.runner.outcome import TrialState
 
 SIGNIFICANT = 1 - CONFIDENCE
-SIDES = ("old", "new")
 _MOST_LOG = 700.0
 
 RunPair = tuple[MeasuredRun, MeasuredRun]
-
-
-def whole_pairs(runs: Sequence[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
-    """The pairs (old, new) by round and case; see ``whole_sets``."""
-    old, new = SIDES
-    return {key: (found[old], found[new]) for key, found in whole_sets(runs, SIDES).items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +58,12 @@ class MetricChange:
     def worse(self) -> bool:
         """Whether it is significant, and the wrong way."""
         return self.significant and (self.change.percent > 0) == (self.better == "min")
+
+    @property
+    def in_words(self) -> str:
+        """As ``+14.0% (+11.0% to +17.0%)``."""
+        change = self.change
+        return f"{change.percent:+.1f}% ({change.low:+.1f}% to {change.high:+.1f}%)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,26 +105,6 @@ class CaseChange:
         return bool(fisher_exact(table, alternative="greater").pvalue < SIGNIFICANT)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cause:
-    """How much of a metric's change with the new defaults goes away with the old ones kept.
-
-    Attributes:
-        gone: The new build with its own defaults over the new build with the old ones, each over
-            the old build in the same round.
-        p_holm: Its p-value, corrected for all metrics that this was asked of.
-    """
-
-    metric: str
-    gone: Change
-    p_holm: float
-
-    @property
-    def shown(self) -> bool:
-        """Whether the changed defaults are shown to have a part in it."""
-        return self.p_holm < SIGNIFICANT
-
-
 def compare_cases(
     pairs: Mapping[tuple[int, str], RunPair], cases: Sequence[str], terms: Sequence[Term]
 ) -> list[CaseChange]:
@@ -141,7 +122,7 @@ def compare_cases(
         (case, term.metric): values
         for case in cases
         for term in terms
-        if len(values := [v for _, v in _values(pairs, case, term.metric)]) >= LEAST_PAIRS
+        if len(values := [v for _, v in pair_values(pairs, case, term.metric)]) >= LEAST_PAIRS
     }
     changes = {place: change(values) for place, values in found.items()}
     corrected = dict(zip(changes, holm([each.p for each in changes.values()]), strict=True))
@@ -168,37 +149,7 @@ def compare_cases(
     return answers
 
 
-def causes(pairs: Mapping[tuple[int, str], RunPair], defaults: CaseChange) -> dict[str, Cause]:
-    """Of each metric that changed with the defaults: is it shown that the defaults are the cause?
-
-    Args:
-        pairs: (old, new) by round and case; those of a round are compared with each other.
-        defaults: What changed with the defaults as they come.
-
-    Returns:
-        By metric; empty where the old defaults were not measured on the new build.
-    """
-    gone: dict[str, Change] = {}
-    for metric, each in defaults.metrics.items():
-        if not each.significant:
-            continue
-        theirs = dict(_values(pairs, DEFAULTS, metric))
-        kept = dict(_values(pairs, KEPT, metric))
-        ratios = [
-            (kept[number][1] / kept[number][0], theirs[number][1] / theirs[number][0])
-            for number in theirs
-            if number in kept and min(*theirs[number], *kept[number]) > 0
-        ]
-        if len(ratios) >= LEAST_PAIRS:
-            gone[metric] = change(ratios)
-    corrected = holm([each.p for each in gone.values()])
-    return {
-        metric: Cause(metric=metric, gone=each, p_holm=_known(p))
-        for (metric, each), p in zip(gone.items(), corrected, strict=True)
-    }
-
-
-def _values(
+def pair_values(
     pairs: Mapping[tuple[int, str], RunPair], case: str, metric: str
 ) -> list[tuple[int, tuple[float, float]]]:
     """(round, (old, new)) of the pairs that ended well on both sides."""
@@ -226,13 +177,14 @@ def _metric(
         new=float(new),
         pairs=len(values),
         change=found,
-        p_holm=_known(p),
+        p_holm=known_p(p),
         smallest_change=math.expm1(min(smallest, _MOST_LOG)) if logarithmic else smallest,
         better=better,
     )
 
 
-def _known(p: float | None) -> float:
+def known_p(p: float | None) -> float:
+    """A p-value that Holm's correction was asked for."""
     assert p is not None  # Holm leaves out only what was not asked
     return p
 
