@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from markupsafe import Markup
 
 from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
@@ -17,9 +16,9 @@ from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches
 from db.nightly.night_parameters import parameter_nights
-from jobs.regression.detection import RegressionReport, regressions_of_batch
-from jobs.regression.page import series_plot
-from jobs.regression.words import name_of, report_lines
+from jobs.regression.detection import regressions_of_batch
+from jobs.regression.page import drawn_series
+from jobs.regression.words import report_lines
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
@@ -66,7 +65,7 @@ def nights_page(
         name=name,
         nights=len(found.nights) if found else 0,
         lines=report_lines(found) if found else [],
-        series=_series(found) if found else {},
+        series=drawn_series(found) if found else {},
         items=items,
         item=item,
         parameter=parameter,
@@ -79,14 +78,3 @@ def nights_page(
 
 def _words(value: Value | None, parameter: Parameter | None) -> str:
     return "-" if value is None else value_words(value, parameter)
-
-
-def _series(found: RegressionReport) -> dict[str, list[tuple[str, Markup]]]:
-    """By item, the name and the drawing of each of its series."""
-    drawn: dict[str, list[tuple[str, Markup]]] = {}
-    for each in found.series:
-        percent = ", %" if each.kind == "best" and each.logarithmic else ""
-        # The drawing is of our own making, and escapes what others named.
-        picture = Markup(series_plot(found, each))
-        drawn.setdefault(each.item, []).append((f"{name_of(each)}{percent}", picture))
-    return drawn

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from jobs.charts.chart import SERIES, Chart, Trace, axis, short, thinned, thinned_words, words
+from jobs.charts.svg import Canvas, plain
 from jobs.results.pages import document_html, whole_page
 
 
@@ -105,63 +104,45 @@ def _shape(span: Span) -> dict[str, Any]:
     }
 
 
-WIDTH, HEIGHT = 720, 380
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 48, 78
 # Those of the report's light form, in the order of chart.SERIES.
 _COLOURS = ("#0072b2", "#c2500a", "#00805c", "#a8487f")
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def curves_svg(plot: Curves) -> str:
-    """Draws the plot from zero up.
-
-    Returns:
-        The text of an SVG file.
-    """
+    """The text of an SVG file; the axes begin at 0."""
     points = [(x, y) for curve in plot.curves for x, y in curve.points if y is not None]
     last = max((x for x, _ in points), default=0.0) or 1.0
     up = _ticks(max((y for _, y in points), default=1.0))
-
-    def x_of(x: float) -> float:
-        return _LEFT + min(max(x / last, 0.0), 1.0) * (WIDTH - _LEFT - _RIGHT)
-
-    def y_of(y: float) -> float:
-        return _TOP + (1 - min(max(y / up[-1], 0.0), 1.0)) * (HEIGHT - _TOP - _BOTTOM)
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        'font-family="sans-serif" font-size="12">',
-        f"<title>{_plain(plot.title)}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
+    canvas = Canvas(720, 380, (64, 16, 48, 78), x=(0.0, last), y=(0.0, up[-1]))
+    canvas.parts = [
+        f"<title>{plain(plot.title)}</title>",
+        '<rect width="720" height="380" fill="#fff"/>',
     ]
     for span in plot.shaded:
-        left, right = x_of(span.begin), x_of(span.end)
-        parts.append(
-            f'<rect class="shaded" x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" '
-            f'height="{HEIGHT - _TOP - _BOTTOM}" fill="#d8dde2"/>'
-        )
-    for y in up:
-        parts.append(f'<path d="M{_LEFT} {y_of(y):.1f}H{WIDTH - _RIGHT}" stroke="#ccc"/>')
-        parts.append(_text(_LEFT - 8, y_of(y) + 4, f"{y:g}", "end"))
-    parts += [_text(x_of(x), HEIGHT - _BOTTOM + 18, f"{x:g}", "middle")
-              for x in _ticks(last) if x <= last]  # fmt: skip
-    parts.append(_text(WIDTH / 2, HEIGHT - _BOTTOM + 36, plot.x_title, "middle"))
-    parts.append(_text(WIDTH / 2, 18, plot.title, "middle", size=15))
-    parts.append(_text(8, 34, plot.y_title, "start"))
+        canvas.band(span.begin, span.end, 'class="shaded" fill="#d8dde2"')
+    canvas.grid(up, 'stroke="#ccc"', "g")
+    middle = canvas.width / 2
+    for x in _ticks(last):
+        if x <= last:
+            canvas.text(canvas.x(x), canvas.bottom + 18, f"{x:g}", "middle")
+    canvas.text(middle, canvas.bottom + 36, plot.x_title, "middle")
+    canvas.text(middle, 18, plot.title, "middle", ' font-size="15"')
+    canvas.text(8, 34, plot.y_title, "start")
     for place, (curve, colour) in enumerate(zip(plot.curves, _COLOURS, strict=False)):
-        dash = ' stroke-dasharray="6 4"' if curve.dashed else ""
-        parts += [
-            f'<polyline points="{" ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in piece)}" '
-            f'fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
-            for piece in _pieces(curve)
-        ]
-        column = _LEFT + place * (WIDTH - _LEFT) / max(len(plot.curves), 3)
-        parts.append(
-            f'<path d="M{column:.0f} {HEIGHT - 18}h18" stroke="{colour}" stroke-width="3"{dash}/>'
+        line = f'stroke="{colour}"' + (' stroke-dasharray="6 4"' if curve.dashed else "")
+        for piece in _pieces(curve):
+            places = " ".join(f"{canvas.x(x):.1f},{canvas.y(y):.1f}" for x, y in piece)
+            canvas.parts.append(
+                f'<polyline points="{places}" fill="none" stroke-width="2" {line}/>'
+            )
+        column = canvas.left + place * (canvas.width - canvas.left) / max(len(plot.curves), 3)
+        canvas.parts.append(
+            f'<path d="M{column:.0f} {canvas.height - 18}h18" stroke-width="3" {line}/>'
         )
-        parts.append(_text(column + 24, HEIGHT - 14, curve.name, "start"))
-    return "\n".join([*parts, "</svg>", ""])
+        canvas.text(column + 24, canvas.height - 14, curve.name, "start")
+    whole = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="12"'
+    return canvas.svg(whole) + "\n"
 
 
 def _pieces(curve: TimeCurve) -> list[list[tuple[float, float]]]:
@@ -182,17 +163,6 @@ def _ticks(highest: float) -> Sequence[float]:
     power = 10.0 ** math.floor(math.log10(highest / 5))
     step = next(s * power for s in _STEPS if s * power * 5 >= highest * (1 - 1e-9))
     return [step * i for i in range(math.ceil(highest / step - 1e-9) + 1)]
-
-
-def _plain(text: str) -> str:
-    return escape(_CONTROLS.sub(" ", text), quote=False)
-
-
-def _text(x: float, y: float, text: str, anchor: str, *, size: int = 12) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}">'
-        f"{_plain(text)}</text>"
-    )
 
 
 _SPECIAL = {
