@@ -15,8 +15,8 @@ from jobs.charts.chart import Chart
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.convergence import convergence_chart, fitness_noise
 from jobs.charts.drift import drift_chart
-from jobs.charts.front import Points, front_chart, front_growth_chart, two_metric_front_charts
-from jobs.charts.groups import Question, groups_chart, questions
+from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
+from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
     LEAST_R2,
     by_models,
@@ -31,12 +31,11 @@ from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.report.phases import phase_rows
 from jobs.report.rows import (
     UNITS,
-    contribution_lines,
-    contribution_rows,
+    contributed,
     detectable,
     explanation_rows,
+    front_rows,
     limit_rows,
-    limits_asked,
     proof_rows,
     warm_start_lines,
 )
@@ -47,25 +46,24 @@ from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.evaluation.front_growth import Front, front_of, measured, within_limits
 from optimizer.evaluation.measured_again import again, each_once
-from optimizer.objective.objective import Objective, Term
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase, Trial
 from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import space_from_document
 
 _SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
-_FRONT_ROWS = 12
 
 
 def content(finished: JobOutcome) -> dict[str, Any]:
     """All that the page's template asks for."""
     result, trials, fitness = finished.result, finished.trials, finished.fitness
     job, verdict = result["job"], result["verdict"]
-    terms = [_term(row) for row in job["objective"]["metric"]]
+    objective = objective_from_document(job["objective"])
+    terms = objective.terms
     names = [term.metric for term in terms]
     searched = _searched(trials, result)
     baseline = _baseline(searched)
-    objective = Objective("", tuple(terms), tuple(limits_asked(job["objective"])))
     points = measured(baseline, trials) if baseline else {}
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
@@ -88,7 +86,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     charts: list[Chart | None] = [
         changes_chart([(row["metric"], row["change"]) for row in compared], terms, power),
         contributions_chart(result.get("explanation")),
-        fitness_terms_chart(names, *_terms(result, terms, trials, baseline)),
+        fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
         memory_chart(configurations, allowed, baseline=level, budget=budget, winner=winner),
         convergence_chart(
             configurations, mean, breaking=breaking, baselines=searched, again=repeats
@@ -127,11 +125,11 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         ),
         "boxes": _each(
             groups_chart(question, trials, _SHORT.get(question.metric, ""))
-            for question in _questions(parameters, job)
+            for question in questions(parameters, space_from_document(job["space"]).by_name)
         )
         if learned
         else [],
-        "contributed": _contributed(result),
+        "contributed": contributed(result),
         "two_metrics": [chart.name for chart in pairs],
         "parameters": parameters[:15],
         "learned": learned,
@@ -141,7 +139,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "within": best_within(configurations, allowed, level) if level else None,
         "noise_of_fitness": fitness_noise(searched, fitness),
         "confirmation": confirmation_words(result.get("confirmation")),
-        "front": _front(on_front, points, names, mean),
+        "front": front_rows(on_front.numbers, points, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
         "warm_start": warm_start_lines(result),
@@ -155,24 +153,8 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     }
 
 
-def _contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What each parameter gained, of a strategy that varies one after the other."""
-    found = result.get("contributions")
-    if not found:
-        return None
-    return {
-        "rows": contribution_rows(found),
-        "metrics": list(found["steps"][0]["change"]) if found["steps"] else [],
-        "lines": contribution_lines(found),
-    }
-
-
 def _each(charts: Any) -> list[Chart]:
     return [chart for chart in charts if chart is not None]
-
-
-def _term(row: Mapping[str, Any]) -> Term:
-    return Term(row["name"], row["direction"], row.get("weight", 1.0))
 
 
 def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:
@@ -189,7 +171,7 @@ def _baseline(trials: Sequence[Trial]) -> Baseline | None:
 
 def _terms(
     result: Mapping[str, Any],
-    terms: Sequence[Term],
+    objective: Objective,
     trials: Sequence[Trial],
     baseline: Baseline | None,
 ) -> tuple[Mapping[str, float], Mapping[str, float]]:
@@ -197,7 +179,6 @@ def _terms(
     verdict = result["verdict"]
     if verdict is None:
         return {}, {}
-    objective = Objective("", tuple(terms))
     proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
     first = next((t for t in trials if t.number == verdict["trial"] and t.done), None)
     if first is None or baseline is None:
@@ -211,38 +192,9 @@ def _parameters(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return sorted(result["parameters"], key=lambda row: row["rank"])
 
 
-def _questions(parameters: Sequence[Mapping[str, Any]], job: Mapping[str, Any]) -> list[Question]:
-    known = space_from_document(job["space"]).by_name
-    return [
-        Question(q.parameter, q.metric, q.top, q.anova, *_kind(known.get(q.parameter)))
-        for q in questions(parameters)
-    ]
-
-
-def _kind(parameter: Parameter | None) -> tuple[tuple[Any, ...], bool]:
-    """The parameter's special values, and whether its values are bytes."""
-    return (parameter.special, parameter.scaled) if parameter else ((), False)
-
-
 def _byte_sized(names: Sequence[str]) -> frozenset[str]:
     known = catalogue()
     return frozenset(name for name in names if name in known and known[name].scaled)
-
-
-def _front(
-    front: Front, points: Points, names: Sequence[str], fitness: Mapping[int, float]
-) -> dict[str, Any]:
-    """The fittest of the Pareto front, and how many more there are."""
-    found = sorted(front.numbers, key=lambda number: -fitness.get(number, 0.0))
-    rows = [
-        {
-            "number": number,
-            "fitness": fitness.get(number),
-            "metrics": [points[number].get(name) for name in names],
-        }
-        for number in found[:_FRONT_ROWS]
-    ]
-    return {"rows": rows, "more": len(found) - len(rows)}
 
 
 def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:

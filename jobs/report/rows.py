@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,6 +166,7 @@ def _percent(estimate: Mapping[str, float] | None) -> str:
     return f"{estimate['expected']:+.1f}% [{estimate['low']:+.1f}, {estimate['high']:+.1f}]"
 
 
+_FRONT_ROWS = 12
 TOP = 6
 CAUTION = (
     "By the runs that chose the values, mostly single ones and the best of several: the gains are "
@@ -219,6 +220,22 @@ def contribution_rows(
     )
 
 
+def contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The section on what each parameter gained; None but with a strategy that varies one by one.
+
+    Args:
+        result: The document of result.json.
+    """
+    found = result.get("contributions")
+    if not found:
+        return None
+    return {
+        "rows": contribution_rows(found),
+        "metrics": list(found["steps"][0]["change"]) if found["steps"] else [],
+        "lines": contribution_lines(found),
+    }
+
+
 def contribution_lines(found: Mapping[str, Any]) -> Sequence[str]:
     """How far the search came, and how far the figures can be relied on."""
     lines = [f"Greedy search: {found['why']}."]
@@ -237,6 +254,37 @@ def _value(name: str, value: Any) -> str:
     if known is not None and known.scaled and number and value not in known.special:
         return format_bytes(value)
     return str(value)
+
+
+def front_rows(
+    numbers: Collection[int],
+    points: Mapping[int, Mapping[str, float]],
+    names: Sequence[str],
+    fitness: Mapping[int, float],
+) -> dict[str, Any]:
+    """The fittest of the Pareto front, and how many more there are.
+
+    Args:
+        numbers: Of the trials on the front.
+        points: The metrics of the fittest of them at least, by number.
+        names: The objective's metrics.
+        fitness: By number.
+    """
+    rows = [
+        {
+            "number": number,
+            "fitness": fitness.get(number),
+            "metrics": [points[number].get(name) for name in names],
+        }
+        for number in fittest(numbers, fitness)
+        if number in points
+    ]
+    return {"rows": rows, "more": len(numbers) - len(rows)}
+
+
+def fittest(numbers: Iterable[int], fitness: Mapping[int, float]) -> list[int]:
+    """Those that ``front_rows`` shows, the fittest first."""
+    return sorted(numbers, key=lambda number: -fitness.get(number, 0.0))[:_FRONT_ROWS]
 
 
 def warm_start_lines(result: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from db.schema.job_row import JobRow
 from db.trials.trial_sample import sampled_trials
 from jobs.charts.chart import Chart
 from jobs.charts.dependence import dependence_chart, pair_effect_chart
-from jobs.charts.groups import Question, groups_chart, questions
+from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
     LEAST_R2,
     by_models,
@@ -236,12 +236,9 @@ def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]
     trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
     parameters = sorted(found["parameters"], key=lambda row: row["rank"])
     space = space_from_document(job.specification["space"]).by_name
-    drawn = []
-    for asked in questions(parameters):
-        known = space.get(asked.parameter)
-        kind = (known.special, known.scaled) if known else ((), False)
-        question = Question(asked.parameter, asked.metric, asked.top, asked.anova, *kind)
-        drawn.append(groups_chart(question, trials, _unit(asked.metric)))
+    drawn = [
+        groups_chart(asked, trials, _unit(asked.metric)) for asked in questions(parameters, space)
+    ]
     return [chart for chart in drawn if chart is not None]
 
 

@@ -14,10 +14,11 @@ from jobs.charts.chart import Chart
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.front import front_chart, front_growth_chart
 from jobs.report.rows import (
-    contribution_lines,
-    contribution_rows,
+    contributed,
     detectable,
     explanation_rows,
+    fittest,
+    front_rows,
     limit_rows,
     proof_rows,
 )
@@ -29,11 +30,9 @@ from jobs.views.explanation import explained_job
 from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.objective.kept_limits import kept_words
-from optimizer.objective.objective import Objective, Term
+from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
-
-_FRONT_ROWS = 12
 
 
 def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,8 +60,8 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "confirmation": confirmation_words(result.get("confirmation")),
         "explained": explanation_rows(explained, names),
         "withheld": withheld_words(explained),
-        "contributed": _contributed(result),
-        "charts": _charts(result, rows, objective.terms, explained["explanation"]),
+        "contributed": contributed(result),
+        "charts": _charts(result, rows, objective, explained["explanation"]),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
         "rank": rank,
@@ -77,38 +76,21 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
 def _charts(
     result: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
-    terms: Sequence[Term],
+    objective: Objective,
     explanation: Mapping[str, Any] | None,
 ) -> dict[str, Chart]:
     drawn = [(row["metric"], row["change"]) for row in rows]
+    verdict, names = result["verdict"], [term.metric for term in objective.terms]
+    terms = None
+    if verdict is not None and len(names) > 1:  # one term alone needs no plot
+        proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
+        terms = fitness_terms_chart(names, proven, {})
     found = [
-        changes_chart(drawn, terms, detectable(result)),
+        changes_chart(drawn, objective.terms, detectable(result)),
         contributions_chart(explanation),
-        _terms(result, terms),
+        terms,
     ]
     return {chart.name: chart for chart in found if chart is not None}
-
-
-def _terms(result: Mapping[str, Any], terms: Sequence[Term]) -> Chart | None:
-    """The terms of the fitness in the proof; one alone needs no plot."""
-    verdict = result["verdict"]
-    if verdict is None or len(terms) < 2:
-        return None
-    level = result["baseline"]["metrics"]
-    proven = Objective("", tuple(terms)).gains(verdict["metrics"], level)
-    return fitness_terms_chart([term.metric for term in terms], proven, {})
-
-
-def _contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    found = result.get("contributions")
-    if not found:
-        return None
-    metrics = list(found["steps"][0]["change"]) if found["steps"] else []
-    return {
-        "rows": contribution_rows(found),
-        "metrics": metrics,
-        "lines": contribution_lines(found),
-    }
 
 
 def _front(
@@ -120,18 +102,9 @@ def _front(
 ) -> dict[str, Any]:
     """The fittest of the Pareto front, and how many more there are; none with one metric."""
     numbers = result["pareto"] if len(objective.terms) > 1 else []
-    shown = sorted(numbers, key=lambda number: -fitness.get(number, 0.0))[:_FRONT_ROWS]
+    shown = fittest(numbers, fitness)
     points = {number: metrics for number, _, metrics in Store(engine).points(job_id, shown)}
-    rows = [
-        {
-            "number": number,
-            "fitness": fitness.get(number),
-            "metrics": [points[number].get(term.metric) for term in objective.terms],
-        }
-        for number in shown
-        if number in points
-    ]
-    return {"rows": rows, "more": len(numbers) - len(rows)}
+    return front_rows(numbers, points, [term.metric for term in objective.terms], fitness)
 
 
 _NOISY = 0.05  # of the median: a baseline that scatters more hides a usual gain

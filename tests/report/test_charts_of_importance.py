@@ -105,10 +105,10 @@ class TestGroups:
         for each in rows:
             each["importance"]["sa"] = each["importance"]["waf"] | {"permutation": 0.9}
             each["anova"]["sa"] = each["anova"]["waf"]
-        found = [(q.parameter, q.metric, q.top) for q in questions(rows)]
+        found = [(q.parameter, q.metric, q.top) for q in questions(rows, {})]
         assert found == [("a", "sa", True), ("b", "sa", True), ("e", "waf", False),
                          ("f", "waf", False)]  # fmt: skip
 
     def test_three_parameters_are_not_asked_about_twice(self):
         rows = [row(name, rank, 0.1) for rank, name in enumerate("abc", start=1)]
-        assert [q.parameter for q in questions(rows)] == ["a", "b", "c"]
+        assert [q.parameter for q in questions(rows, {})] == ["a", "b", "c"]
