@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.render.screen import plain
-from jobs.experiments.interleaved import MeasuredRun, RunsObserver
+from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
 
 
 class RunsShown:
@@ -24,8 +24,10 @@ class RunsShown:
         """What must be known before the figures are read."""
         self._print(f"note: {plain(line)}")
 
-    def _begins(self, left: int, of: int) -> None:
-        self._print(f"{left} runs" if left == of else f"{left} runs of {of} are left")
+    def _begins(self, runs: InterleavedRuns, left: int) -> None:
+        self._print(
+            f"{left} runs" if left == runs.total else f"{left} runs of {runs.total} are left"
+        )
 
     def _ended(self, run: MeasuredRun) -> None:
         said = run.state if run.failure is None else f"{run.state}: {plain(run.failure)}"

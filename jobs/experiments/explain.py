@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
-from db.leases.lease import Lease, acquire, release, renew
+from db.leases.lease import acquire, release
 from db.leases.process import this_process
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.lease_meanwhile import renewed_meanwhile
 from jobs.execution.run_environment import environment_of
+from jobs.experiments.interleaved import (
+    InterleavedRuns,
+    MeasuredRun,
+    RunsObserver,
+    Sets,
+    measure_interleaved,
+    whole_sets,
+)
 from jobs.queue.lifecycle import is_external
 from jobs.report.report import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.explanation import explanation_of_job
-from optimizer.confirmation.rounds import order_of
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from optimizer.explanation.document import fewer_changes
@@ -32,7 +38,6 @@ from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.outcome import TrialState
-from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration, digest
 
@@ -132,18 +137,7 @@ def design_of(
 
 
 _RUNS = "explanation_runs"
-_RENEW_SECONDS = 10.0
 _MEASURED_ON = ("host", "build")  # what all runs that are compared must have in common
-Run = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExplanationObserver:
-    """Who is told what, while it goes on."""
-
-    begins: Callable[[Design, int], None] = lambda _design, _left: None
-    ended: Callable[[Run], None] = lambda _run: None
-    waiting: Callable[[str], None] = lambda _: None
 
 
 def measure_explanation(
@@ -154,7 +148,7 @@ def measure_explanation(
     runs: int,
     steps: int,
     margin: float,
-    watcher: ExplanationObserver,
+    watcher: RunsObserver,
 ) -> Mapping[str, Any] | None:
     """Measures what an explanation says, and keeps it in the job's result and report.
 
@@ -194,110 +188,74 @@ def measure_explanation(
     on = {name: environment[name] for name in _MEASURED_ON}
     lease = acquire(engine, job.id, this_process())
     try:
-        made = _Runs(engine, lease, design, on, watcher).measured(assembly, settings)
-        measured = measured_document(assembly, design, made, explanation)
+        log = StoredTrialLog(engine, lease)
+        kept = _RunsInLog(log, design, on)
+        turns = InterleavedRuns(
+            cases=[""],
+            sides=design.subjects,
+            bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
+            rounds=design.rounds,
+            seed=design.seed,
+        )
+        with renewed_meanwhile(engine, lease):
+            sets = measure_interleaved(turns, settings, kept, watcher)
+        measured = measured_document(assembly, design, sets, explanation)
         whole = {**explanation, "measured": measured}
         store.save_result(job.id, {**result, "explanation": whole}, lease=lease)
-        log = StoredTrialLog(engine, lease)
         keep_report(log, report_html(job_outcome(engine, job.id)))
         return whole
     finally:
         release(engine, lease)
 
 
-class _Runs:
-    """The runs of a design, each kept as it ends."""
+class _RunsInLog:
+    """The runs of a design, each kept with the job as it ends.
 
-    def __init__(
-        self,
-        engine: Engine,
-        lease: Lease,
-        design: Design,
-        on: Mapping[str, Any],
-        watcher: ExplanationObserver,
-    ) -> None:
-        self._engine, self._lease, self._design, self._watcher = engine, lease, design, watcher
-        self._log = StoredTrialLog(engine, lease)
-        self._renewed = time.monotonic()
-        self._what = {"design": design.document(), **on}
-        kept = self._log.recall(_RUNS) or {}
+    Only whole rounds are gone on with: what an interruption left of one is measured again.
+    """
+
+    def __init__(self, log: StoredTrialLog, design: Design, on: Mapping[str, Any]) -> None:
+        self._log, self._what = log, {"design": design.document(), **on}
+        kept = log.recall(_RUNS) or {}
         whole = len(design.subjects) * design.rounds
         same = all(name in kept and kept[name] == each for name, each in self._what.items())
-        goes_on = same and len(kept["runs"]) < whole
-        self._runs: list[Run] = _of_whole_rounds(kept["runs"], design) if goes_on else []
+        there = [_run(each) for each in kept["runs"]] if same and len(kept["runs"]) < whole else []
+        sets = whole_sets(there, design.subjects)
+        self.runs = [run for each in sets.values() for run in each.values()]
 
-    def measured(self, assembly: Assembly, settings: Settings) -> Sequence[Run]:
-        """Measures what is missing."""
-        design = self._design
-        there = {(run["round"], run["subject"]) for run in self._runs}
-        missing = [
-            (number, subject)
-            for number in range(1, design.rounds + 1)
-            for subject in _order(design, number)
-            if (number, subject) not in there
-        ]
-        self._watcher.begins(design, len(missing))
-        runner = LocalRunner(
-            assembly.benchmark, settings, waiting=self._watcher.waiting, pause=self._pause
+    def append(self, run: MeasuredRun) -> None:
+        self.runs.append(run)
+        self._log.remember(
+            _RUNS, {**self._what, "runs": [run_document(each) for each in self.runs]}
         )
-        for number, subject in missing:
-            run = self._run(runner, number, subject)
-            self._runs.append(run)
-            self._log.remember(_RUNS, {**self._what, "runs": self._runs})
-            self._watcher.ended(run)
-        return self._runs
-
-    def _run(self, runner: LocalRunner, number: int, subject: str) -> Run:
-        outcome = runner.run(self._design.configurations[subject], meanwhile=self._keep)
-        started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
-        return {
-            "round": number,
-            "subject": subject,
-            "started_at": started.isoformat(timespec="milliseconds"),
-            "state": outcome.state.value,
-            "failure": outcome.failure,
-            "metrics": dict(outcome.metrics),
-            "seconds": outcome.bench_seconds,
-        }
-
-    def _pause(self, seconds: float) -> None:
-        time.sleep(seconds)
-        self._keep()
-
-    def _keep(self) -> None:
-        if time.monotonic() - self._renewed >= _RENEW_SECONDS:
-            renew(self._engine, self._lease)
-            self._renewed = time.monotonic()
 
 
-def _of_whole_rounds(runs: Sequence[Run], design: Design) -> list[Run]:
-    """The runs of whole rounds: only runs next to each other can be compared.
-
-    What an interruption left of a round is measured again with the rest of it.
-    """
-    there = Counter(run["round"] for run in runs)
-    return [run for run in runs if there[run["round"]] == len(design.subjects)]
+def run_document(run: MeasuredRun) -> dict[str, Any]:
+    """A run as it is kept with the job."""
+    document = asdict(run)
+    del document["case"]
+    return document | {"subject": document.pop("side")}
 
 
-def _order(design: Design, number: int) -> list[str]:
-    """Whose turn it is within a round, drawn as in the proof."""
-    places = range(len(design.subjects))
-    return [design.subjects[place] for place in order_of(places, number, seed=design.seed)]
+def _run(document: Mapping[str, Any]) -> MeasuredRun:
+    rest = {name: value for name, value in document.items() if name != "subject"}
+    return MeasuredRun(case="", side=document["subject"], **rest)
 
 
 def measured_document(
-    assembly: Assembly, design: Design, runs: Sequence[Run], explanation: Mapping[str, Any]
+    assembly: Assembly, design: Design, sets: Sets, explanation: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the runs say of an explanation; the part ``measured`` of its document."""
     objective = assembly.problem.objective
-    rounds = _rounds(design, runs)
+    runs = [run for each in sets.values() for run in each.values()]
+    rounds = _rounds(design, sets)
     names = [step_name(place) for place in range(1, len(explanation["steps"]) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
     steps = [compare(objective, rounds, before, after) for before, after in pairwise(points)]
     winner = compare(objective, rounds, BASELINE, WINNER)
     minimal = None
     if MINIMAL in design.roles:
-        failed = _failed_alone(design, runs)
+        failed = _failed_alone(design, sets)
         minimal = judge_minimal(objective, rounds, margin=design.margin, failed=failed)
     return {
         "host": host_name(),
@@ -305,7 +263,7 @@ def measured_document(
         "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "rounds": design.rounds,
         "runs": {
-            "done": sum(run["state"] == TrialState.DONE for run in runs),
+            "done": sum(run.done for run in runs),
             "total": len(runs),
         },
         "margin": design.margin,
@@ -315,23 +273,19 @@ def measured_document(
     }
 
 
-def _failed_alone(design: Design, runs: Sequence[Run]) -> int:
+def _failed_alone(design: Design, sets: Sets) -> int:
     """Runs of the fewest changes that failed where the baseline and the winner ended well."""
-    states = {(run["round"], run["subject"]): run["state"] for run in runs}
     others = [design.roles[role] for role in (BASELINE, WINNER)]
     return sum(
-        run["subject"] == design.roles[MINIMAL]
-        and run["state"] not in (TrialState.DONE, TrialState.LOST)
-        and all(states.get((run["round"], each)) == TrialState.DONE for each in others)
-        for run in runs
+        runs[design.roles[MINIMAL]].state not in (TrialState.DONE, TrialState.LOST)
+        and all(runs[each].done for each in others)
+        for runs in sets.values()
     )
 
 
-def _rounds(design: Design, runs: Sequence[Run]) -> list[Round]:
+def _rounds(design: Design, sets: Sets) -> list[Round]:
     """The metrics of the runs that ended well, round by round, under each of their roles."""
-    found: defaultdict[int, dict[str, Mapping[str, float]]] = defaultdict(dict)
-    for run in runs:
-        if run["state"] == TrialState.DONE:
-            roles = [role for role, subject in design.roles.items() if subject == run["subject"]]
-            found[run["round"]].update((role, run["metrics"]) for role in roles)
-    return [found[number] for number in sorted(found)]
+    return [
+        {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
+        for _, runs in sorted(sets.items())
+    ]

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
 from optimizer.confirmation.rounds import order_of
-from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
@@ -49,6 +50,11 @@ class MeasuredRun:
     failure: str | None
     metrics: Mapping[str, float]
     seconds: float
+
+    @property
+    def done(self) -> bool:
+        """Whether it ended well."""
+        return self.state == TrialState.DONE.value
 
 
 class RunsFile:
@@ -138,7 +144,7 @@ class InterleavedRuns:
     """What is measured.
 
     Attributes:
-        cases: Each is measured on all sides before the next one.
+        cases: Each is measured on all sides before the next one; one without a name is alone.
         sides: Which are compared with each other.
         bench: The benchmark and the configuration of a case on a side.
         rounds: How often each case is measured.
@@ -147,9 +153,14 @@ class InterleavedRuns:
 
     cases: Sequence[str]
     sides: Sequence[Side]
-    bench: Callable[[str, Side], tuple[DbBench, Configuration]]
+    bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
     rounds: int
     seed: int
+
+    @property
+    def total(self) -> int:
+        """How many runs that is."""
+        return self.rounds * len(self.cases) * len(self.sides)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,12 +168,12 @@ class RunsObserver:
     """Who is told what, while it goes on.
 
     Attributes:
-        begins: How many runs are left, of how many.
+        begins: What is measured, and how many runs of it are left.
         waiting: Who holds the host.
         ended: A run that did.
     """
 
-    begins: Callable[[int, int], None] = lambda _left, _of: None
+    begins: Callable[[InterleavedRuns, int], None] = lambda _runs, _left: None
     waiting: Callable[[str], None] = lambda _: None
     ended: Callable[[MeasuredRun], None] = lambda _: None
 
@@ -174,9 +185,10 @@ def order_of_runs(
     for number in range(1, rounds + 1):
         rng = np.random.default_rng([seed, number])
         for place in rng.permutation(len(cases)):
+            case = cases[place]
             # Of the places, for sides need no order of their own.
-            turns = order_of(range(len(sides)), number, seed=f"{seed}/{cases[place]}")
-            yield number, cases[place], [sides[turn] for turn in turns]
+            turns = order_of(range(len(sides)), number, seed=f"{seed}/{case}" if case else seed)
+            yield number, case, [sides[turn] for turn in turns]
 
 
 def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
@@ -198,9 +210,20 @@ def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
     return sets
 
 
+class KeptRuns(Protocol):
+    """Where runs are kept as they end."""
+
+    @property
+    def runs(self) -> Sequence[MeasuredRun]:
+        """All runs in the order in which they were measured."""
+
+    def append(self, run: MeasuredRun) -> None:
+        """Keeps a run, so that a crash after it loses nothing."""
+
+
 def measure_interleaved(
-    turns: InterleavedRuns, settings: Settings, kept: RunsFile, watcher: RunsObserver
-) -> None:
+    turns: InterleavedRuns, settings: Settings, kept: KeptRuns, watcher: RunsObserver
+) -> Sets:
     """Measures what is missing; each run holds the host-wide lock.
 
     Args:
@@ -209,13 +232,16 @@ def measure_interleaved(
         kept: Has the runs so far, and receives each run as it ends.
         watcher: Told how it goes.
 
+    Returns:
+        The runs that count: those of before, and those that were missing.
+
     Raises:
         InputError: The machine cannot run it.
     """
     there = whole_sets(kept.runs, turns.sides)
-    order = [*order_of_runs(turns.cases, turns.sides, rounds=turns.rounds, seed=turns.seed)]
+    order = order_of_runs(turns.cases, turns.sides, rounds=turns.rounds, seed=turns.seed)
     missing = [turn for turn in order if turn[:2] not in there]
-    watcher.begins(len(missing) * len(turns.sides), len(order) * len(turns.sides))
+    watcher.begins(turns, len(missing) * len(turns.sides))
     for number, case, sides in missing:
         for side in sides:
             bench, configuration = turns.bench(case, side)
@@ -234,3 +260,4 @@ def measure_interleaved(
             )
             kept.append(run)
             watcher.ended(run)
+    return whole_sets(kept.runs, turns.sides)

@@ -12,17 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import fisher_exact
 
-from jobs.experiments.interleaved import MeasuredRun
+from jobs.experiments.interleaved import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
 from optimizer.confirmation.confirmation import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
-from sampler.runner.outcome import TrialState
 
 SIGNIFICANT = 1 - CONFIDENCE
 _MOST_LOG = 700.0
 
 RunPair = tuple[MeasuredRun, MeasuredRun]
+
+
+def pairs_of(sets: Sets, before: Side, after: Side) -> dict[tuple[int, str], RunPair]:
+    """The pairs of two sides, by round and case."""
+    return {place: (runs[before], runs[after]) for place, runs in sets.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +134,7 @@ def compare_cases(
     answers = []
     for case in cases:
         mine = [pair for (_, name), pair in pairs.items() if name == case]
-        failed_new = [new for _, new in mine if not _done(new)]
+        failed_new = [new for _, new in mine if not new.done]
         answers.append(
             CaseChange(
                 case=case,
@@ -141,7 +145,7 @@ def compare_cases(
                     if name == case
                 },
                 pairs=len(mine),
-                failed_old=sum(not _done(old) for old, _ in mine),
+                failed_old=sum(not old.done for old, _ in mine),
                 failed_new=len(failed_new),
                 failure=failed_new[0].failure if failed_new else None,
             )
@@ -156,7 +160,7 @@ def pair_values(
     return [
         (number, (old.metrics[metric], new.metrics[metric]))
         for (number, name), (old, new) in pairs.items()
-        if name == case and _done(old) and _done(new)
+        if name == case and old.done and new.done
         if metric in old.metrics and metric in new.metrics
     ]
 
@@ -187,7 +191,3 @@ def known_p(p: float | None) -> float:
     """A p-value that Holm's correction was asked for."""
     assert p is not None  # Holm leaves out only what was not asked
     return p
-
-
-def _done(run: MeasuredRun) -> bool:
-    return run.state == TrialState.DONE.value

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from instant import ExplanationObserver as Progress
+from instant import Watcher as Progress
 from instant import write_space, write_workload
 from sqlalchemy import Engine
 
@@ -15,7 +15,8 @@ from db.leases.process import this_process
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.experiments.explain import ExplanationObserver, measure_explanation
+from jobs.experiments.explain import measure_explanation, run_document
+from jobs.experiments.interleaved import MeasuredRun, RunsObserver
 from jobs.results.outcome import job_outcome, kept_report
 from jobs.specification.specify import specify
 from sampler.runner.outcome import Outcome, TrialState
@@ -46,16 +47,16 @@ class Explained:
         self.record.write_text("")
         left = self.stop_after
 
-        def ended(run: dict[str, Any]) -> None:
+        def ended(run: MeasuredRun) -> None:
             nonlocal left
-            self.ended.append(run)
+            self.ended.append(run_document(run))
             left -= 1
             if left == 0:
                 raise KeyboardInterrupt
 
         return measure_explanation(
             self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
-            margin=0.1, watcher=ExplanationObserver(ended=ended),
+            margin=0.1, watcher=RunsObserver(ended=ended),
         )  # fmt: skip
 
     @property

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.interleaved import MeasuredRun, Side, order_of_runs
-from jobs.experiments.paired import RunPair, compare_cases
+from jobs.experiments.interleaved import MeasuredRun, Side, order_of_runs, whole_sets
+from jobs.experiments.paired import RunPair, compare_cases, pairs_of
 from jobs.experiments.upgrade.builds import ChangedValue, Concern
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN
-from jobs.experiments.upgrade.check import SIDES, whole_pairs
+from jobs.experiments.upgrade.check import SIDES
 from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
 from jobs.results.figures import p_figure, p_words
 from optimizer.budget.power import smallest_change
@@ -25,6 +25,10 @@ DYNAMIC = ChangedValue(
     section=CF, key="level_compaction_dynamic_level_bytes", old="false", new="true",
     concern=Concern.AMPLIFICATION,
 )  # fmt: skip
+
+
+def whole_pairs(runs: list[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
+    return pairs_of(whole_sets(runs, SIDES), *SIDES)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -21,7 +21,6 @@ from jobs.experiments.interleaved import (
     RunsObserver,
     measure_interleaved,
     runs_file,
-    whole_sets,
 )
 from jobs.results.output_folder import require_folder
 from optimizer.budget.power import LEAST_PAIRS
@@ -141,8 +140,7 @@ def compare_subjects(
     names = [subject.name for subject in asked.subjects]
     loads = [workload.name for workload in asked.workloads]
     with runs_file(out, _identity(asked), resume=resume) as kept:
-        measure_interleaved(_turns(asked, names, loads), settings, kept, watcher)
-        sets = whole_sets(kept.runs, names)
+        sets = measure_interleaved(_turns(asked, names, loads), settings, kept, watcher)
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
     runs = sorted((run for each in sets.values() for run in each.values()), key=_began)
     said = comparison_sentences(found)

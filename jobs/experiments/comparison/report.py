@@ -15,7 +15,6 @@ from jobs.experiments.interleaved import RUNS, MeasuredRun
 from jobs.results.output_folder import csv_text, json_text, rows_as_csv, write_files
 from jobs.results.pages import document_html, whole_page
 from optimizer.objective.objective import Term
-from sampler.runner.outcome import TrialState
 from sampler.workload.metric_units import unit_of
 
 _DRAWN = ("rate", "time")  # of each workload, whichever it has first
@@ -77,7 +76,7 @@ def _points(
         name: [
             (run.round, run.metrics[metric])
             for run in sorted(runs, key=lambda each: each.round)
-            if run.side == name and run.state == TrialState.DONE.value and metric in run.metrics
+            if run.side == name and run.done and metric in run.metrics
         ]
         for name in names
     }

@@ -8,11 +8,10 @@ from typing import Any
 
 from jobs.experiments.comparison.subject import Subject
 from jobs.experiments.interleaved import Sets
-from jobs.experiments.paired import CaseChange, MetricChange, compare_cases
+from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
 from optimizer.objective.objective import Direction, Term
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
-from sampler.runner.outcome import TrialState
 from sampler.workload.metric_units import db_bench_metrics, unit_of
 from sampler.workload.prepare import Prepare
 from sampler.workload.workload import Workload
@@ -113,9 +112,9 @@ def tables(
     """
     places = [(workload, name) for workload in workloads for name in after]
     pairs = {
-        (number, str(place)): (runs[before], runs[name])
-        for (number, workload), runs in sets.items()
-        for place, (mine, name) in enumerate(places)
+        (number, str(place)): pair
+        for place, (workload, name) in enumerate(places)
+        for (number, mine), pair in pairs_of(sets, before, name).items()
         if mine == workload
     }
     terms = [Term(name, _direction(name)) for name in metrics]
@@ -132,10 +131,7 @@ def _direction(metric: str) -> Direction:
 
 def _table(sets: Sets, workload: str, before: str, after: str, change: CaseChange) -> Table:
     mine = [runs for (_, name), runs in sets.items() if name == workload]
-    bad = {
-        name: [runs[name] for runs in mine if runs[name].state != TrialState.DONE.value]
-        for name in (before, after)
-    }
+    bad = {name: [runs[name] for runs in mine if not runs[name].done] for name in (before, after)}
     return Table(
         workload=workload,
         before=before,

@@ -10,16 +10,15 @@ from typing import Any
 
 from jobs.experiments.interleaved import (
     InterleavedRuns,
-    MeasuredRun,
     RunsObserver,
     measure_interleaved,
     runs_file,
-    whole_sets,
 )
 from jobs.experiments.paired import (
     CaseChange,
     RunPair,
     compare_cases,
+    pairs_of,
 )
 from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
 from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
@@ -159,7 +158,7 @@ def check_upgrade(
     _require_sensible(specification, pairs, draws)
     require_folder(out)
     cases: list[Case] = []
-    measured = {}
+    measured: Mapping[tuple[int, str], RunPair] = {}
     if pairs:
         drift, file = found.drift, found.file
         cases = cases_of(
@@ -167,8 +166,8 @@ def check_upgrade(
         )
         asked = _asked(specification, builds, cases, pairs)
         with runs_file(out, asked, resume=resume) as kept:
-            measure_interleaved(_turns(cases, pairs, specification.seed), settings, kept, watcher)
-            measured = whole_pairs(kept.runs)
+            turns = _turns(cases, pairs, specification.seed)
+            measured = pairs_of(measure_interleaved(turns, settings, kept, watcher), *SIDES)
     terms = objective_from_document(specification.objective).terms
     changes = compare_cases(measured, [case.name for case in cases], terms)
     has_kept = any(case.name == KEPT for case in cases)
@@ -196,12 +195,6 @@ def check_upgrade(
         builds=builds, differences=found, what=what, changes=changes, causes=why,
         verdict=verdict, worse=worse, document=document,
     )  # fmt: skip
-
-
-def whole_pairs(runs: Sequence[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
-    """The pairs (old, new) by round and case; see ``whole_sets``."""
-    old, new = SIDES
-    return {key: (found[old], found[new]) for key, found in whole_sets(runs, SIDES).items()}
 
 
 def _turns(cases: Sequence[Case], pairs: int, seed: int) -> InterleavedRuns:
