@@ -17,8 +17,7 @@ from db.access.tokens import Role
 from db.nightly.batches import list_batches
 from db.nightly.night_parameters import parameter_nights
 from jobs.regression.detection import regressions_of_batch
-from jobs.regression.page import drawn_series
-from jobs.regression.words import report_lines
+from jobs.regression.report import drawn_series, report_lines
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.autotune.tables import figures_table, of, ratios_table
-from jobs.autotune.files import run_plot
+from jobs.autotune.compare import run_plot
 from jobs.autotune.policy import POLICIES
 from jobs.autotune.request import FULL_SECONDS
 from jobs.charts.curves import curves_svg

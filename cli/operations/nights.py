@@ -62,8 +62,7 @@ def nights(
     from db.connection.migrate import require_current
     from db.nightly.nights import nights as read_nights
     from jobs.regression.detection import detect_regressions
-    from jobs.regression.page import regression_page
-    from jobs.regression.words import report_lines
+    from jobs.regression.report import regression_page, report_lines
     from jobs.results.whole_file import write_whole
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
@@ -98,7 +97,7 @@ def _table(watched: RegressionReport, last: int) -> Table:
 
     from cli.render.screen import plain
     from jobs.regression.detection import date_of
-    from jobs.regression.words import name_of
+    from jobs.regression.report import name_of
 
     shown = range(max(0, len(watched.nights) - last), len(watched.nights))
     marks = {(each.series, each.night): "?" for each in watched.outliers}

@@ -132,7 +132,7 @@ def autotune(
                 return Exit.TOOL_FAILED
             sys.stdout.write(json.dumps(found) + "\n")
     if out is not None:
-        from jobs.autotune.files import write_autotune_files
+        from jobs.autotune.compare import write_autotune_files
 
         for path in write_autotune_files(out, documents):
             console.print(str(path))

@@ -24,7 +24,7 @@ from db.nightly.nights import night_result, nights
 from db.schema.batch_state import BatchState
 from db.schema.job_row import JobRow, JobState
 from jobs.regression.detection import detect_regressions
-from jobs.regression.words import report_lines
+from jobs.regression.report import report_lines
 
 SCHEMA = 1
 _DELETED = "deleted"

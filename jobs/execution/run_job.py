@@ -24,7 +24,7 @@ from jobs.execution.lease_meanwhile import renewed_meanwhile
 from jobs.execution.patience import Patience, PatientLog, is_away
 from jobs.execution.place import Place, ThisMachine
 from jobs.execution.same_build import require_same_build
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of

@@ -27,10 +27,10 @@ from jobs.experiments.interleaved import (
     whole_sets,
 )
 from jobs.queue.lifecycle import is_external
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
-from jobs.views.explanation import explanation_of_job
+from jobs.views.models import explanation_of_job
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from optimizer.explanation.document import fewer_changes

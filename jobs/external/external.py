@@ -15,7 +15,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
 from jobs.external.telling import Telling, Told
 from jobs.queue.lifecycle import WrongState
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.frame import resolve_stored

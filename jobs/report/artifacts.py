@@ -1,6 +1,7 @@
-"""What a job leaves in its folder: OPTIONS.ini, result.json, trials.csv, report.html.
+"""What a finished job leaves: OPTIONS.ini, result.json, trials.csv and its report.
 
-Beside OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
+The report is one page that needs nothing else, once its plots' library is in it. Beside
+OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
 """
 
 from __future__ import annotations
@@ -9,11 +10,38 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from jobs.report.report import report_html
-from jobs.results.outcome import JobOutcome
+from sqlalchemy import Engine
+
+from db.schema.job_row import JobRow
+from jobs.report.content import content
+from jobs.results.cache import JobCache
+from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.output_folder import csv_text, json_text
-from jobs.results.pages import whole_page
+from jobs.results.pages import document_html, whole_page
 from sampler.common.errors import InputError
+
+_made_anew = JobCache[str]()
+
+
+def report_html(finished: JobOutcome) -> str:
+    """The page, with a place for what draws its plots."""
+    return document_html("report.html", **content(finished))
+
+
+def report_of_job(engine: Engine, job: JobRow) -> bytes:
+    """The page of a finished job.
+
+    Raises:
+        KeyError: The job has no result.
+    """
+    return whole_page(kept_report(engine, job.id) or _anew(engine, job))
+
+
+def _anew(engine: Engine, job: JobRow) -> str:
+    return _made_anew.of(
+        engine, job.id, job.updated_at, lambda: report_html(job_outcome(engine, job.id))
+    )
+
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
 REFUSED = "OPTIONS.refused.ini"  # what RocksDB did not take, for whoever looks for the reason

@@ -14,7 +14,6 @@ from jobs.charts.changes import changes_chart
 from jobs.charts.chart import Chart
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.convergence import convergence_chart, fitness_noise
-from jobs.charts.drift import drift_chart
 from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
 from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
@@ -26,6 +25,7 @@ from jobs.charts.importance import (
     ranked_r2,
 )
 from jobs.charts.memory import best_within, memory_chart
+from jobs.charts.metric_series import drift_chart
 from jobs.charts.parallel import parallel_chart
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.report.phases import phase_rows

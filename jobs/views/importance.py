@@ -23,7 +23,7 @@ from jobs.charts.importance import (
     ranked_r2,
 )
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
-from jobs.views.dependence import dependence_of_job
+from jobs.views.models import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document

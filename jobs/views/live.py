@@ -17,8 +17,7 @@ from db.schema.job_row import ENDED, JobRow
 from db.trials.trial_course import read_facts, read_latest, read_runs_of
 from jobs.charts.chart import Chart
 from jobs.charts.convergence import convergence_chart
-from jobs.charts.drift import drift_chart
-from jobs.charts.metric_series import metric_series_chart
+from jobs.charts.metric_series import drift_chart, metric_series_chart
 from jobs.views.trial_series import TrialSeries, baseline_so_far, trial_series_of
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.front_growth import measured

@@ -26,7 +26,7 @@ from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff, values_outside_file
 from jobs.results.outcome import kept_of
-from jobs.views.explanation import explained_job
+from jobs.views.models import explained_job
 from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.objective.kept_limits import kept_words

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from autotune.scene import ASKED, asked, loaded, ran
 
+from jobs.autotune.compare import run_plot
 from jobs.autotune.database import DatabaseLayout, TunedDatabase
-from jobs.autotune.files import run_plot
 from jobs.autotune.run import (
     AutotuneRun,
     command_metrics,

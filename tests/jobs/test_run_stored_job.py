@@ -19,9 +19,8 @@ from jobs.execution import lease_keeper
 from jobs.execution import place as place_room
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
-from jobs.report import report as report_room
-from jobs.report.artifacts import write_artifacts
-from jobs.report.report import report_html, report_of_job
+from jobs.report import artifacts as report_room
+from jobs.report.artifacts import report_html, report_of_job, write_artifacts
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
 from jobs.specification.specification import Specification

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from cli.render.outcome_table import print_outcome
 from jobs.charts.front import two_metric_front_charts
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome
 
 POINTS = {

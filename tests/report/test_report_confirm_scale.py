@@ -4,8 +4,8 @@ import numpy as np
 from pretended_job import finished_job, lsm
 from two_loads import LARGER, TwoLoads
 
+from jobs.report.artifacts import report_html
 from jobs.report.content import content
-from jobs.report.report import report_html
 from optimizer.trials.trial import Phase
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from chromium import Page, chromium
 
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import whole_page
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from cli.render.outcome_table import print_outcome
 from jobs.charts.importance import model_effects_chart
+from jobs.report.artifacts import report_html
 from jobs.report.content import content
-from jobs.report.report import report_html
 from jobs.results.outcome import JobOutcome
 
 SURE = {"total": 0.5, "low": 0.4, "high": 0.7, "alone": 0.45, "p": 1e-9, "p_holm": 1e-8}

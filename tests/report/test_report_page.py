@@ -15,7 +15,7 @@ from pretend_hosts import PretendHost, PretendHosts
 from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.figures import figure
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import PLACE, plot_data, policy, whole_page

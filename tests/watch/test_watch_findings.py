@@ -7,8 +7,7 @@ import pytest
 from batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 from jobs.regression.detection import RegressionReport, detect_regressions
-from jobs.regression.page import regression_page
-from jobs.regression.words import report_lines
+from jobs.regression.report import regression_page, report_lines
 from jobs.specification.specify import specify
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
