@@ -1,4 +1,4 @@
-"""Metrics over the time of a job: trial after trial beside the baseline, and the baseline's drift."""
+"""Metrics over the time of a job: each trial beside the baseline, and the baseline's drift."""
 
 from __future__ import annotations
 
