@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import SERIES, Chart, axis, line_at, rows_axis, short, words
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    area,
+    axis,
+    interval_bars,
+    line_at,
+    rows_axis,
+    scatter,
+    short,
+    words,
+)
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
@@ -51,23 +62,16 @@ def changes_chart(
 
 def _point(row: int, name: str, change: Mapping[str, float], better: int | None) -> dict[str, Any]:
     low, high, percent = change["low"], change["high"], change["percent"]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [short(percent)],
-        "y": [row],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [short(high - percent)],
-            "arrayminus": [short(percent - low)],
-            "thickness": 2,
-            "color": _colour(low, high, better),
-        },
-        "marker": {"size": 11, "color": _colour(low, high, better)},
-        "hovertext": [f"{words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
-        "hoverinfo": "text",
-    }
+    color = _colour(low, high, better)
+    return scatter(
+        words(name),
+        [short(percent)],
+        [row],
+        error_x=interval_bars([percent], [low], [high], color, 2),
+        marker={"size": 11, "color": color},
+        hovertext=[f"{words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
+        hoverinfo="text",
+    )
 
 
 def _colour(low: float, high: float, better: int | None) -> str:
@@ -104,16 +108,12 @@ def _bands(
     """Cut at the plot's edges: a shape beyond them makes the page wider than a phone."""
     left, right = shown
     return [
-        {
-            "type": "rect",
-            "x0": max(-detectable[name], left),
-            "x1": min(detectable[name], right),
-            "y0": row - 0.32,
-            "y1": row + 0.32,
-            "fillcolor": "@band",
-            "line": {"width": 0},
-            "layer": "below",
-        }
+        area(
+            x0=max(-detectable[name], left),
+            x1=min(detectable[name], right),
+            y0=row - 0.32,
+            y1=row + 0.32,
+        )
         for row, name in enumerate(names)
         if name in detectable
     ]
@@ -147,16 +147,15 @@ def runs_chart(
     if not any(runs.values()):
         return None
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": words(subject),
-            "x": [number for number, _ in points],
-            "y": [short(value) for _, value in points],
-            "line": {"color": color, "width": 1, "dash": "dot"},
-            "marker": {"color": color, "size": 8},
-            "hovertemplate": "round %{x}: %{y}<extra>" + words(subject) + "</extra>",
-        }
+        scatter(
+            words(subject),
+            [number for number, _ in points],
+            [short(value) for _, value in points],
+            mode="lines+markers",
+            line={"color": color, "width": 1, "dash": "dot"},
+            marker={"color": color, "size": 8},
+            hovertemplate="round %{x}: %{y}<extra>" + words(subject) + "</extra>",
+        )
         for (subject, points), color in zip(runs.items(), SERIES, strict=False)
     ]
     return Chart(

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, Trace, axis, line_at, rows_axis, short, words
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    axis,
+    bars,
+    interval_bars,
+    line_at,
+    rows_axis,
+    scatter,
+    short,
+    words,
+)
 from jobs.results.explanation_words import estimate_words, step_words
 
 
@@ -55,35 +66,31 @@ def _begins(steps: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def _bars(steps: Sequence[Mapping[str, Any]]) -> Trace:
     gains = [step["gain"] for step in steps]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": "expected",
-        "y": list(range(len(steps))),
-        "base": [short(begin) for begin in _begins(steps)],
-        "x": [short(gain["expected"]) for gain in gains],
-        "error_x": _errors(gains, "@dim"),
-        "marker": {"color": [_colour(gain) for gain in gains]},
-        "hovertext": [
+    return bars(
+        "expected",
+        [short(gain["expected"]) for gain in gains],
+        range(len(steps)),
+        [_colour(gain) for gain in gains],
+        base=[short(begin) for begin in _begins(steps)],
+        error_x=_errors(gains, "@dim"),
+        hovertext=[
             f"{words(step_words(step), 200)}: {estimate_words(step['gain'])}" for step in steps
         ],
-        "hoverinfo": "text",
-    }
+        hoverinfo="text",
+    )
 
 
 def _whole(steps: Sequence[Mapping[str, Any]]) -> Trace:
     total = steps[-1]["fitness"]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": "winner",
-        "y": [len(steps)],
-        "x": [short(total["expected"])],
-        "error_x": _errors([total], "@dim"),
-        "marker": {"color": "@third"},
-        "hovertext": [f"the winner: {estimate_words(total)}"],
-        "hoverinfo": "text",
-    }
+    return bars(
+        "winner",
+        [short(total["expected"])],
+        [len(steps)],
+        "@third",
+        error_x=_errors([total], "@dim"),
+        hovertext=[f"the winner: {estimate_words(total)}"],
+        hoverinfo="text",
+    )
 
 
 def _diamonds(
@@ -95,29 +102,21 @@ def _diamonds(
         return []
     begins = _begins(steps)
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "measured",
-            "y": [place for place, _ in found],
-            "x": [short(begins[place] + gain["expected"]) for place, gain in found],
-            "error_x": _errors([gain for _, gain in found], "@second"),
-            "marker": {"color": "@second", "symbol": "diamond", "size": 10},
-            "hovertext": [f"measured: {estimate_words(gain)}" for _, gain in found],
-            "hoverinfo": "text",
-        }
+        scatter(
+            "measured",
+            [short(begins[place] + gain["expected"]) for place, gain in found],
+            [place for place, _ in found],
+            error_x=_errors([gain for _, gain in found], "@second"),
+            marker={"color": "@second", "symbol": "diamond", "size": 10},
+            hovertext=[f"measured: {estimate_words(gain)}" for _, gain in found],
+            hoverinfo="text",
+        )
     ]
 
 
 def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [short(each["high"] - each["expected"]) for each in estimates],
-        "arrayminus": [short(each["expected"] - each["low"]) for each in estimates],
-        "thickness": 1.5,
-        "color": color,
-    }
+    expected, low, high = ([each[n] for each in estimates] for n in ("expected", "low", "high"))
+    return interval_bars(expected, low, high, color)
 
 
 def _colour(gain: Mapping[str, float]) -> str:
@@ -159,19 +158,17 @@ def fitness_terms_chart(
         caption="Each term is 1000 times the relative gain of its metric times its weight; they "
         "add up to the fitness. What a single run promised is drawn beside what was proven.",
         traces=[
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": label,
-                "y": list(range(len(rows))),
-                "x": [
+            bars(
+                label,
+                [
                     *(short(terms[name]) if name in terms else None for name in shown),
                     short(sum(terms.values())),
                 ],
-                "marker": {"color": color},
-                "hovertext": [f"{words(row)}" for row in rows],
-                "hovertemplate": "%{hovertext}: %{x:.0f}<extra></extra>",
-            }
+                range(len(rows)),
+                color,
+                hovertext=[f"{words(row)}" for row in rows],
+                hovertemplate="%{hovertext}: %{x:.0f}<extra></extra>",
+            )
             for label, terms, color in series
         ],
         layout={

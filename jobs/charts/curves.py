@@ -5,9 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from jobs.charts.chart import SERIES, Chart, Trace, axis, short, thinned, thinned_words, words
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    Trace,
+    area,
+    axis,
+    scatter,
+    short,
+    thinned,
+    thinned_words,
+    words,
+)
 from jobs.charts.svg import Canvas, plain
 from jobs.results.pages import document_html, whole_page
 
@@ -71,7 +81,17 @@ class Curves:
             layout={
                 "xaxis": axis(self.x_title, rangemode="tozero"),
                 "yaxis": axis(self.y_title, rangemode="tozero"),
-                "shapes": [_shape(span) for span in self.shaded],
+                "shapes": [
+                    area(
+                        "@faint",
+                        yref="paper",
+                        x0=short(each.begin),
+                        x1=short(each.end),
+                        y0=0,
+                        y1=1,
+                    )
+                    for each in self.shaded
+                ],
                 "showlegend": True,
             },
         )
@@ -79,29 +99,14 @@ class Curves:
 
 def _trace(curve: TimeCurve, color: str) -> Trace:
     points = thinned(curve.points)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": words(curve.name),
-        "x": [short(x) for x, _ in points],
-        "y": [None if y is None else short(y) for _, y in points],
-        "line": {"color": color, "width": 2, "dash": "dash" if curve.dashed else "solid"},
-        "hovertemplate": "%{x:.4g} s: %{y:.4g}<extra>" + words(curve.name) + "</extra>",
-    }
-
-
-def _shape(span: Span) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "yref": "paper",
-        "x0": short(span.begin),
-        "x1": short(span.end),
-        "y0": 0,
-        "y1": 1,
-        "fillcolor": "@faint",
-        "line": {"width": 0},
-        "layer": "below",
-    }
+    return scatter(
+        words(curve.name),
+        [short(x) for x, _ in points],
+        [None if y is None else short(y) for _, y in points],
+        mode="lines",
+        line={"color": color, "width": 2, "dash": "dash" if curve.dashed else "solid"},
+        hovertemplate="%{x:.4g} s: %{y:.4g}<extra>" + words(curve.name) + "</extra>",
+    )
 
 
 # Those of the report's light form, in the order of chart.SERIES.

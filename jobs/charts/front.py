@@ -10,7 +10,9 @@ from jobs.charts.chart import (
     again_words,
     axis,
     line_at,
+    scatter,
     short,
+    step_line,
     thinned,
     thinned_words,
     words,
@@ -89,16 +91,14 @@ def _dots(
     name: str,
     marker: Mapping[str, object],
 ) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [short(points[number][across]) for number in numbers],
-        "y": [short(points[number][up]) for number in numbers],
-        "text": [f"trial {number}" for number in numbers],
-        "hovertemplate": "%{text}: %{x:.4g}, %{y:.4g}<extra></extra>",
-        "marker": dict(marker),
-    }
+    return scatter(
+        name,
+        [short(points[number][across]) for number in numbers],
+        [short(points[number][up]) for number in numbers],
+        text=[f"trial {number}" for number in numbers],
+        hover="%{text}: %{x:.4g}, %{y:.4g}",
+        marker=dict(marker),
+    )
 
 
 Growth = Sequence[tuple[int, float]]
@@ -128,26 +128,13 @@ def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Char
         "baseline alone is 1 (dashed). Single runs, clocks corrected for drift; what breaks a "
         "limit does not count. Noise raises it: the luckiest runs stay."
         + thinned_words(len(shown), len(growth)),
-        traces=[_line(shown, last)],
+        traces=[step_line("hypervolume", shown, last, "@accent", "up to trial %{x}: %{y:.3g}")],
         layout={
             "xaxis": axis("trial", range=[0, last + 1]),
             "yaxis": axis("hypervolume, 1 = baseline", rangemode="tozero"),
             "shapes": [line_at(1.0, dash="dash")],
         },
     )
-
-
-def _line(growth: Growth, last: int) -> dict[str, object]:
-    points = [*growth, (last, growth[-1][1])]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "hypervolume",
-        "x": [number for number, _ in points],
-        "y": [short(value) for _, value in points],
-        "line": {"color": "@accent", "width": 2.5, "shape": "hv"},
-        "hovertemplate": "up to trial %{x}: %{y:.3g}<extra></extra>",
-    }
 
 
 _LATENCIES = {"write_p99": "writes", "read_p99": "reads", "update_p99": "updates"}

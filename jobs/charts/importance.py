@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, axis, rows_axis, short, words
+from jobs.charts.chart import Chart, axis, bars, interval_bars, rows_axis, scatter, short, words
 from optimizer.results.learned_document import FORESTS, MODELS
 
 LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
@@ -35,55 +35,30 @@ def importance_chart(
     Returns:
         The plot; None where the metric could not be learned.
     """
-    rows = [(row["name"], row["importance"][metric]) for row in parameters
-            if metric in row["importance"]]  # fmt: skip
+    rows = [
+        (row["name"], row["importance"][metric])
+        for row in parameters
+        if metric in row["importance"]
+    ]
     r2 = held_out(forest)
     if not rows or r2 is None:
         return None
     rows = sorted(rows, key=lambda row: -row[1]["permutation"])[:_MOST]
-    names = [name for name, _ in rows]
-    places = list(range(len(rows)))
-    return Chart(
-        name=f"importance-{metric}",
-        title=f"{metric}: {names[0]} matters most"
-        if r2 >= LEAST_R2
-        else f"{metric}: do not rely on the order, R2 is {r2:.2f}",
-        caption=f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
+    spread = [short(each["permutation_std"]) for _, each in rows]
+    errors = {"type": "data", "array": spread, "color": "@second", "thickness": 1.5}
+    return _bars_and_diamonds(
+        f"importance-{metric}",
+        metric,
+        [name for name, _ in rows],
+        r2,
+        f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
         "of the forest's decrease in impurity. Diamonds: R2 lost when the values are shuffled, "
         "with one standard deviation.",
-        traces=[
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": "impurity",
-                "y": places,
-                "x": [short(each["mdi"]) for _, each in rows],
-                "hovertext": [words(name) for name in names],
-                "hovertemplate": "%{hovertext}: %{x:.3f}<extra></extra>",
-                "marker": {"color": "@soft"},
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "permutation",
-                "y": places,
-                "x": [short(each["permutation"]) for _, each in rows],
-                "error_x": {
-                    "type": "data",
-                    "array": [short(each["permutation_std"]) for _, each in rows],
-                    "color": "@second",
-                    "thickness": 1.5,
-                },
-                "hovertext": [words(name) for name in names],
-                "hovertemplate": "%{hovertext}: %{x:.3f}<extra></extra>",
-                "marker": {"color": "@second", "size": 9, "symbol": "diamond"},
-            },
-        ],
-        layout={
-            "xaxis": axis("importance", rangemode="tozero"),
-            "yaxis": rows_axis(names),
-        },
-        height=140 + 26 * len(rows),
+        "importance",
+        {"impurity": [each["mdi"] for _, each in rows]},
+        {"permutation": [each["permutation"] for _, each in rows]},
+        errors,
+        [f"{words(name)}:" for name, _ in rows],
     )
 
 
@@ -109,9 +84,6 @@ def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
     return {metric: held_out(each) for metric, each in found["forest"].items()}
 
 
-_EFFECTS_MOST = 10
-
-
 def model_effects_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
 ) -> Chart | None:
@@ -125,57 +97,70 @@ def model_effects_chart(
     Returns:
         The plot; None where no parameter has a share.
     """
-    found = [(row["name"], row["model"][metric]) for row in parameters
-             if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0]  # fmt: skip
+    found = [
+        (row["name"], row["model"][metric])
+        for row in parameters
+        if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0
+    ]
     if not found:
         return None
-    found = sorted(found, key=lambda each: -each[1]["total"])[:_EFFECTS_MOST]
-    names, rows = [name for name, _ in found], [each for _, each in found]
-    places, r2 = list(range(len(rows))), model.get("r2_cross_validated")
-    said = [f"{words(name)}: p = {each['p_holm']:.2g}" for name, each in found]
-    sure = r2 is not None and r2 >= LEAST_R2
+    found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
+    rows, r2 = [each for _, each in found], model.get("r2_cross_validated")
+    total = [each["total"] for each in rows]
+    lows = [min(each["low"], each["total"]) for each in rows]
+    highs = [max(each["high"], each["total"]) for each in rows]
+    return _bars_and_diamonds(
+        f"effects-{metric}",
+        metric,
+        [name for name, _ in found],
+        r2,
+        f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
+        f"{model.get('trials', 0)} trials. Share of the variance over the whole space; bars: the "
+        "parameter alone, diamonds: with its pairs, and the 95% interval of that.",
+        "share of the variance",
+        {"alone": [each["alone"] for each in rows]},
+        {"with its pairs": total},
+        interval_bars(total, lows, highs, "@second"),
+        [f"{words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
+    )
+
+
+def _bars_and_diamonds(
+    name: str,
+    metric: str,
+    names: Sequence[str],
+    r2: float | None,
+    caption: str,
+    title: str,
+    bar: Mapping[str, Sequence[float]],
+    diamond: Mapping[str, Sequence[float]],
+    errors: Mapping[str, Any],
+    said: Sequence[str],
+) -> Chart:
+    """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
     doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
+    sure = r2 is not None and r2 >= LEAST_R2
+    places, told = range(len(names)), {"hovertext": list(said)}
+    hover = "%{hovertext} %{x:.3f}<extra></extra>"
+    ((bars_name, shares),), ((diamonds_name, values),) = bar.items(), diamond.items()
     return Chart(
-        name=f"effects-{metric}",
+        name=name,
         title=f"{metric}: {names[0]} matters most"
         if sure
         else f"{metric}: do not rely on the order, {doubt}",
-        caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
-        f"{model.get('trials', 0)} trials. Share of the variance over the whole space; bars: the "
-        "parameter alone, diamonds: with its pairs, and the 95% interval of that.",
+        caption=caption,
         traces=[
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": "alone",
-                "y": places,
-                "x": [short(each["alone"]) for each in rows],
-                "hovertext": said,
-                "hovertemplate": "%{hovertext}, %{x:.3f}<extra></extra>",
-                "marker": {"color": "@soft"},
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "with its pairs",
-                "y": places,
-                "x": [short(each["total"]) for each in rows],
-                "error_x": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [short(max(each["high"] - each["total"], 0.0)) for each in rows],
-                    "arrayminus": [short(max(each["total"] - each["low"], 0.0)) for each in rows],
-                    "color": "@second",
-                    "thickness": 1.5,
-                },
-                "hovertext": said,
-                "hovertemplate": "%{hovertext}, %{x:.3f}<extra></extra>",
-                "marker": {"color": "@second", "size": 9, "symbol": "diamond"},
-            },
+            bars(bars_name, map(short, shares), places, "@soft", hovertemplate=hover, **told),
+            scatter(
+                diamonds_name,
+                map(short, values),
+                places,
+                error_x=errors,
+                hovertemplate=hover,
+                marker={"color": "@second", "size": 9, "symbol": "diamond"},
+                **told,
+            ),
         ],
-        layout={
-            "xaxis": axis("share of the variance", rangemode="tozero"),
-            "yaxis": rows_axis(names),
-        },
-        height=140 + 26 * len(rows),
+        layout={"xaxis": axis(title, rangemode="tozero"), "yaxis": rows_axis(names)},
+        height=140 + 26 * len(names),
     )

@@ -11,8 +11,10 @@ from jobs.charts.chart import (
     SERIES,
     Chart,
     Trace,
+    area,
     axis,
     line_at,
+    scatter,
     short,
     thinned,
     thinned_words,
@@ -110,28 +112,21 @@ def _dots(
     name: str,
     marker: Mapping[str, Any],
 ) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [trial.number for trial in trials],
-        "y": [short(values[trial.number] / scale) for trial in trials],
-        "marker": {"color": "@accent", **marker},
-        "hovertemplate": "trial %{x}: %{y}<extra></extra>",
-    }
+    return scatter(
+        name,
+        [trial.number for trial in trials],
+        [short(values[trial.number] / scale) for trial in trials],
+        marker={"color": "@accent", **marker},
+        hover="trial %{x}: %{y}",
+    )
 
 
 def _band(noise: MetricNoise, scale: float) -> list[dict[str, Any]]:
     if noise.spread is None:
         return []
     reach = 2 * noise.spread * abs(noise.median)
-    return [
-        {
-            "type": "rect", "xref": "paper", "x0": 0, "x1": 1,
-            "y0": (noise.median - reach) / scale, "y1": (noise.median + reach) / scale,
-            "fillcolor": "@band", "line": {"width": 0}, "layer": "below",
-        }
-    ]  # fmt: skip
+    low, high = (noise.median - reach) / scale, (noise.median + reach) / scale
+    return [area(xref="paper", x0=0, x1=1, y0=low, y1=high)]
 
 
 def drift_chart(
@@ -192,16 +187,14 @@ def _minutes(run: Trial, first: Trial) -> float | None:
 
 def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> Trace:
     shown = thinned([run for run in runs if metric in run.metrics])
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": words(metric),
-        "x": [_minutes(run, runs[0]) for run in shown],
-        "y": [short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
-        "text": [f"trial {run.number}" for run in shown],
-        "marker": {"color": color, "size": 7},
-        "hovertemplate": "%{text}: %{y:.1f}%<extra>" + words(metric) + "</extra>",
-    }
+    return scatter(
+        words(metric),
+        [_minutes(run, runs[0]) for run in shown],
+        [short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
+        text=[f"trial {run.number}" for run in shown],
+        marker={"color": color, "size": 7},
+        hovertemplate="%{text}: %{y:.1f}%<extra>" + words(metric) + "</extra>",
+    )
 
 
 def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> Trace:
@@ -212,12 +205,11 @@ def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -
         100 * median / baseline.corrected({metric: median}, run.started_at, run.host)[metric]
         for run in shown
     ]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": f"{words(metric)}, level",
-        "x": [_minutes(run, shown[0]) for run in shown],
-        "y": [short(level) for level in levels],
-        "line": {"color": color, "width": 2},
-        "hoverinfo": "skip",
-    }
+    return scatter(
+        f"{words(metric)}, level",
+        [_minutes(run, shown[0]) for run in shown],
+        [short(level) for level in levels],
+        mode="lines",
+        line={"color": color, "width": 2},
+        hoverinfo="skip",
+    )

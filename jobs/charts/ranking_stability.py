@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import SERIES, Chart, Trace, axis, rows_axis, short, words
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    Trace,
+    axis,
+    interval_bars,
+    rows_axis,
+    scatter,
+    short,
+    words,
+)
 
 _MOST = 10
 
@@ -63,17 +73,16 @@ def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: i
         x += [low, high, None]  # None parts the lines
         y += [level, level, None]
         said += [text, text, None]
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": words(metric),
-        "x": x,
-        "y": y,
-        "hovertext": said,
-        "hoverinfo": "text",
-        "line": {"color": SERIES[place], "width": 3},
-        "marker": {"color": SERIES[place], "size": 5},
-    }
+    return scatter(
+        words(metric),
+        x,
+        y,
+        mode="lines+markers",
+        hovertext=said,
+        hoverinfo="text",
+        line={"color": SERIES[place], "width": 3},
+        marker={"color": SERIES[place], "size": 5},
+    )
 
 
 _LINES = (
@@ -114,25 +123,18 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> Tr
     points = [point for point in curve if point.get(key) is not None]
     # The interval is that of the first line; see `result.json`.
     ends = [(p.get("low"), p.get("high")) for p in points] if key == _LINES[0][0] else []
-    bars = {}
+    drawn = {}
     if ends and all(low is not None and high is not None for low, high in ends):
-        bars = {
-            "error_y": {
-                "type": "data",
-                "symmetric": False,
-                "array": [short(max(p["high"] - p[key], 0.0)) for p in points],
-                "arrayminus": [short(max(p[key] - p["low"], 0.0)) for p in points],
-                "color": color,
-                "thickness": 1,
-            }
-        }
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": [point["draws"] for point in points],
-        "y": [short(point[key]) for point in points],
-        "line": {"color": color},
-        "hovertemplate": "%{x} draws: %{y:.2f}<extra></extra>",
-        **bars,
-    }
+        values = [point[key] for point in points]
+        lows = [min(low, value) for (low, _), value in zip(ends, values, strict=True)]
+        highs = [max(high, value) for (_, high), value in zip(ends, values, strict=True)]
+        drawn = {"error_y": interval_bars(values, lows, highs, color, 1)}
+    return scatter(
+        name,
+        [point["draws"] for point in points],
+        [short(point[key]) for point in points],
+        mode="lines+markers",
+        line={"color": color},
+        hover="%{x} draws: %{y:.2f}",
+        **drawn,
+    )
