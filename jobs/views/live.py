@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from time import monotonic
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
 
@@ -18,6 +14,7 @@ from db.trials.trial_course import read_facts, read_latest, read_runs_of
 from jobs.charts.chart import Chart
 from jobs.charts.convergence import convergence_chart
 from jobs.charts.metric_series import drift_chart, metric_series_chart
+from jobs.results.cache import JobCache
 from jobs.views.trial_series import TrialSeries, baseline_so_far, trial_series_of
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.front_growth import measured
@@ -196,19 +193,9 @@ def _cautions(metrics: Sequence[MetricSoFar]) -> list[str]:
     return found
 
 
-_LONG_SECONDS = 0.2
-_REST = 5.0
-_MOST_KEPT = 16
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    charts: Sequence[Chart]
-    at: tuple[int, datetime]  # the job's run, and when it last changed
-    good_until: float  # of a job that goes on, by the clock of this process
-
-
-_kept: WeakKeyDictionary[Engine, OrderedDict[int, _Drawn]] = WeakKeyDictionary()
+# Of very many trials they take seconds. Of a job that goes on they are made again only after five
+# times as long as that took, however many watch it.
+_charts = JobCache[Sequence[Chart]](rest=5.0)
 
 
 def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
@@ -216,19 +203,10 @@ def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
 
     Points are thinned; the best, and each that was the best in its time, is always drawn.
     """
-    kept = _kept.setdefault(engine, OrderedDict())
-    drawn, at = kept.get(row.id), (row.run, row.updated_at)
-    began = monotonic()
-    if drawn and (drawn.at == at or (row.state not in ENDED and began < drawn.good_until)):
-        return drawn.charts
-    charts = _drawn(trial_series_of(engine, row))
-    now = monotonic()
-    if now - began > _LONG_SECONDS:
-        kept[row.id] = _Drawn(charts, at, now + _REST * (now - began))
-        kept.move_to_end(row.id)
-        while len(kept) > _MOST_KEPT:
-            kept.popitem(last=False)
-    return charts
+    state, ended = (row.run, row.updated_at), row.state in ENDED
+    return _charts.of(
+        engine, row.id, state, lambda: _drawn(trial_series_of(engine, row)), final=ended
+    )
 
 
 def _drawn(course: TrialSeries | None) -> Sequence[Chart]:

@@ -17,7 +17,7 @@ from db.connection.transactions import reading
 from db.jobs.job_store import Store
 from db.trials.trial_course import read_baseline, read_facts, read_latest
 from jobs.charts.metric_series import metric_series_chart
-from jobs.views import live as live_charts
+from jobs.results import cache
 from jobs.views import live as live_module
 from jobs.views.live import live_job
 from jobs.views.trial_series import baseline_so_far, trial_series_of
@@ -145,15 +145,15 @@ def test_plots_that_take_long_are_made_again_only_after_a_while(
     submit(client, LIMITED)
     advance(client, 1, 4)
     seconds = count(step=1.0)  # by the clock each drawing takes a second
-    monkeypatch.setattr(live_charts, "monotonic", lambda: next(seconds))
-    first = live_charts.live_charts(database, Store(database).job(1))
+    monkeypatch.setattr(cache, "monotonic", lambda: next(seconds))
+    first = live_module.live_charts(database, Store(database).job(1))
     advance(client, 1, 1)
     row = Store(database).job(1)
-    again = [live_charts.live_charts(database, row) for _ in range(6)]
+    again = [live_module.live_charts(database, row) for _ in range(6)]
     assert again[0] is first and again[-1] is not first
     advance(client, 1, 1)
     client.post("/v1/jobs/1/cancel")
-    ended = live_charts.live_charts(database, Store(database).job(1))
+    ended = live_module.live_charts(database, Store(database).job(1))
     assert ended is not again[-1], "what has ended is drawn as it ended"
 
 
