@@ -140,7 +140,7 @@ def _bars_and_diamonds(
     """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
     doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
     sure = r2 is not None and r2 >= LEAST_R2
-    places, told = range(len(names)), {"hovertext": list(said)}
+    places, told = range(len(names)), list(said)
     hover = "%{hovertext} %{x:.3f}<extra></extra>"
     ((bars_name, shares),), ((diamonds_name, values),) = bar.items(), diamond.items()
     return Chart(
@@ -150,7 +150,9 @@ def _bars_and_diamonds(
         else f"{metric}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
-            bars(bars_name, map(short, shares), places, "@soft", hovertemplate=hover, **told),
+            bars(
+                bars_name, map(short, shares), places, "@soft", hovertext=told, hovertemplate=hover
+            ),
             scatter(
                 diamonds_name,
                 map(short, values),
@@ -158,7 +160,7 @@ def _bars_and_diamonds(
                 error_x=errors,
                 hovertemplate=hover,
                 marker={"color": "@second", "size": 9, "symbol": "diamond"},
-                **told,
+                hovertext=told,
             ),
         ],
         layout={"xaxis": axis(title, rangemode="tozero"), "yaxis": rows_axis(names)},

@@ -91,7 +91,7 @@ def write_comparison(compared: ComparisonResult, out: Path) -> list[Path]:
     Raises:
         InputError: One cannot be written.
     """
-    content = {
+    content: dict[str, str | bytes] = {
         RESULT: json_text(compared.document),
         TABLE: table_csv(compared),
         RUNS_CSV: runs_csv(compared),
