@@ -38,14 +38,14 @@ coverage: ## runs all tests, and counts the lines that they reach
 	@$(MAKE) --no-print-directory test ARGS="--cov --numprocesses 3 --dist loadfile --no-loadscope-reorder"
 
 prove-crash: $(DEV) db_bench postgresql ## kills the service 55 times on each database (ARGS=--again)
-	PYTHONPATH=.:tests pg_virtualenv -t -o fsync=off .venv/bin/python \
+	PYTHONPATH=. pg_virtualenv -t -o fsync=off .venv/bin/python \
 		tests/proofs/crash_table.py $(ARGS)
 
 prove-interface: $(DEV) ## calls a real server in every way that its description allows (EXAMPLES=100)
-	PYTHONPATH=.:tests/api:tests/jobs .venv/bin/python tests/proofs/schemathesis_whole.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/schemathesis_whole.py $(ARGS)
 
 prove-coverage: $(DEV) ## counts on 2,000 simulated jobs how often the intervals hold (ARGS=--again)
-	PYTHONPATH=.:tests:tests/optimizer .venv/bin/python tests/proofs/coverage_table.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/coverage_table.py $(ARGS)
 
 prove-pages: $(DEV) chromium ## weight of the pages and time to first view, to 100,000 trials: alone (ARGS)
 	.venv/bin/python -m benchmarks.page_views $(ARGS)
@@ -54,10 +54,10 @@ prove-load: $(DEV) postgresql ## serves pages and stores trials beside a million
 	pg_virtualenv -t .venv/bin/python -m benchmarks.serve_load $(ARGS)
 
 prove-faults: $(DEV) db_bench postgresql iproute2 ## strikes a cluster with each fault ten times: 40 minutes, as root (ARGS=--again)
-	PYTHONPATH=.:tests:tests/proofs .venv/bin/python tests/proofs/fault_table.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/fault_table.py $(ARGS)
 
 prove-speedup: $(DEV) ## the same job on one host and on four, which sleep: 40 minutes (ARGS=--again)
-	PYTHONPATH=.:tests .venv/bin/python tests/proofs/speedup_table.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/speedup_table.py $(ARGS)
 
 prove-scale: $(DEV) postgresql ## 500 simulated hosts, 100,000 trials: what one controller takes (ARGS)
 	pg_virtualenv -t .venv/bin/python -m benchmarks.scale_out $(ARGS)
@@ -118,19 +118,19 @@ prove-intervals: setup db_bench ## confirms one configuration 40 times with the 
 	.venv/bin/python -m benchmarks.real_coverage $(ARGS)
 
 prove-draws: $(DEV) db_bench ## opens 10,000 drawn configurations with the real db_bench: resumable (ARGS)
-	PYTHONPATH=.:tests:tests/sampler .venv/bin/python tests/proofs/accepted_draws.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/accepted_draws.py $(ARGS)
 
 prove-options: $(DEV) db_bench ## 200 random OPTIONS files at 1/64, ten of them at full size too: resumable, alone (ARGS)
-	PYTHONPATH=.:tests:tests/sampler .venv/bin/python tests/proofs/random_options.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/random_options.py $(ARGS)
 
 prove-endurance: $(DEV) ## 10,000 trials and 24 nights in one service: what grows: ten minutes, alone (ARGS)
-	PYTHONPATH=.:tests:tests/jobs .venv/bin/python tests/proofs/endurance.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/endurance.py $(ARGS)
 
 prove-fuzz: $(FUZZ) ## 10 million inputs to what reads files, outputs and requests: an hour, resumable (ARGS)
-	PYTHONPATH=.:tests:tests/fuzzing .venv/bin/python tests/proofs/fuzz.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/fuzz.py $(ARGS)
 
 prove-files: $(DEV) db_bench ## real files of others: what is expected and what each command says: alone (ARGS)
-	PYTHONPATH=.:tests .venv/bin/python tests/proofs/real_files.py $(ARGS)
+	PYTHONPATH=. .venv/bin/python tests/proofs/real_files.py $(ARGS)
 
 prove-guide: setup db_bench ## half, calculated and double of KIOXIA's tuning guide: 15 minutes, resumable, alone (ARGS)
 	.venv/bin/python -m benchmarks.guide_check $(ARGS)
@@ -207,10 +207,10 @@ db_bench:
 	@command -v "$${ROCKTUNE_DB_BENCH:-db_bench}" >/dev/null || scripts/install.sh rocksdb-tools
 
 report-pictures: $(DEV) chromium pngquant ## pictures of a report for docs/report (OUT=rocktune-out)
-	PYTHONPATH=.:tests .venv/bin/python tests/proofs/report_pictures.py $(OUT)/report.html docs/report
+	PYTHONPATH=. .venv/bin/python tests/proofs/report_pictures.py $(OUT)/report.html docs/report
 
 dashboard-pictures: $(DEV) db_bench chromium pngquant ## pictures of the dashboard for docs/dashboard
-	PYTHONPATH=.:tests:tests/api:tests/pages:tests/service .venv/bin/python tests/proofs/dashboard_pictures.py docs/dashboard
+	PYTHONPATH=. .venv/bin/python tests/proofs/dashboard_pictures.py docs/dashboard
 
 chromium:
 	@command -v chromium >/dev/null || scripts/install.sh chromium

@@ -5,14 +5,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from databases import *  # noqa: F403
-from databases import _server_url, _sqlite_template  # noqa: F401
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from optimizer.run.libraries import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.runner.settings import Settings
+from tests.support.db.databases import *  # noqa: F403
+from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F401
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests.
 hypothesis_settings.register_profile(

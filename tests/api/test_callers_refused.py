@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from callers import EXTERNAL, bearer, local, require_problem, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import EXTERNAL, bearer, local, require_problem, submit
 
 Served = Callable[..., TestClient]
 

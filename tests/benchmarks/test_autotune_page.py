@@ -109,7 +109,7 @@ def _instant(asked, folder, *, told):  # type: ignore[no-untyped-def]
     """The real run, with a load that no busy machine slows and without reads."""
     from dataclasses import replace
 
-    from autotune.scene import ran
+    from tests.support.jobs.small_wave import ran
 
     del told
     return ran(folder, replace(asked, read_seconds=0.0, value_size=2000))

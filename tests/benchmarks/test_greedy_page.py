@@ -3,7 +3,6 @@
 import math
 
 import pytest
-from pretend_bench import Job, PretendBench
 
 from benchmarks.greedy.cases import CASES, CONTRIBUTORS, Asked
 from benchmarks.greedy.figures import figures_of, found_by
@@ -17,6 +16,7 @@ from optimizer.results.result import result_document
 from optimizer.run.planning import Budget
 from sampler.space.space import digest
 from sampler.space.starting_points import known_points
+from tests.support.optimizer.pretend_bench import Job, PretendBench
 
 ASKED = Asked(CASES[0], 68, 1)
 ENVIRONMENT = {"cores": 2, "cpu": "a made-up one", "rocksdb": "7.8.3"}

@@ -26,8 +26,9 @@ from models.importance.split_half import split_half
 from optimizer.evaluation import knowledge
 from optimizer.ranking import sampling
 from sampler.common.errors import InputError
+from tests.support import DATA
 
-FIRST = Path(__file__).parents[1] / "data" / "reproduction_first_80.jsonl.gz"
+FIRST = DATA / "reproduction_first_80.jsonl.gz"
 MIB = 2**20
 
 

@@ -1,7 +1,6 @@
 """Test functions are what was recorded: as well as they say, and as noisy."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,9 @@ from benchmarks.search.recorded import ARCHIVES, of_archive, read_recorded
 from benchmarks.search.truth import Tuned, learn, table_of, tune, unseen_r2
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
+from tests.support import DATA
 
-ARCHIVE = Path(__file__).parents[1] / "data/reproduction_first_80.jsonl.gz"
+ARCHIVE = DATA / "reproduction_first_80.jsonl.gz"
 SETTINGS = {"max_leaf_nodes": 8}
 
 

@@ -1,21 +1,15 @@
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-# What other rooms' tests use too is beside the rooms' folders and in those of jobs.
-sys.path.append(str(Path(__file__).parents[1]))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-
-from client_scene import Scene, serving
-from instant import left_running
-from terminal import Desk, Zygote
-
 from cli.main import main
+from tests.support.cli.client_scene import Scene, serving
+from tests.support.cli.terminal import Desk, Zygote
+from tests.support.jobs.instant import left_running
 
 
 @pytest.fixture

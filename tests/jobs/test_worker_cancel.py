@@ -2,13 +2,12 @@
 
 import time
 
-from service_desk import wait_until
-from worker_scene import Scene, at_work, scene
-
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 from sampler.machine.process_identity import start_time
 from sampler.runner.outcome import TrialState
+from tests.support.jobs.service_desk import wait_until
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 GONE_WITHIN = 2.0

@@ -1,23 +1,17 @@
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# What other rooms' tests use too is beside the rooms' folders and in theirs.
-sys.path.append(str(Path(__file__).parents[1]))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-sys.path.append(str(Path(__file__).parents[1] / "cli"))
-
 import pytest
-from instant import left_running
-from night_scene import Clock
-from terminal import Desk, Zygote
-from worker_scene import scene  # noqa: F401
 
 from cli.main import main
 from jobs.schedule import schedule_clock
+from tests.support.cli.terminal import Desk, Zygote
+from tests.support.jobs.instant import left_running
+from tests.support.jobs.night_scene import Clock
+from tests.support.jobs.worker_scene import scene  # noqa: F401
 
 
 @pytest.fixture

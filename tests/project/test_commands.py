@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 MAKEFILE = (ROOT / "Makefile").read_text()
 INTERNAL = {"db_bench", "postgresql", "curl", "chromium", "pngquant", "iproute2", "gone"}
 SCRIPTS = sorted((ROOT / "scripts").glob("*.sh"))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 ROOMS = ("sampler", "models", "optimizer", "db", "jobs", "api", "cli")
 DIFF = re.compile(r"## A (\w+)\n.*?```diff\n(.*?)```", re.DOTALL)
 SHOWN = dict(DIFF.findall((ROOT / "CONTRIBUTING.md").read_text()))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
 
 
 def steps() -> list[tuple[str, str]]:

@@ -2,14 +2,14 @@
 
 import json
 import urllib.request
-from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from proofs.stored_advisories import Advisory, Range, answering, read_advisories
 from test_lock import ASKED, locked
 
-ROOT = Path(__file__).parents[2]
+from tests.proofs.stored_advisories import Advisory, Range, answering, read_advisories
+from tests.support import ROOT
+
 KEPT = ROOT / "docs/results/advisories.md"
 
 

@@ -18,9 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from options_compared import settings_of
-from real_runs import drawn
-
 from benchmarks.json_lines import append_line, read_lines
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
@@ -30,6 +27,8 @@ from sampler.options.options_file import OptionsFile, format_options, parse_opti
 from sampler.space.space import Configuration
 from sampler.space.space_file import SHIPPED, load_space
 from sampler.workload.workload import Workload
+from tests.support.sampler.options_compared import settings_of
+from tests.support.sampler.real_runs import drawn
 
 RAW = Path("docs/results/accepted_draws.jsonl")
 SPACES = tuple(n for n in SHIPPED if any(each.is_option for each in load_space(n).parameters))

@@ -18,14 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
 from scipy import stats
 
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from sampler.machine.machine import fingerprint
+from tests.support import ROOT
+from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
 
-ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "coverage.jsonl"
 JOBS = 500
 LEAST_HELD, MOST_HELD = 0.93, 0.97
@@ -121,7 +121,7 @@ def table(lines: Sequence[Line]) -> str:
         f"`make prove-coverage`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}. "
         "No RocksDB is involved: the benchmark is simulated "
-        "(`tests/optimizer/known_truth.py`), everything else is the whole tuning loop.",
+        "(`tests/support/optimizer/known_truth.py`), everything else is the whole tuning loop.",
         "",
         f"Jobs take in turn: {kinds}. The noise is that of real runs of the defaults (waf 3.5%, "
         "sa 1.9%, time 18%; or up to four times quieter), with neighbours alike, drift, 2% "

@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from crash_bench import NAME, SPACE, RecordedBench
-from crash_job import CrashedJob, Tally
 from psycopg import sql
-from service_desk import ServiceDesk
 from sqlalchemy.engine import URL
 
 from sampler.machine.machine import fingerprint
+from tests.support import ROOT
+from tests.support.jobs.crash_bench import NAME, SPACE, RecordedBench
+from tests.support.jobs.crash_job import CrashedJob, Tally
+from tests.support.jobs.service_desk import ServiceDesk
 
-ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "crash.jsonl"
 TABLE = RESULTS.with_suffix(".md")
 DATABASES = ("sqlite", "postgresql")

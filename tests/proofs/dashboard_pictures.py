@@ -5,7 +5,7 @@
 Jobs 1 and 2 are those of docs/results/limits, put back from their archives; job 3 is the first
 again, cut off after a hundred trials and gone on with by the server's own worker while its picture
 is taken. The nights of the batch are made up, for nobody has measured 24 nights: they are
-``tests/api/watched_nights.py``. db_bench, Chromium and pngquant must be installed.
+``tests/support/api/watched_nights.py``. db_bench, Chromium and pngquant must be installed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ from pathlib import Path
 
 import httpx2
 from playwright.sync_api import expect, sync_playwright
-from processes import environment, rocktune
 from report_pictures import smaller
-from seen_page import FLAGS, PROGRAM, SeenPage, seen_page
 from sqlalchemy import Engine
-from watched_nights import kept_nights, nights_that_turn_worse
 
 from benchmarks.stocked import Silent
 from db.access.tokens import Role, make_token
@@ -34,8 +31,12 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
 from sampler.runner.settings import Settings
+from tests.support import ROOT
+from tests.support.api.processes import environment, rocktune
+from tests.support.api.seen_page import FLAGS, PROGRAM, SeenPage, seen_page
+from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 
-ARCHIVES = Path(__file__).parents[2] / "docs" / "results" / "limits"
+ARCHIVES = ROOT / "docs" / "results" / "limits"
 _CUT = 100
 _HEIGHT = 1800  # a picture shows no more of a page
 _PAGES = {

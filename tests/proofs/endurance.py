@@ -18,10 +18,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from service_desk import ServiceDesk, call, wait_until
-
 from benchmarks.json_lines import append_line, read_lines
 from sampler.machine.machine import fingerprint
+from tests.support.jobs.service_desk import ServiceDesk, call, wait_until
 
 RAW = Path("docs/results/endurance.jsonl")
 JOB, NIGHTS = "job", "nights"

@@ -16,19 +16,24 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cancelled_jobs import CancelledJobs
 from crash_table import Results
-from fault_cluster import TTL_SECONDS, FaultCluster, fault_cluster, require_programs
-from fault_kinds import FAULTS, Fault
-from fault_tally import WRONG, Tally
-from netns_hosts import why_impossible
 from sqlalchemy import Engine
-from struck_job import StruckJob, Told
 
 from db.connection.engine import make_engine
 from sampler.machine.machine import fingerprint
+from tests.support import ROOT
+from tests.support.cluster.fault_cluster import (
+    TTL_SECONDS,
+    FaultCluster,
+    fault_cluster,
+    require_programs,
+)
+from tests.support.cluster.fault_kinds import FAULTS, Fault
+from tests.support.cluster.fault_tally import WRONG, Tally
+from tests.support.cluster.netns_hosts import why_impossible
+from tests.support.cluster.struck_job import StruckJob, Told
+from tests.support.jobs.cancelled_jobs import CancelledJobs
 
-ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "faults.jsonl"
 TABLE = RESULTS.with_suffix(".md")
 SMALL_DISK, LOAD_DISK = 96 * 2**20, 1536 * 2**20

@@ -18,15 +18,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fuzz_seeds import keep, kept, seeds
-from fuzz_targets import LONGEST, TARGETS
-
 from benchmarks.json_lines import append_line, read_lines
 from sampler.machine.machine import fingerprint
+from tests.support import ROOT
+from tests.support.fuzzing.fuzz_seeds import keep, kept, seeds
+from tests.support.fuzzing.fuzz_targets import LONGEST, TARGETS
 
 RAW = Path("docs/results/fuzz.jsonl")
 WORK = Path("rocktune-fuzz")
-_ONE = Path(__file__).parents[1] / "fuzzing" / "fuzz_one.py"
+_ONE = ROOT / "tests/support/fuzzing/fuzz_one.py"
 # In parts of 100. Those that work through files or a whole service take longest, and get least.
 SHARES = {
     "output": 18, "log": 18, "last_line": 7, "options": 15, "space": 9, "workload": 9,

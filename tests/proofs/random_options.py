@@ -24,8 +24,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from drawn_options import draw_options
-
 from benchmarks.json_lines import append_line, read_lines
 from jobs.execution.single_bench import single_bench
 from sampler.bench.db_bench import DbBench
@@ -39,6 +37,7 @@ from sampler.runner.process import Ended
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import load_settings
 from sampler.space.space import Configuration
+from tests.support.sampler.drawn_options import draw_options
 
 SCALE = 64
 SEED = 29

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cases import loads, logs, options
-from cases.case import Case, Ran
-
 from sampler.bench.installed import find_db_bench, probe
 from sampler.machine.machine import fingerprint
+from tests.support.cases import loads, logs, options
+from tests.support.cases.case import Case, Ran
 
 PAGE = Path("docs/results/real_files.md")
 _PARTS = (

@@ -1,6 +1,6 @@
 """Pictures of a report in a real browser: light, dark, on a phone and on paper.
 
-    PYTHONPATH=tests python tests/proofs/report_pictures.py REPORT.html FOLDER
+    PYTHONPATH=. python tests/proofs/report_pictures.py REPORT.html FOLDER
 
 Chromium and pngquant must be installed.
 """
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from chromium import Page, chromium
+from tests.support.api.chromium import Page, chromium
 
 DRAWN = "document.documentElement.dataset.drawn"
 _WIDE, _NARROW = 1000, 390

@@ -11,10 +11,6 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from callers import EXTERNAL, bearer, local, submit
-from described import Findings, call_everything, from_server
-from finished_job import finished, register
-from real_server import real_server
 from sqlalchemy import Engine
 
 from api.app import make_app
@@ -23,6 +19,10 @@ from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
+from tests.support.api.callers import EXTERNAL, bearer, local, submit
+from tests.support.api.described import Findings, call_everything, from_server
+from tests.support.api.finished_job import finished, register
+from tests.support.api.real_server import real_server
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "100"))
 _FINISHED = 3

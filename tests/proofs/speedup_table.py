@@ -16,15 +16,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench_cluster import BenchCluster, bench_cluster, result_of
-
 from benchmarks import known_truth
 from benchmarks.cluster_speedup import HEAD, rows, true_fitness
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
 from sampler.machine.machine import fingerprint
+from tests.support import ROOT
+from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster, result_of
 
-ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results" / "speedup.jsonl"
 TABLE = RESULTS.with_suffix(".md")
 LEAST = 3.8

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from any_trials import plain_trial
 
 from benchmarks.reproduction import tables
 from benchmarks.reproduction.__main__ import main
@@ -16,8 +15,10 @@ from benchmarks.reproduction.published import ANALYSES, CHANGES, ORDER, R2, SEAR
 from benchmarks.reproduction.study import Generation, Study, generations_of, read_study
 from optimizer.strategies.genetic import POPULATION
 from sampler.space.space_file import load_space
+from tests.support import DATA
+from tests.support.db.any_trials import plain_trial
 
-FIRST = Path(__file__).parents[1] / "data" / "reproduction_first_80.jsonl.gz"
+FIRST = DATA / "reproduction_first_80.jsonl.gz"
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_runs import tiny_plan
 
 from benchmarks.space_amplification import MOST_OFF, Load, judge, loads, page
 from sampler.bench.bench_plan import BenchPlan
@@ -18,6 +17,7 @@ from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.metric_units import db_bench_metrics
 from sampler.workload.workload import Workload
+from tests.support.sampler.real_runs import tiny_plan
 
 JUDGED = (
     "fillrandom", "readrandomwriterandom", "deleterandom", "mergerandom", "appendrandom",
