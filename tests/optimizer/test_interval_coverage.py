@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from optimizer.budget.power import ALPHA
-from tests.proofs import coverage_table
+from studies import coverage_table
 from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, line_of
 
 EFFECTS, NULL, HEAVY, _ = BLOCKS

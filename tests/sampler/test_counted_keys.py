@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.space_amplification import MOST_OFF, Load, judge, loads, page
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.counting import Counting
 from sampler.bench.installed import InstalledDbBench
@@ -17,6 +16,7 @@ from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.metric_units import db_bench_metrics
 from sampler.workload.workload import Workload
+from studies.space_amplification import MOST_OFF, Load, judge, loads, page
 from tests.support.sampler.real_runs import tiny_plan
 
 JUDGED = (

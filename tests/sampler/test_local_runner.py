@@ -266,12 +266,14 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
     controller = subprocess.Popen(
         [
             sys.executable,
-            str(ROOT / "tests/support/sampler/controller_of_a_trial.py"),
+            "-m",
+            "tests.support.sampler.controller_of_a_trial",
             str(settings.bench_dir),
             str(settings.lock),
             doing,
         ],
         stdout=subprocess.PIPE,
+        cwd=ROOT,
     )
     assert controller.stdout is not None
     assert read_line(controller.stdout.fileno()) == "started"

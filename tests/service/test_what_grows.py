@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.proofs import endurance
+from studies.faults import endurance
 
 FLAT = {"ms": 25.0, "rss": 250 * 2**20, "handles": 30, "threads": 16, "folders": 1}
 

@@ -1,6 +1,6 @@
 """A controller for the tests: starts a long db_bench trial, tells so, and waits to be killed.
 
-Usage: python controller_of_a_trial.py BENCH_DIR LOCK [prepares]
+Usage: python -m tests.support.sampler.controller_of_a_trial BENCH_DIR LOCK [prepares]
 """
 
 import signal
