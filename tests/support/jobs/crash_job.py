@@ -135,11 +135,11 @@ class CrashedJob:
             except OperationalError:
                 return None  # the server ends a killed client's session
 
-        try:
-            found = wait_until(read, seconds=0.5, what="trials")
-        except AssertionError:
-            found = []
-        return {trial.number: trial for trial in found}
+        for _ in range(25):  # it may have been killed before its first trial
+            if found := read():
+                return {trial.number: trial for trial in found}
+            time.sleep(0.02)
+        return {}
 
     def _compare(self, stored: Mapping[int, Trial]) -> None:
         """What had ended is there as it was, and one trial at most was in flight."""
@@ -163,7 +163,7 @@ class CrashedJob:
             return  # no worker measures just now
         # A process that was just told to die is still listed for a moment.
         left = {pid for pid, token in alive.items() if token in self.dead_tokens}
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + 20
         while left and time.monotonic() < deadline:
             time.sleep(0.05)
             left &= marked(self.desk.bench).keys()

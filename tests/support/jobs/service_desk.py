@@ -17,11 +17,18 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 ROCKTUNE = Path(sys.executable).with_name("rocktune")
 STARTS_WITHIN = 90.0
+_BUSY_SECONDS = 90.0  # that a machine which has other work to do may need
 
 
 def wait_until(found: Callable[[], T | None], *, seconds: float, what: str) -> T:
-    """What a condition comes to once it is true; looked at often, but not for ever."""
-    deadline = time.monotonic() + seconds
+    """What a condition comes to once it is true; looked at often, but not for ever.
+
+    Args:
+        found: The condition.
+        seconds: What it takes at most on a machine that is free.
+        what: Is waited for.
+    """
+    deadline = time.monotonic() + seconds + _BUSY_SECONDS
     while True:
         if value := found():
             return value
