@@ -25,7 +25,7 @@ tune: setup db_bench ## tunes the quick load (TRIALS=90, OUT=rocktune-out, ARGS=
 test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests, or those that ARGS names
 	pg_virtualenv -t -o fsync=off env $(PYTEST) $(if $(ARGS),$(ARGS),$(IN_PARALLEL) --durations 20)
 
-test-quick: $(DEV) ## runs what a developer runs at every change: neither slow nor with programs of the system
+test-quick: $(DEV) db_bench ## runs what a developer runs at every change: neither slow nor with programs of the system
 	$(PYTEST) $(IN_PARALLEL) -m "not (slow or postgres or chromium or db_bench)" $(ARGS)
 
 coverage: ## runs all tests, and counts the lines that they reach

@@ -36,8 +36,28 @@ WAITING = ("cluster", "service", "jobs", "cli", "nights", "cluster_security", "u
            "comparison", "autotune", "deploy", "builds")  # fmt: skip
 
 
+# Fixtures that need a program of the system.
+NEEDS = {"_server_url": "postgres", "browser": "chromium", "installed": "db_bench"}
+
+
+def _needed(item: pytest.Item) -> set[str]:
+    names = set(getattr(item, "fixturenames", ()))
+    needed = {NEEDS[name] for name in names & NEEDS.keys()}
+    # Tests of the store run on both databases, each time with the parameter of one.
+    drawn = getattr(item, "callspec", None)
+    if drawn is not None and "postgresql" in map(str, drawn.params.values()):
+        needed.add("postgres")
+    return needed
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that wait and files that compute take turns: while a worker waits others compute."""
+    """Marks what needs a program of the system; and mixes the files for tests beside each other.
+
+    Files that wait and files that compute take turns: while a worker waits others compute.
+    """
+    for item in items:
+        for mark in _needed(item):
+            item.add_marker(mark)
     files = sorted({item.path for item in items})
     waiting = [path for room in WAITING for path in files if path.parent.name == room]
     computing = [path for path in files if path.parent.name not in WAITING]

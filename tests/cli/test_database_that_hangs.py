@@ -16,6 +16,8 @@ from tests.support.db.private_server import PrivateServer
 from tests.support.jobs.instant import ended_within, pidfd
 from tests.support.jobs.service_desk import wait_until
 
+pytestmark = pytest.mark.postgres
+
 __all__ = ["server", "url"]
 
 

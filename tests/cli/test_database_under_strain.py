@@ -24,6 +24,8 @@ from tests.support.db.private_server import PrivateServer
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.service_desk import wait_until
 
+pytestmark = pytest.mark.postgres
+
 __all__ = ["server", "url"]
 SLOW = """
 CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS

@@ -14,6 +14,8 @@ from tests.support.jobs.instant import left_running, write_space
 from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, call, status_of, wait_until
 from tests.support.jobs.worker_scene import SCRIPT, Scene
 
+pytestmark = pytest.mark.postgres
+
 SPACE = {
     "name": "levels",
     "parameter": [{"name": "level", "type": "int", "low": 1, "high": 1_000_000}],

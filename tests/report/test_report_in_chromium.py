@@ -12,6 +12,8 @@ from jobs.results.finished import Finished
 from jobs.results.report_engine import whole_page
 from tests.support.api.chromium import Page, chromium
 
+pytestmark = pytest.mark.chromium
+
 DRAWN = "document.documentElement.dataset.drawn"
 # What Plotly draws data with: points, lines and bars, boxes.
 EMPTY = (
