@@ -22,7 +22,7 @@ from optimizer.strategies import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from sampler.machine.machine import fingerprint
-from studies.comma_list import counts, names
+from studies.arguments import counts, names
 from studies.one_thread import one_thread
 from studies.search.best import Effort
 from studies.search.function import TestFunction

@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from sampler.machine.machine import fingerprint
-from studies.make_command import make_command
+from studies.arguments import make_command
 
 PAGE = Path("docs/results/steady_tests.md")
 QUICK = ("-m", "not (slow or postgres or chromium or db_bench)")

@@ -20,10 +20,10 @@ from jobs.autotune.shape import FULL_SECONDS
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings, load_settings
+from studies.arguments import make_command
 from studies.autotune.page import write_page
 from studies.autotune.plan import asked, missing, probe, steps
 from studies.json_lines import append_line, read_lines
-from studies.make_command import make_command
 
 RAW = Path("docs/results/autotune.jsonl")
 _PROBE = "probe"

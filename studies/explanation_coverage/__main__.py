@@ -20,13 +20,12 @@ from typing import Any
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
 from sampler.common.errors import InputError
-from studies.comma_list import counts, names
+from studies.arguments import counts, make_command, names
 from studies.explanation_coverage.job import Key, kept_job
 from studies.explanation_coverage.judged import Claim, Line, judged
 from studies.explanation_coverage.page import LABELS, too_rarely, write_page
 from studies.explanation_coverage.real import job_row
 from studies.json_lines import append_line, read_lines
-from studies.make_command import make_command
 from studies.one_thread import one_thread
 from studies.search.best import Effort
 from studies.search.functions import Functions

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
-from studies.comma_list import names
+from studies.arguments import make_command, names
 from studies.greedy.cases import CASES, Asked
 from studies.greedy.figures import figures_of, found_by
 from studies.greedy.page import write_page
 from studies.greedy.side_by_side import measure_rounds
 from studies.json_lines import read_lines
-from studies.make_command import make_command
 from studies.memory_front.run import archive_of, finish
 from studies.reproduction.study import read_study
 

@@ -22,7 +22,7 @@ from sampler.machine.machine import cpu_threads, fingerprint
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
 from sampler.workload.workload_file import load_workload
-from studies.comma_list import names
+from studies.arguments import names
 from studies.guide_check.page import write_page
 from studies.guide_check.variants import Variant, variants
 from studies.json_lines import append_line, read_lines

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sampler.common.errors import InputError
-from studies.comma_list import counts
-from studies.make_command import make_command
+from studies.arguments import counts, make_command
 from studies.memory_front.asked import LOAD, asked_jobs
 from studies.memory_front.page import names_in, write_page
 from studies.memory_front.run import archive_of, finish

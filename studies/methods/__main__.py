@@ -14,8 +14,7 @@ from pathlib import Path
 
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
-from studies.comma_list import counts, names
-from studies.make_command import make_command
+from studies.arguments import counts, make_command, names
 from studies.methods.cases import MULTIPLES, WORKLOADS, Case, cases_of, open_case
 from studies.methods.methods import METHODS, methods_of
 from studies.methods.page import Opened, write_page

@@ -20,9 +20,8 @@ import numpy as np
 from optimizer.trials.history import History
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
-from studies.comma_list import names
+from studies.arguments import make_command, names
 from studies.json_lines import append_line, read_lines
-from studies.make_command import make_command
 from studies.methods.cases import WORKLOADS, Case
 from studies.real_search.beside import whole_host
 from studies.real_search.how_made import how_made

@@ -16,7 +16,7 @@ from pathlib import Path
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
 from sampler.space.space import Configuration
-from studies.make_command import make_command
+from studies.arguments import make_command
 from studies.methods.cases import MULTIPLES, WORKLOADS, cases_of
 from studies.methods.methods import FOREST
 from studies.methods.passed_over_page import BEST, PREFERRED, write_page

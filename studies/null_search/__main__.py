@@ -20,8 +20,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from sampler.common.errors import InputError
-from studies.comma_list import names
-from studies.make_command import make_command
+from studies.arguments import make_command, names
 from studies.null_search.job import Key, Line, keys_of, run_job
 from studies.null_search.machine import level_of
 from studies.null_search.page import too_often, write_page

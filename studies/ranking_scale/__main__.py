@@ -18,8 +18,7 @@ from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value
 from sampler.runner.settings import Settings, load_settings
-from studies.comma_list import counts
-from studies.make_command import make_command
+from studies.arguments import counts, make_command
 from studies.ranking_scale.configurations import STEPS, Configurations
 from studies.ranking_scale.measure import Bench
 from studies.ranking_scale.order import Run, order_of

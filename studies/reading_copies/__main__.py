@@ -23,7 +23,7 @@ from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import Outcome
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import load_settings
-from studies.comma_list import names
+from studies.arguments import names
 from studies.json_lines import append_line, read_lines
 from studies.reading_copies.page import page
 from studies.reading_copies.rows import CONFIGURATIONS, KINDS, Row

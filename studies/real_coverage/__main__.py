@@ -22,8 +22,8 @@ from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings, load_settings
+from studies.arguments import make_command
 from studies.json_lines import append_line, read_lines
-from studies.make_command import make_command
 from studies.real_coverage.page import coverage, pairs_of, too_few, write_page
 
 RAW = Path("docs/results/real_coverage.jsonl")

@@ -15,7 +15,7 @@ from pathlib import Path
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from sampler.common.errors import InputError
-from studies.make_command import make_command
+from studies.arguments import make_command
 from studies.memory_front.run import archive_of, finish
 from studies.real_null.page import write_page
 from studies.reproduction.study import read_study

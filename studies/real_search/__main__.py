@@ -16,8 +16,7 @@ from pathlib import Path
 from optimizer.strategies import find_strategy
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
-from studies.comma_list import names
-from studies.make_command import make_command
+from studies.arguments import make_command, names
 from studies.one_thread import one_thread
 from studies.real_search.book import Book
 from studies.real_search.course import run_seed

@@ -16,8 +16,7 @@ from pathlib import Path
 from optimizer.strategies import STRATEGIES, find_strategy
 from optimizer.strategies.extras import missing_extra
 from sampler.common.errors import InputError
-from studies.comma_list import counts, names
-from studies.make_command import make_command
+from studies.arguments import counts, make_command, names
 from studies.one_thread import one_thread
 from studies.search.best import Effort
 from studies.search.functions import PROBLEMS, Functions, families_of, name_of

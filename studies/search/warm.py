@@ -26,7 +26,7 @@ from optimizer.trials.history import History
 from optimizer.trials.prior import Prior, PriorJob
 from optimizer.trials.problem import Problem
 from sampler.machine.machine import fingerprint
-from studies.make_command import make_command
+from studies.arguments import make_command
 from studies.search.best import Effort
 from studies.search.functions import Functions
 from studies.search.run import run

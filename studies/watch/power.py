@@ -22,7 +22,7 @@ import numpy as np
 from scipy import stats
 
 from sampler.machine.machine import fingerprint
-from studies.make_command import make_command
+from studies.arguments import make_command
 from studies.watch.rivals import RIVALS, rival_row, rivals_head
 from studies.watch.simulation import LAWS, Changed, Quiet, changed, quiet
 

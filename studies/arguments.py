@@ -1,8 +1,13 @@
-"""Lists on a benchmark's command line: words or whole numbers with commas between."""
+"""What a study is given on its command line, and how its page says it."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+
+_PAGE = "--page"  # measures nothing, so it made none of the figures
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -34,3 +39,15 @@ def _count(text: str) -> int:
     if count < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
     return count
+
+
+def make_command(goal: str, arguments: Sequence[str] | None) -> str:
+    """``make GOAL ARGS="..."``.
+
+    Args:
+        goal: Of the Makefile.
+        arguments: Of the program; None: those that this process was given.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    said = shlex.join(each for each in given if each != _PAGE)
+    return f'make {goal} ARGS="{said}"' if said else f"make {goal}"
