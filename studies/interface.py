@@ -77,8 +77,8 @@ def _show(name: str, findings: Findings) -> None:
     print(f"{'together':44} {sum(rows.values()):7} cases {total:4} failures")
     statuses = ", ".join(f"{status}: {n}" for status, n in sorted(findings.statuses.items()))
     print(f"answers by status: {statuses}")
-    for label, failures in findings.failures.items():
-        for failure in sorted(failures):
+    for label, found in findings.failures.items():
+        for failure in sorted(found):
             print(f"\n{label}: {failure}")
 
 

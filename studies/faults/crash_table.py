@@ -69,9 +69,9 @@ class Results:
             file.write(json.dumps(line) + "\n")
             self._lines.append(line)
 
-    def whole(self, part: Part) -> dict[str, Any] | None:
+    def whole(self, part: str) -> dict[str, Any] | None:
         """The count of a part that was measured to its end."""
-        found = [line for line in self._lines if line["part"] == part.name and "tally" in line]
+        found = [line for line in self._lines if line["part"] == part and "tally" in line]
         return found[-1] if found else None
 
 
@@ -81,14 +81,14 @@ def database(kind: str, folder: Path) -> Iterator[str]:
     if kind == "sqlite":
         yield str(folder / "rocktune.db")
         return
-    server = {name: os.environ[f"PG{name.upper()}"] for name in ("host", "user", "password")}
+    host, user, password = (os.environ[f"PG{name}"] for name in ("HOST", "USER", "PASSWORD"))
     port = int(os.environ["PGPORT"])
     name = f"rocktune_{folder.name}".lower()
-    with psycopg.connect(**server, port=port, dbname="postgres", autocommit=True) as connection:
+    with psycopg.connect(
+        host=host, user=user, password=password, port=port, dbname="postgres", autocommit=True
+    ) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        url = URL.create(
-            "postgresql", server["user"], server["password"], server["host"], port, name
-        )
+        url = URL.create("postgresql", user, password, host, port, name)
         try:
             yield url.render_as_string(hide_password=False)
         finally:
@@ -139,7 +139,7 @@ def side(parts: list[Part], results: Results, failures: list[str]) -> None:
     """One database; the other is at work beside it, with a bench and a lock of its own."""
     for part in parts:
         try:
-            if results.whole(part) is None:
+            if results.whole(part.name) is None:
                 prove(part, results)
         except Exception as error:
             failures.append(f"{part.name}: {type(error).__name__}: {error}")
@@ -149,7 +149,9 @@ def table(parts: list[Part], results: Results) -> str:
     """The page."""
     machine = fingerprint(Path(tempfile.gettempdir()))
     memory = machine["memory_bytes"] / 2**30
-    date = max((line["at"] for part in parts if (line := results.whole(part))), default="")[:10]
+    date = max((line["at"] for part in parts if (line := results.whole(part.name))), default="")[
+        :10
+    ]
     lines = [
         "# Killed with -9 in the middle of a job",
         "",
@@ -165,7 +167,7 @@ def table(parts: list[Part], results: Results) -> str:
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for part in parts:
-        line = results.whole(part)
+        line = results.whole(part.name)
         if line is None:
             lines.append(f"| {part.database} | {part.benchmark} | not measured |")
             continue
@@ -209,7 +211,7 @@ def main() -> int:
     text = table(parts, results)
     TABLE.write_text(text, encoding="utf-8")
     print(text)
-    tallies = [Tally(**line["tally"]) for part in parts if (line := results.whole(part))]
+    tallies = [Tally(**line["tally"]) for part in parts if (line := results.whole(part.name))]
     for tally in tallies:
         failures += tally.notes if tally.wrong() else []
         if tally.wrong():

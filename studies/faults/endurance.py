@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -109,7 +110,8 @@ def _samples(folder: Path, trials: int, nights: int, strategy: str) -> Iterator[
         began = time.monotonic()
         for tenth in range(1, 11):
             wanted = trials * tenth // 10
-            wait_until(lambda w=wanted: _ended(job) >= w, seconds=_HOURS, what=f"{wanted} trials")
+            reached = partial(_at_least, job, wanted)
+            wait_until(reached, seconds=_HOURS, what=f"{wanted} trials")
             now = time.monotonic()
             yield _sample(desk, pid, JOB, wanted, 1000 * (now - began) / (trials / 10))
             began = now
@@ -118,10 +120,8 @@ def _samples(folder: Path, trials: int, nights: int, strategy: str) -> Iterator[
         for night in range(1, nights + 1):
             began = time.monotonic()
             batch = call("POST", f"{address}/v1/schedules/nightly/run", {})["id"]
-            wait_until(
-                lambda b=batch: call("GET", f"{address}/v1/batches/{b}")["state"] == "done",
-                seconds=600, what=f"night {night}",
-            )  # fmt: skip
+            done = partial(_is_done, f"{address}/v1/batches/{batch}")
+            wait_until(done, seconds=600, what=f"night {night}")
             yield _sample(desk, pid, NIGHTS, night, 1000 * (time.monotonic() - began))
 
 
@@ -173,10 +173,18 @@ def _grown(rows: Sequence[dict[str, Any]]) -> list[str]:
     return found
 
 
+def _at_least(job: str, trials: int) -> bool:
+    return _ended(job) >= trials
+
+
+def _is_done(batch: str) -> bool:
+    return bool(call("GET", batch)["state"] == "done")
+
+
 def _adds(rows: Sequence[dict[str, Any]], name: str) -> float:
     """What one more trial, or night, adds between the first sample and the last."""
     added: float = rows[-1][name] - rows[0][name]
-    return added / (rows[-1]["done"] - rows[0]["done"])
+    return added / float(rows[-1]["done"] - rows[0]["done"])
 
 
 def _write_page(out: Path, said: str, rows: Sequence[dict[str, Any]], grown: Sequence[str]) -> str:

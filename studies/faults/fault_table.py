@@ -91,7 +91,7 @@ def struck_often(part: Part, cluster: FaultCluster, engine: Engine, told: Told) 
 
 def measured(part: Part, results: Results) -> dict[str, Any] | None:
     """The line of a part that was struck often enough, to its end."""
-    line = results.whole(part)
+    line = results.whole(part.name)
     return line if line and line["tally"]["faults"] >= part.times else None
 
 
