@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from autotune.scene import ASKED, asked, loaded, ran
 
 from jobs.autotune.compare import run_plot
 from jobs.autotune.database import DatabaseLayout, TunedDatabase
@@ -16,6 +15,7 @@ from jobs.autotune.run import (
     read_randomly,
     recover,
 )
+from tests.support.jobs.small_wave import ASKED, asked, loaded, ran
 
 FACTOR = ASKED.shape.factor
 

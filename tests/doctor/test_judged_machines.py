@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from made_up import cpu, disk, memory, pressure, speed, use
 
 from jobs.doctor.db_bench_check import judge_db_bench
 from jobs.doctor.finding import Finding, Severity, graded, percent
@@ -24,6 +23,7 @@ from sampler.machine.memory_state import MemoryState
 from sampler.machine.pressure import Pressure
 from sampler.options.options_file import OptionsFile
 from sampler.runner.disk_state import DiskState
+from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30
 

@@ -3,14 +3,13 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from chart_parts import TERMS, trace
-from pretend_bench import START, trial_of
-
 from jobs.charts.front import front_chart, front_growth_chart
 from jobs.charts.metric_series import drift_chart
 from jobs.charts.parallel import parallel_chart
 from optimizer.baseline.baseline import summarise
 from optimizer.trials.trial import Purpose, Trial
+from tests.support.jobs.chart_parts import TERMS, trace
+from tests.support.optimizer.pretend_bench import START, trial_of
 
 
 class TestParallel:

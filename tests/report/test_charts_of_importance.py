@@ -1,13 +1,12 @@
 """Plots of what matters, from a few known trials."""
 
-from chart_parts import row, trace
-from pretend_bench import trial_of
-
 from jobs.charts.groups import Question, groups_chart, questions
 from jobs.charts.importance import importance_chart
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.jobs.chart_parts import row, trace
+from tests.support.optimizer.pretend_bench import trial_of
 
 
 class TestImportance:

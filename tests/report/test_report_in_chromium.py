@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Page, chromium
 
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome
 from jobs.results.pages import whole_page
+from tests.support.api.chromium import Page, chromium
+
+pytestmark = pytest.mark.chromium
 
 DRAWN = "document.documentElement.dataset.drawn"
 # What Plotly draws data with: points, lines and bars, boxes.
