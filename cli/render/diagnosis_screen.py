@@ -10,7 +10,7 @@ from rich.table import Table
 
 from cli.render.screen import plain
 from jobs.doctor.examination import Diagnosis, ExaminationObserver
-from jobs.doctor.finding import Finding, Severity, percent
+from jobs.doctor.finding import Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
@@ -150,14 +150,14 @@ def provable_table(noise: Noise) -> Table:
     for provable in noise.provable:
         table.add_column(f"{provable.trials} trials\n{provable.pairs} pairs", justify="right")
     for change in WANTED_CHANGES:
-        table.add_column(f"pairs for\n{percent(change)}", justify="right")
+        table.add_column(f"pairs for\n{percentage(change)}", justify="right")
     for name, needed in noise.pairs_needed.items():
         spread = noise.metrics[name].noise.spread
         assert spread is not None
         table.add_row(
             plain(name),
-            percent(spread),
-            *(percent(provable.change[name]) for provable in noise.provable),
+            percentage(spread),
+            *(percentage(provable.change[name]) for provable in noise.provable),
             *(_pairs(needed[change]) for change in WANTED_CHANGES),
         )
     return table
