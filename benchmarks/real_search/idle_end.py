@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.real_search.place import Place
 from benchmarks.wrapped_benchmark import WrappedBenchmark
 from sampler.bench.db_bench_output import parse_output
-from sampler.bench.log_reading import read_log
+from sampler.bench.rocksdb_log import read_log
 from sampler.bench.run_ending import read_text
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome

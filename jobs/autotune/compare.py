@@ -12,14 +12,14 @@ from typing import Any
 
 from jobs.autotune.asked import Asked
 from jobs.autotune.outcome import Run, measure
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import (
+from sampler.runner.bench_folder import (
     make_trial_folder,
     remove_leftovers,
     remove_trial_folder,
     require_space,
 )
+from sampler.runner.host_lock import MARK, host_lock
+from sampler.runner.settings import Settings
 
 # What compaction writes before it removes what it read: as much again, and some.
 _SPACE = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.doctor.finding import Finding, Level, graded
 from sampler.common.byte_size import format_bytes
 from sampler.machine.disk_speed import DiskSpeed
-from sampler.runner.disk_state import DiskState
+from sampler.runner.bench_folder import DiskState
 
 _MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk that you tune for"
 _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.doctor.finding import Finding, Level, graded, not_shown, percent
-from sampler.machine.cpu_use import CpuUse
-from sampler.machine.pressure import Pressure
+from sampler.machine.host_load import CpuUse, Pressure
 
 # Shares of all processors. The quick load uses 1.6 CPU seconds in 1.3 s: of 2 cores it leaves
 # 0.75, on the average and not in its bursts. What others take beyond a few percent is missing at

@@ -12,10 +12,9 @@ from jobs.doctor.load_check import judge_load
 from jobs.doctor.memory_check import judge_memory
 from jobs.doctor.subject import Subject
 from sampler.machine.cpu_state import read_cpu_state
-from sampler.machine.cpu_use import watch
+from sampler.machine.host_load import read_pressure, watch
 from sampler.machine.memory_state import read_memory_state
-from sampler.machine.pressure import read_pressure
-from sampler.runner.disk_state import read_disk_state
+from sampler.runner.bench_folder import read_disk_state
 from sampler.runner.settings import Settings
 
 WATCH_SECONDS = 2.0  # of two CPUs 400 ticks: a share of 1% is 4 of them

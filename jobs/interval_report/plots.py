@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jobs.charts.curves import Curve, Curves
 from jobs.interval_report.table import summary
-from sampler.bench.interval_stats import Interval
+from sampler.stats_dumps.opening import Interval
 
 _SECONDS = "seconds since the database was opened"
 # The four curves that Warlo's thesis (2018, section 4.2.1) plots, under its names.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sampler.bench.interval_stats import Interval
+from sampler.stats_dumps.opening import Interval
 
 # Every column with its unit; MiB and GiB as RocksDB counts them, though it writes MB and GB.
 _UNITS = {

@@ -8,8 +8,7 @@ from pathlib import Path
 from sampler.bench.bench_plan import BenchPlan
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
-from sampler.workload.prepare import SEED_APART, SHARED, Prepare
-from sampler.workload.workload import Settle
+from sampler.workload.workload import SEED_APART, SHARED, Prepare, Settle
 
 _SETTLING = {"wait": ("flush", "waitforcompaction"), "flush": ("flush",), "none": ()}
 

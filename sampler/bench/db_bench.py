@@ -11,15 +11,19 @@ from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.command_line import command_line, measured_flags
 from sampler.bench.counting import Counting
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.installed import InstalledDbBench, newest_options
-from sampler.bench.log_reading import read_log
+from sampler.bench.installed import (
+    InstalledDbBench,
+    newest_options,
+    require_same_file,
+    require_same_version,
+)
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, metrics_of
 from sampler.bench.preparing import Preparing
-from sampler.bench.program_file import require_same_file, require_same_version
+from sampler.bench.rocksdb_log import read_log
 from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.options.options_file import format_options
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_note import read_note
+from sampler.runner.prepared_copies import read_note
 from sampler.runner.process import Ended, Ending
 from sampler.space.space import Configuration
 from sampler.workload.live_keys import why_counted, why_untold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,24 +11,39 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.program_file import ProgramFile, program_file
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import (
+    DB,
     OptionsFile,
     format_options,
     parse_options,
     within_its_folder,
 )
-from sampler.options.preallocation import as_asked, without_preallocation
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _PROBE_SECONDS = 60
 _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
+_FIELD = "db_bench"
+_MEND = (
+    "runs of both cannot be compared. What was measured is kept: put the first back and go on, or "
+    "begin a new job, which may learn from this one (--warm-start)"
+)
+# Space that RocksDB takes before it needs it, which a database that is only tried must not take. A
+# log of writes is given 1.1 times the write buffer at its first record, up to 70 GiB in one call
+# (db_impl_open.cc, GetWalPreallocateBlockSize): of a disk with less it takes all there is for that
+# moment, and whatever else is written to the disk fails.
+_PREALLOCATE = "allow_fallocate"
+_TRUE = "true"  # the default too (options.h)
+_PREALLOCATE_LINE = re.compile(
+    rf"^([^\S\n]*{_PREALLOCATE}[^\S\n]*=[^\S\n]*)([^\s#]*)", re.MULTILINE
+)
+_DB_HEADER = re.compile(rf"^[^\S\n]*\[\s*{DB}\s*\].*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -193,3 +209,70 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError("ROCKTUNE_DB_BENCH", f"{argv[0]} does not run: {error}") from None
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """A program's file.
+
+    Attributes:
+        digest: SHA-256 of its content.
+    """
+
+    digest: str
+
+
+def program_file(program: Path) -> ProgramFile:
+    """What the file is like now; its content is read again only when it may be another.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        stat = program.stat()
+        return _hashed(program, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    except OSError as error:
+        raise InputError(_FIELD, f"cannot read {program}: {error.strerror}") from None
+
+
+def require_same_file(program: Path, known: ProgramFile | None) -> None:
+    """Refuses a program that was replaced since it was tried.
+
+    Raises:
+        InputError: It was, or it is gone.
+    """
+    if known is not None and program_file(program).digest != known.digest:
+        raise InputError(_FIELD, f"{program} was replaced while it measured; {_MEND}")
+
+
+def require_same_version(program: Path, known: str, printed: str | None) -> None:
+    """Refuses a program that says another version of RocksDB: its library was replaced.
+
+    Raises:
+        InputError: It does.
+    """
+    if printed is not None and printed != known:
+        problem = f"{program} was RocksDB {known} at first and is {printed} now; {_MEND}"
+        raise InputError(_FIELD, problem)
+
+
+@lru_cache(maxsize=64)
+def _hashed(program: Path, *stat: int) -> ProgramFile:
+    """``stat``: whatever is not the same for another content."""
+    del stat
+    return ProgramFile(hashlib.sha256(program.read_bytes()).hexdigest())
+
+
+def without_preallocation(text: str) -> str:
+    """The text of an OPTIONS file with preallocation off; what RocksDB refuses stays as it is."""
+    lines = _PREALLOCATE_LINE.findall(text)
+    if not lines:
+        return _DB_HEADER.sub(lambda found: f"{found[0]}\n  {_PREALLOCATE}=false", text, count=1)
+    if any(value not in {_TRUE, "1"} for _, value in lines):
+        return text
+    return _PREALLOCATE_LINE.sub(r"\g<1>false", text)
+
+
+def as_asked(effect: OptionsFile, text: str, tried: str) -> OptionsFile:
+    """What is in effect, but for preallocation where it was turned off for the trial."""
+    return effect if tried == text else effect.with_values(DB, {_PREALLOCATE: _TRUE})

@@ -14,7 +14,7 @@ from sampler.bench.db_bench_output import BenchmarkLine, DbBenchOutput, latencie
 from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.bench.run_ending import expected_lines
 from sampler.parameters.parameter import Value
-from sampler.runner.prepared_note import PreparedNote
+from sampler.runner.prepared_copies import PreparedNote
 from sampler.runner.process import Ended
 from sampler.space.space import memory_bytes
 from sampler.workload.workload import Workload

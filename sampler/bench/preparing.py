@@ -15,19 +15,18 @@ from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_line import command_line, preparing_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.log_reading import read_log
 from sampler.bench.metrics import stored_bytes
-from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.rocksdb_log import RocksdbLog, read_log
 from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
 from sampler.options.options_file import format_options
 from sampler.parameters.catalogue import catalogue
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_note import PreparedNote, write_note
+from sampler.runner.prepared_copies import PreparedNote, write_note
 from sampler.runner.process import Ended, Ending
 from sampler.space.space import Configuration, memory_bytes
-from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Prepare
 
 
 @dataclass(frozen=True)

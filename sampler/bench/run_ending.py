@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
-from sampler.bench.log_reading import LogSoFar, read_on
-from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.rocksdb_log import LogSoFar, RocksdbLog, read_on
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import Ended, Ending
 from sampler.workload.db_bench_benchmarks import Run, run_of

@@ -16,9 +16,8 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.options.caches import caches_of
-from sampler.options.file_values import MEMTABLE_LIMIT, file_limit, file_values
 from sampler.options.measured_part import fact_of, left_out, measured_part, without_derived
-from sampler.options.normal_form import read_user_options
+from sampler.options.normal_form import MEMTABLE_LIMIT, file_limit, file_values, read_user_options
 from sampler.options.option_values import (
     OLD_JOBS,
     jobs_by_old_names,

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sampler.common.byte_size import format_decimal as said
-from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, LEAST_STOP, Guide
-from sampler.kioxia_guide.levels import MULTIPLIER
+from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, LEAST_STOP, MULTIPLIER, Guide
 
 MB = 10**6
 MOST_LEVEL_BASE = 100 * MB

@@ -6,10 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from sampler.kioxia_guide.cautions import cautions
-from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, Guide
-from sampler.kioxia_guide.levels import MULTIPLIER, whole
-from sampler.kioxia_guide.rocksdb_options import rocksdb_text, rocksdb_values
-from sampler.kioxia_guide.trocksdb_options import trocksdb_text
+from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, MULTIPLIER, Guide, whole
+from sampler.kioxia_guide.options_files import rocksdb_text, rocksdb_values, trocksdb_text
 
 TROCKSDB, ROCKSDB = "OPTIONS.trocksdb.ini", "OPTIONS.rocksdb.ini"
 

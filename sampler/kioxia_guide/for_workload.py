@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.cautions import EXAMPLE_FILE, files_of
-from sampler.kioxia_guide.guide import LEAST_BUFFERS, guide
-from sampler.kioxia_guide.planned import OPEN_FILES, Planned
-from sampler.kioxia_guide.rocksdb_options import rocksdb_values
+from sampler.kioxia_guide.guide import LEAST_BUFFERS, OPEN_FILES, Planned, guide
+from sampler.kioxia_guide.options_files import rocksdb_values
 from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
 

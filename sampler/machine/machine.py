@@ -9,8 +9,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from sampler.machine.cpu_state import governors
-from sampler.machine.hypervisor import is_virtual
+from sampler.machine.cpu_state import governors, is_virtual
 from sampler.machine.kernel_files import PROC, text_of
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")

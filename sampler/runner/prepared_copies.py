@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sampler.runner.prepared_note import NOTE, read_note
-from sampler.runner.trial_folder import make_trial_folder, remove_trial_folder
+from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
 
 FOLDER = "prepared-copies"
 UNUSED_SECONDS = 24 * 3600
@@ -29,6 +29,7 @@ _FILES = "files.json"
 _IMMUTABLE = (".sst", ".blob")
 _SHARE_OF_DISK = 4
 _LEFT_OUT = ("LOG", "LOCK")
+NOTE = "prepared.json"
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,37 @@ def _files(database: Path) -> dict[str, list[int]]:
     """Size and time of change (ns) of each file."""
     stats = {path.name: path.stat() for path in _kept(database)}
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedNote:
+    """One preparing process.
+
+    Attributes:
+        seconds: How long it lived.
+        user_bytes: Bytes of keys and values that it wrote (bytes.written).
+        stored_bytes: Bytes of table and blob files written for them, by flushes and compactions.
+    """
+
+    seconds: float
+    user_bytes: int
+    stored_bytes: int
+
+
+def write_note(folder: Path, note: PreparedNote) -> None:
+    """Keeps a note in a folder."""
+    (folder / NOTE).write_text(json.dumps(asdict(note)), encoding="utf-8")
+
+
+def read_note(folder: Path) -> PreparedNote | None:
+    """The note of a folder; None where there is none that can be read."""
+    try:
+        document = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        note = PreparedNote(
+            seconds=float(document["seconds"]),
+            user_bytes=int(document["user_bytes"]),
+            stored_bytes=int(document["stored_bytes"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return note if math.isfinite(note.seconds) else None

@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sampler.common.errors import InputError
 from sampler.runner.host_lock import default_path
 
+S = TypeVar("S", bound=BaseSettings)
+
 
 class Settings(BaseSettings):
     """Where things are.
@@ -43,9 +45,6 @@ def load_settings() -> Settings:
         InputError: A variable does not hold what it should.
     """
     return from_environment(Settings)
-
-
-S = TypeVar("S", bound=BaseSettings)
 
 
 def from_environment(kind: type[S]) -> S:

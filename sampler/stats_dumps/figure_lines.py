@@ -64,6 +64,8 @@ _ADDED_NAMES = {
     "L0 Files": "added_files_l0",
     "Keys": "added_keys",
 }
+# What the line holds, how it is read, and whether it is of the database (else of a family).
+_Reader = Callable[["re.Match[str]"], dict[str, float | int | str]]
 
 
 def _writes(found: re.Match[str]) -> dict[str, float | int | str]:
@@ -187,8 +189,6 @@ def _old_compaction(found: re.Match[str]) -> dict[str, float | int | str]:
     }
 
 
-# What the line holds, how it is read, and whether it is of the database (else of a family).
-_Reader = Callable[["re.Match[str]"], dict[str, float | int | str]]
 _READERS: tuple[tuple[str, re.Pattern[str], _Reader, bool], ...] = (
     (" writes: ", _WRITES, _writes, True),
     (" WAL: ", _WAL, _wal, True),

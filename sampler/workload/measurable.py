@@ -13,8 +13,7 @@ from sampler.options.option_flags import option_flags
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import Run
 from sampler.workload.filled_keys import operations_of
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Prepare, Workload
 
 _OWN_DATABASE = (
     "is set by Rocktune, which never opens a database of yours: it measures in a folder of its "

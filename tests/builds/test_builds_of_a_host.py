@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 from second_builds import build, with_default
 
-from sampler.bench.build_facts import build_facts, read_facts
-from sampler.bench.builds import builds_of, installed_build, program_of
+from sampler.bench.builds import build_facts, builds_of, installed_build, program_of, read_facts
 from sampler.bench.installed import find_db_bench
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings

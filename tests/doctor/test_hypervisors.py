@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from made_up import tree
 
-from sampler.machine.hypervisor import is_virtual
+from sampler.machine.cpu_state import is_virtual
 
 X86, X86_GUEST = "flags\t\t: fpu vme\n", "flags\t\t: fpu hypervisor\n"
 ARM = "processor\t: 0\nFeatures\t: fp asimd\n"

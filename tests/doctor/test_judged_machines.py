@@ -13,12 +13,11 @@ from jobs.doctor.load_check import judge_benchmarks, judge_load
 from jobs.doctor.memory_check import judge_memory
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
-from sampler.machine.cpu_use import CpuUse
 from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.memory_state import MemoryState
-from sampler.machine.pressure import Pressure
 from sampler.options.options_file import OptionsFile
-from sampler.runner.disk_state import DiskState
+from sampler.runner.bench_folder import DiskState
 
 GIB = 2**30
 

@@ -8,12 +8,10 @@ from jobs.doctor.cpu_check import judge_cpu
 from jobs.doctor.finding import Finding, Level
 from jobs.doctor.load_check import judge_benchmarks, judge_load
 from jobs.doctor.memory_check import judge_memory
-from sampler.machine.control_groups import cpu_quota, memory_left
-from sampler.machine.cpu_state import governors, read_cpu_state, turbo
-from sampler.machine.cpu_use import between, read_moment, running
-from sampler.machine.hypervisor import is_virtual
+from sampler.machine.cpu_state import governors, is_virtual, read_cpu_state, turbo
+from sampler.machine.host_load import between, read_moment, read_pressure, running
+from sampler.machine.kernel_files import cpu_quota, memory_left
 from sampler.machine.memory_state import read_memory_state
-from sampler.machine.pressure import read_pressure
 
 
 @pytest.fixture(params=["empty", "missing"])

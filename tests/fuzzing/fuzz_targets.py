@@ -26,10 +26,9 @@ from optimizer.budget.detect_text import parse_detect
 from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
 from optimizer.objective.weights_text import parse_weights
-from sampler.bench.build_facts import read_facts
+from sampler.bench.builds import read_facts
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.interval_stats import parse_intervals
 from sampler.bench.rocksdb_log import parse_log
 from sampler.common.byte_size import parse_bytes
 from sampler.common.documents import read_document
@@ -38,6 +37,7 @@ from sampler.options.option_values import read_values
 from sampler.options.options_file import format_options, parse_options
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
+from sampler.stats_dumps.opening import parse_openings
 from sampler.workload.workload_file import workload_document, workload_from_document
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def output(data: bytes) -> bool:
     text = _text(data)
     parse_output(text)
     complaint(text)
-    parse_intervals(text)
+    parse_openings(text)
     return True
 
 
@@ -60,7 +60,7 @@ def log(data: bytes) -> bool:
     """RocksDB's LOG: never refused."""
     text = _text(data)
     parse_log(text)
-    parse_intervals(text)
+    parse_openings(text)
     read_facts(text)
     return True
 

@@ -13,7 +13,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
-from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Prepare
 
 bench_dir, lock = map(Path, sys.argv[1:3])
 installed = probe(find_db_bench("db_bench"))

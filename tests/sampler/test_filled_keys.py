@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.workload.filled_keys import Fill, distinct_keys
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Prepare, Workload
 
 fills = st.builds(
     Fill,

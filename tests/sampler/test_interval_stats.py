@@ -4,10 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampler.bench.interval_stats import Interval, parse_intervals
+from sampler.stats_dumps.opening import Interval, parse_openings
 
 DATA = Path(__file__).parents[1] / "data" / "db_bench_outputs"
 SINE = (DATA / "sine_wave_intervals.txt").read_text()
+
+
+def parse_intervals(text: str) -> tuple[tuple[Interval, ...], ...]:
+    return tuple(opening.intervals for opening in parse_openings(text))
 
 
 def dump(at: float, seconds: float, *, writes: float = 1.0, families: int = 1) -> str:

@@ -10,9 +10,7 @@ from sampler.common.errors import InputError, InputErrors
 from sampler.kioxia_guide.cautions import cautions, files_of
 from sampler.kioxia_guide.document import settings
 from sampler.kioxia_guide.for_workload import guide_values, planned_for
-from sampler.kioxia_guide.guide import guide
-from sampler.kioxia_guide.levels import levels_for, whole
-from sampler.kioxia_guide.planned import Planned, read_planned
+from sampler.kioxia_guide.guide import Planned, guide, levels_for, read_planned, whole
 from sampler.workload.workload import Workload
 
 EXAMPLE = Planned(

@@ -9,15 +9,15 @@ from test_kioxia_guide import EXAMPLE
 
 from sampler.bench.bench_plan import differences
 from sampler.bench.installed import InstalledDbBench, newest_options, try_options
-from sampler.kioxia_guide.guide import guide
-from sampler.kioxia_guide.planned import Planned
-from sampler.kioxia_guide.rocksdb_options import (
+from sampler.kioxia_guide.guide import Planned, guide
+from sampler.kioxia_guide.options_files import (
     COUNTERPARTS,
+    PRESET,
     WITHOUT_COUNTERPART,
     rocksdb_text,
     rocksdb_values,
+    trocksdb_text,
 )
-from sampler.kioxia_guide.trocksdb_options import PRESET, trocksdb_text
 from sampler.options.option_values import read_values
 from sampler.options.options_file import CF, DB, parse_options
 from sampler.parameters.catalogue import catalogue

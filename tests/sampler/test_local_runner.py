@@ -16,16 +16,16 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import start_time
-from sampler.runner.host_lock import host_lock
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.runner import LocalRunner
-from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import (
+from sampler.runner.bench_folder import (
     make_trial_folder,
     nearest_folder,
     remove_leftovers,
     require_space,
 )
+from sampler.runner.host_lock import host_lock
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Command, Workload

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
 from real_runs import Kept
 
-from sampler.bench.log_reading import LogSoFar, read_log, read_on
-from sampler.bench.rocksdb_log import RocksdbLog, parse_log
+from sampler.bench.rocksdb_log import LogSoFar, RocksdbLog, parse_log, read_log, read_on
 
 parts = st.sampled_from([
     OPENED,

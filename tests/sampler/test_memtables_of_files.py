@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.installed import InstalledDbBench, try_options
-from sampler.options.measured_part import measured_part
-from sampler.options.memtables import memtable_in_full
+from sampler.options.measured_part import measured_part, memtable_in_full
 from sampler.options.options_file import CF, DB, OptionsFile, parse_options, parse_struct
 
 SPELLINGS = [

@@ -7,8 +7,7 @@ import pytest
 from cases.case import ARTEFACTS
 
 from sampler.bench.installed import InstalledDbBench, TriedOptions, try_options
-from sampler.options.derived import derived_values
-from sampler.options.option_facts import OptionFact, option_facts
+from sampler.options.option_facts import OptionFact, derived_values, option_facts
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_struct
 from sampler.parameters.catalogue import catalogue
 

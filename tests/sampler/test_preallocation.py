@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sampler.bench.installed import InstalledDbBench, try_options
+from sampler.bench.installed import InstalledDbBench, as_asked, try_options, without_preallocation
 from sampler.options.options_file import CF, DB, OptionsFile, parse_options
-from sampler.options.preallocation import as_asked, without_preallocation
 
 SECTIONS = '[Version]\n[DBOptions]\n{}[CFOptions "default"]\n'
 

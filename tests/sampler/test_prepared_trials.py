@@ -20,7 +20,7 @@ from sampler.runner.prepared_copies import FOLDER
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
-from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Prepare
 
 pytestmark = pytest.mark.db_bench
 KEYS, READS = 4_000, 3_000

@@ -7,8 +7,7 @@ import pytest
 from real_runs import tiny_plan
 
 from sampler.bench.db_bench import DbBench
-from sampler.bench.installed import find_db_bench, probe
-from sampler.bench.program_file import require_same_version
+from sampler.bench.installed import find_db_bench, probe, require_same_version
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sampler.workload.prepare import Prepare
-from sampler.workload.stretched_flags import stretched
+from sampler.workload.workload import Prepare, stretched
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options
 from sampler.common.errors import InputError
 from sampler.options.caches import caches_of, with_block_cache
-from sampler.options.file_values import file_values
 from sampler.options.measured_part import divided, measured_part, without_derived
-from sampler.options.normal_form import normalized, read_user_options
+from sampler.options.normal_form import file_values, normalized, read_user_options
 from sampler.options.option_values import write_values
 from sampler.options.options_file import (
     CF,

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from sampler.common.errors import InputError
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Workload, least_user_bytes
+from sampler.workload.workload import Prepare, Workload, least_user_bytes
 from sampler.workload.workload_file import (
     SHIPPED,
     load_workload,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sampler.bench.run_ending import ending_problem
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_note import PreparedNote, write_note
+from sampler.runner.prepared_copies import PreparedNote, write_note
 from sampler.runner.process import Ended, Ending
 from sampler.space.space import Configuration
 

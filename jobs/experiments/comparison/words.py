@@ -9,8 +9,7 @@ from jobs.experiments.comparison.table import Table
 from jobs.experiments.upgrade.comparison import MetricChange
 from jobs.experiments.upgrade.verdict import change_in_words
 from sampler.parameters.parameter import Value
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Prepare, Workload
 
 
 def cautions(subjects: Sequence[Subject]) -> list[str]:

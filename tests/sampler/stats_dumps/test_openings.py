@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
-from sampler.bench.interval_stats import parse_intervals
-from sampler.stats_dumps.opening import Opening, parse_openings
+from sampler.stats_dumps.opening import Opening, parse_intervals, parse_openings
 
 
 def moments(told: str) -> list[list[float]]:

@@ -1,16 +1,73 @@
-"""Who uses the processors: this process, others, and the hypervisor's other guests."""
+"""How busy the host is: processor time, the processes that use it, and how long work waits."""
 
 from __future__ import annotations
 
 import os
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sampler.machine.kernel_files import PROC, text_of
-from sampler.machine.processor_time import ProcessorTime, read_processor_time
+from sampler.machine.kernel_files import PROC, line_of, text_of
+
+
+@dataclass(frozen=True)
+class ProcessorTime:
+    """CPU seconds, since boot or between two moments.
+
+    Attributes:
+        busy: Everything but idle and stolen.
+        idle: Waiting for a disk included.
+        stolen: Ready to run, while the hypervisor ran something else.
+    """
+
+    busy: float = 0.0
+    idle: float = 0.0
+    stolen: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Of all three."""
+        return self.busy + self.idle + self.stolen
+
+    def since(self, first: ProcessorTime) -> ProcessorTime:
+        """What was added after an earlier moment."""
+        return ProcessorTime(
+            self.busy - first.busy, self.idle - first.idle, self.stolen - first.stolen
+        )
+
+
+def read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
+    """The counters now; zeros where they cannot be read.
+
+    Returns:
+        Of the processors that this process may run on, if every one of them is there: lxcfs
+        numbers a container's from 0, while the affinity keeps the host's numbers. And of all
+        processors that are shown, the line ``cpu``.
+    """
+    tick = os.sysconf("SC_CLK_TCK")
+    rows: dict[str, ProcessorTime] = {}
+    for line in (text_of(proc / "stat") or "").splitlines():
+        if line.startswith("cpu"):
+            name, *numbers = line.split()
+            rows[name] = _row([int(number) / tick for number in numbers])
+    mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    shown = mine <= rows.keys()
+    return _sum(rows[name] for name in mine if shown), rows.get("cpu", ProcessorTime())
+
+
+def _row(seconds: list[float]) -> ProcessorTime:
+    # proc(5). A guest's time, which follows, is in user and nice already.
+    user, nice, system, waits, io, irq, soft, steal = (*seconds, *[0.0] * 8)[:8]
+    return ProcessorTime(user + nice + system + irq + soft, waits + io, steal)
+
+
+def _sum(rows: Iterable[ProcessorTime]) -> ProcessorTime:
+    busy = idle = stolen = 0.0
+    for row in rows:
+        busy, idle, stolen = busy + row.busy, idle + row.idle, stolen + row.stolen
+    return ProcessorTime(busy, idle, stolen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,3 +182,40 @@ def _numbers(proc: Path) -> list[int]:
     except OSError:
         return []
     return [int(name) for name in names if int(name) != os.getpid()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pressure:
+    """The kernel's view of crowding.
+
+    Attributes:
+        load: Tasks that run or wait, mean of the last minute; None where that is not shown.
+        stalled: For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1,
+            in which at least one task waited for it; what the kernel does not tell is left out.
+        by_session: Whether processors are shared between sessions first, and by niceness only
+            within each (Documentation/scheduler/sched-design-CFS.rst, autogroup).
+    """
+
+    load: float | None
+    stalled: Mapping[str, float]
+    by_session: bool = False
+
+
+def read_pressure(proc: Path = PROC) -> Pressure:
+    """Reads ``loadavg`` and ``pressure/*`` (Documentation/accounting/psi.rst)."""
+    stalled = {kind: _some(proc / "pressure" / kind) for kind in ("cpu", "io", "memory")}
+    means = (text_of(proc / "loadavg") or "").split()
+    return Pressure(
+        load=float(means[0]) if means else None,
+        stalled={kind: share for kind, share in stalled.items() if share is not None},
+        by_session=line_of(proc / "sys/kernel/sched_autogroup_enabled") == "1",
+    )
+
+
+def _some(file: Path) -> float | None:
+    # A kernel that was started with psi=0 has the file and refuses to read it.
+    text = text_of(file)
+    if not text:
+        return None
+    fields = dict(part.split("=") for part in text.splitlines()[0].split()[1:])
+    return float(fields["avg10"]) / 100
