@@ -56,7 +56,7 @@ def guide(
     from jobs.report.artifacts import require_folder
     from jobs.results.whole_file import write_whole
     from sampler.kioxia_guide.document import guide_document
-    from sampler.kioxia_guide.guide import guide as worked_out
+    from sampler.kioxia_guide.guide import compute_guide as worked_out
     from sampler.kioxia_guide.guide import read_planned
 
     planned = read_planned(

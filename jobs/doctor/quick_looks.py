@@ -12,7 +12,7 @@ from jobs.doctor.load_check import judge_load
 from jobs.doctor.memory_check import judge_memory
 from jobs.doctor.subject import Subject
 from sampler.machine.cpu_state import read_cpu_state
-from sampler.machine.host_load import read_pressure, watch
+from sampler.machine.host_load import read_pressure, watch_cpu
 from sampler.machine.memory_state import read_memory_state
 from sampler.runner.bench_folder import read_disk_state
 from sampler.runner.settings import Settings
@@ -28,7 +28,7 @@ def look(subject: Subject, settings: Settings) -> Iterator[list[Finding]]:
     doctor's own work later.
     """
     pressure, memory = read_pressure(), read_memory_state()
-    use = watch(WATCH_SECONDS)
+    use = watch_cpu(WATCH_SECONDS)
     later = read_memory_state()
     yield judge_load(use, pressure, seconds=WATCH_SECONDS)
     yield look_for_benchmarks(settings)

@@ -16,7 +16,7 @@ from jobs.charts.groups import Question, groups, questions
 from jobs.views.dependence_of_job import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
 from sampler.space.space_file import space_from_document
-from sampler.workload.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, metric_unit
 
 _MOST_TRIALS = 5000  # box plots of more show nothing else
 _PARAMETERS = 6
@@ -112,5 +112,5 @@ def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]
 
 
 def _unit(metric: str) -> str:
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     return f", {'bytes' if unit == BYTES else unit}" if unit else ""

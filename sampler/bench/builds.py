@@ -82,7 +82,7 @@ def build_facts(program: Path, *, version: str | None = None) -> BuildFacts:
     return _asked(program, stat.st_size, stat.st_mtime_ns, version)
 
 
-def read_facts(log: str) -> Mapping[str, Any]:
+def facts_in_log(log: str) -> Mapping[str, Any]:
     """Source, date of compilation, codecs and jemalloc, from the head of RocksDB's LOG."""
     sha, compiled, jemalloc = _SHA.search(log), _COMPILED.search(log), _JEMALLOC.search(log)
     codecs = {name: on for name, on in _CODEC.findall(log) if name not in _NO_CODEC}
@@ -113,7 +113,7 @@ def _asked(program: Path, size: int, changed: int, version: str | None) -> Build
         digest=digest,
         assertions="Assertions are enabled" in said,
         optimised="Optimization is disabled" not in said,
-        **read_facts(log),
+        **facts_in_log(log),
     )
 
 

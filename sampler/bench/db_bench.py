@@ -17,14 +17,14 @@ from sampler.bench.installed import (
     require_same_file,
     require_same_version,
 )
-from sampler.bench.metrics import MissingMeasurement, censored_metrics, metrics_of
+from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
 from sampler.bench.rocksdb_log import read_log
 from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.options.options_file import format_options
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import read_note
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.workload import Workload
@@ -85,7 +85,7 @@ class DbBench:
         return workload.owes == "wait" and is_at_rest(folder / "stdout", log, workload.benchmarks)
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What a run came to.
 
@@ -152,7 +152,7 @@ class DbBench:
             timed_out = problem[0] is TrialState.TIMED_OUT
             return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))
         try:
-            metrics = metrics_of(
+            metrics = trial_metrics(
                 output,
                 log,
                 ended,

@@ -24,7 +24,7 @@ from sampler.options.options_file import format_options
 from sampler.parameters.catalogue import catalogue
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import PreparedNote, write_note
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration, memory_bytes
 from sampler.workload.workload import Prepare
 
@@ -94,7 +94,7 @@ class Preparing:
         log = self.database / "LOG"
         return is_at_rest(self.outputs / "stdout", log, self.prepare.benchmarks)
 
-    def finish(self, ended: Ended) -> Outcome | None:
+    def finish(self, ended: EndedProcess) -> Outcome | None:
         """Keeps what preparing came to beside the database.
 
         The LOG is set aside, so that the measured process has one of its own.
@@ -124,12 +124,14 @@ class Preparing:
             (self.database / "LOG").rename(self.outputs / "LOG")
         return None
 
-    def _problem(self, ended: Ended, said: str, log: RocksdbLog) -> tuple[TrialState, str] | None:
+    def _problem(
+        self, ended: EndedProcess, said: str, log: RocksdbLog
+    ) -> tuple[TrialState, str] | None:
         if ended.ending is Ending.CUTOFF:
             return TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
         return ending_problem(ended, said, log)
 
-    def _unprepared(self, state: TrialState, why: str, ended: Ended) -> Outcome:
+    def _unprepared(self, state: TrialState, why: str, ended: EndedProcess) -> Outcome:
         """A trial that was never measured: nothing bounds its time or its rate."""
         values = self.plan.space.complete(self.configuration)
         known = {"memory": float(memory_bytes(values))}

@@ -12,8 +12,8 @@ from pathlib import Path
 from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
 from sampler.bench.rocksdb_log import LogSoFar, RocksdbLog, read_on
 from sampler.runner.outcome import TrialState
-from sampler.runner.process import Ended, Ending
-from sampler.workload.db_bench_benchmarks import Run, run_of
+from sampler.runner.process import EndedProcess, Ending
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, run_of
 
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
@@ -45,7 +45,7 @@ def is_at_rest(printed: Path, log_file: Path, benchmarks: Iterable[str]) -> bool
     return log.dumped > at_rest and time.time() - at_rest >= _REST_SECONDS
 
 
-def expected_lines(runs: Iterable[Run]) -> Counter[str]:
+def expected_lines(runs: Iterable[BenchmarkRun]) -> Counter[str]:
     """The lines that db_bench prints for benchmarks: how many of each name."""
     expected: Counter[str] = Counter()
     for run in runs:
@@ -64,7 +64,7 @@ def at_rest(output: DbBenchOutput, log: RocksdbLog, database: Path) -> DbBenchOu
     return replace(output, tickers=log.tickers, live_bytes=live, stall_percent=log.stall_percent)
 
 
-def clock_problem(ended: Ended) -> str | None:
+def clock_problem(ended: EndedProcess) -> str | None:
     """Why the seconds of a run cannot be trusted; None: they can.
 
     db_bench and RocksDB's LOG take them from the clock on the wall. What slews that slews the
@@ -76,7 +76,7 @@ def clock_problem(ended: Ended) -> str | None:
 
 
 def ending_problem(
-    ended: Ended, said: str, log: RocksdbLog | None = None
+    ended: EndedProcess, said: str, log: RocksdbLog | None = None
 ) -> tuple[TrialState, str] | None:
     """The state and the reason of a run that did not end well; None for one that did."""
     match ended.ending:

@@ -16,7 +16,7 @@ _MOST_DEPTH = 16
 _MOST_BITS = 10_000  # more could not be shown, and are written in hexadecimal alone
 
 
-def read_document(text: str, *, field: str) -> dict[str, Any]:
+def parse_toml(text: str, *, field: str) -> dict[str, Any]:
     """Parses TOML.
 
     Raises:

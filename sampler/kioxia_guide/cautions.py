@@ -32,7 +32,7 @@ class Caution:
     text: str
 
 
-def cautions(guide: Guide) -> tuple[Caution, ...]:
+def guide_cautions(guide: Guide) -> tuple[Caution, ...]:
     """All that is to be said against these settings, the guide's own limits first."""
     return tuple(_cautions(guide))
 

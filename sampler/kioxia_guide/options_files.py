@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sampler.kioxia_guide.cautions import cautions
+from sampler.kioxia_guide.cautions import guide_cautions
 from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, MULTIPLIER, Guide
 from sampler.options.option_values import write_values
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options
@@ -68,7 +68,7 @@ def comments(guide: Guide) -> list[str]:
         f"{planned.open_files} open files",
         f"Set cache_size = {guide.cache_size} in the application: no OPTIONS file can hold it",
         f"The process needs `ulimit -n` well above {planned.open_files}",
-        *(f"Warning: {each.setting}: {each.text}" for each in cautions(guide)),
+        *(f"Warning: {each.setting}: {each.text}" for each in guide_cautions(guide)),
     ]
 
 

@@ -104,7 +104,7 @@ class CpuUse:
     busiest: tuple[tuple[str, int, float], ...] = ()
 
 
-def watch(seconds: float) -> CpuUse:
+def watch_cpu(seconds: float) -> CpuUse:
     """Looks on for some seconds, using next to nothing itself."""
     first = read_moment()
     time.sleep(seconds)

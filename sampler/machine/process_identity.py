@@ -28,7 +28,7 @@ def is_alive(pid: int, started: int) -> bool:
     return start_time(pid) == started
 
 
-def this_process() -> tuple[int, int]:
+def own_process() -> tuple[int, int]:
     """This process's number and start time."""
     pid = os.getpid()
     return pid, start_time(pid) or 0

@@ -73,7 +73,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     memtable = part.get(CF, MEMTABLE)
     if memtable:
         part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
-    for section, key, _ in left_out(part):
+    for section, key, _ in unmeasured_options(part):
         part = without_leaf(part, section, key)
     for (section, key), text in leaves(part):
         fact = fact_of(section, key)
@@ -82,7 +82,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     return _with_needed(part, scale) if scale != 1 else part
 
 
-def left_out(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
+def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
     """Section, key and fact of each option of the default family that is not measured."""
     for (section, key), _ in leaves(options.of_family(DEFAULT_FAMILY)):
         fact = fact_of(section, key)

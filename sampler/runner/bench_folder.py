@@ -13,7 +13,7 @@ from pathlib import Path
 from sampler.common.errors import InputError
 from sampler.machine.kernel_files import SYS, line_of
 from sampler.machine.machine import file_system
-from sampler.machine.process_identity import is_alive, this_process
+from sampler.machine.process_identity import is_alive, own_process
 
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]+")
 _BLOCK = 4096
@@ -25,7 +25,7 @@ def make_trial_folder(bench_dir: Path) -> Path:
     Raises:
         InputError: It cannot be made.
     """
-    pid, started = this_process()
+    pid, started = own_process()
     folder = bench_dir / f"trial-{pid}-{started}-{secrets.token_hex(4)}"
     try:
         folder.mkdir(parents=True)

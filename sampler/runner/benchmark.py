@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended
+from sampler.runner.process import EndedProcess
 from sampler.space.space import Configuration
 
 
@@ -31,7 +31,7 @@ class Preparation(Protocol):
         """Whether its work is done and it merely waits."""
         ...
 
-    def finish(self, ended: Ended) -> Outcome | None:
+    def finish(self, ended: EndedProcess) -> Outcome | None:
         """None when what it left can be measured, otherwise what becomes of the trial."""
         ...
 
@@ -48,7 +48,7 @@ class Count(Protocol):
         """Its command line."""
         ...
 
-    def finish(self, ended: Ended) -> Outcome:
+    def finish(self, ended: EndedProcess) -> Outcome:
         """The trial's outcome, whole."""
         ...
 
@@ -83,7 +83,7 @@ class Benchmark(Protocol):
         ...
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What the run came to."""
         ...

@@ -56,7 +56,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
+class EndedProcess:
     """How a process ended and what it used.
 
     Attributes:
@@ -116,11 +116,11 @@ class BenchProcess:
             )
         self._pidfd = os.pidfd_open(self._process.pid)
         self._ending = Ending.EXIT
-        self._ended: Ended | None = None
+        self._ended: EndedProcess | None = None
         self._reaping = False
         self._peak_rss = 0
 
-    def wait(self, timeout: float) -> Ended | None:
+    def wait(self, timeout: float) -> EndedProcess | None:
         """Waits for the end, at most ``timeout`` s; ends the process when it breaks a limit."""
         until = time.monotonic() + timeout
         while self._ended is None:
@@ -135,7 +135,7 @@ class BenchProcess:
                 return None
         return self._ended
 
-    def cancel(self) -> Ended:
+    def cancel(self) -> EndedProcess:
         """Ends the process now, if it has not ended."""
         if self._ended is None:
             self._end(Ending.CANCELLED)
@@ -182,7 +182,7 @@ class BenchProcess:
         wall = now - self._began
         status, cpu_seconds, device_bytes = _asked_of_the_kernel(self._process.pid)
         self._process.returncode = status
-        self._ended = Ended(
+        self._ended = EndedProcess(
             ending=self._ending_of(status),
             status=status,
             wall_seconds=wall,

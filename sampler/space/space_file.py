@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from sampler.common.documents import find_document, read_document, refuse_unknown
+from sampler.common.documents import find_document, parse_toml, refuse_unknown
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Condition, Kind, Parameter, Value, parse_value
@@ -42,7 +42,7 @@ def load_space(given: str) -> Space:
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    return space_from_document(read_document(space_text(given), field=f"--space {given}"))
+    return space_from_document(parse_toml(space_text(given), field=f"--space {given}"))
 
 
 def space_from_document(document: Mapping[str, Any]) -> Space:

@@ -76,7 +76,7 @@ class DbBenchBenchmark:
 
 
 @dataclass(frozen=True)
-class Run:
+class BenchmarkRun:
     """A benchmark as it is asked for: ``readrandom[W1-X3]`` warms up once and runs three times."""
 
     benchmark: DbBenchBenchmark
@@ -244,7 +244,7 @@ _TABLE = (
 BENCHMARKS = {benchmark.name: benchmark for benchmark in _TABLE}
 
 
-def known_run(text: str, field: str) -> Run:
+def known_run(text: str, field: str) -> BenchmarkRun:
     """What a text of ``benchmarks`` asks for.
 
     Args:
@@ -263,10 +263,10 @@ def known_run(text: str, field: str) -> Run:
         raise InputError(field, f"{name!r:.80} is no benchmark of db_bench that is known; {mend}")
     if benchmark.refused:
         raise InputError(field, f"{name!r} {benchmark.refused}")
-    return Run(benchmark, repeats, warm_ups)
+    return BenchmarkRun(benchmark, repeats, warm_ups)
 
 
-def run_of(text: str) -> Run:
+def run_of(text: str) -> BenchmarkRun:
     """The same of what was checked before: an unknown benchmark may read and write anything.
 
     Jobs of earlier versions hold names that would be refused today.
@@ -279,7 +279,7 @@ def run_of(text: str) -> Run:
     benchmark = BENCHMARKS.get(name, unknown)
     if benchmark.refused:
         benchmark = unknown_like(benchmark)
-    return Run(benchmark, repeats, warm_ups)
+    return BenchmarkRun(benchmark, repeats, warm_ups)
 
 
 def unknown_like(benchmark: DbBenchBenchmark) -> DbBenchBenchmark:
@@ -296,7 +296,7 @@ def fills() -> str:
                             and not each.beside and not each.refused))  # fmt: skip
 
 
-def last_database(runs: Iterable[Run]) -> list[Run]:
+def last_database(runs: Iterable[BenchmarkRun]) -> list[BenchmarkRun]:
     """Those whose writes are still there at the end: from the last that began with nothing."""
     whole = list(runs)
     begins = [place for place, run in enumerate(whole) if run.benchmark.fresh]

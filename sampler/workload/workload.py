@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import Run, run_of
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, run_of
 from sampler.workload.filled_keys import (
     Fill,
     Sizes,
@@ -75,7 +75,7 @@ class Prepare:
     share: bool = True
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[BenchmarkRun, ...]:
         """The benchmarks, as they are asked for."""
         return tuple(map(run_of, self.benchmarks))
 
@@ -165,7 +165,7 @@ class Workload:
         return self.command is None and not self.external
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[BenchmarkRun, ...]:
         """The benchmarks, as they are asked for."""
         return tuple(map(run_of, self.benchmarks))
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sampler.common.documents import find_document, read_document, refuse_unknown
+from sampler.common.documents import find_document, parse_toml, refuse_unknown
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import Run, fills, known_run
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run
 from sampler.workload.filled_keys import operations_of
 from sampler.workload.measurable import flag_problems, load_problems, own_flag
 from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Settle, Workload
@@ -53,7 +53,7 @@ def load_workload(given: str) -> Workload:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
     text = workload_text(given)
-    return workload_from_document(read_document(text, field=f"--workload {given}"))
+    return workload_from_document(parse_toml(text, field=f"--workload {given}"))
 
 
 def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
@@ -387,7 +387,7 @@ def require_numbers(
 
 
 def require_batches(
-    runs: Sequence[Run], num: int, flags: tuple[tuple[str, Value], ...], where: str
+    runs: Sequence[BenchmarkRun], num: int, flags: tuple[tuple[str, Value], ...], where: str
 ) -> None:
     """Refuses writes in batches that are smaller than one: nothing would be written.
 

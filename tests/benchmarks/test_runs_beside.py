@@ -28,7 +28,7 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 
 LOADED = "fillrandom   :       1.0 micros/op 1000000 ops/sec 0.1 seconds 100 operations;\n"
 NAMES = {"paper": "genetic", "forest": "forest", "greedy": "greedy"}
@@ -85,7 +85,7 @@ class Pretended:
 
 
 def ended(seconds):
-    return Ended(ending=Ending.SETTLED, status=0, wall_seconds=seconds, cpu_seconds=1.0,
+    return EndedProcess(ending=Ending.SETTLED, status=0, wall_seconds=seconds, cpu_seconds=1.0,
                  peak_rss=0, device_bytes=0)  # fmt: skip
 
 

@@ -26,12 +26,12 @@ from optimizer.budget.detect_text import parse_detect
 from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
 from optimizer.objective.weights_text import parse_weights
-from sampler.bench.builds import read_facts
+from sampler.bench.builds import facts_in_log
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.rocksdb_log import parse_log
 from sampler.common.byte_size import parse_bytes
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values
 from sampler.options.options_file import format_options, parse_options
@@ -61,7 +61,7 @@ def log(data: bytes) -> bool:
     text = _text(data)
     parse_log(text)
     parse_openings(text)
-    read_facts(text)
+    facts_in_log(text)
     return True
 
 
@@ -87,7 +87,7 @@ def options(data: bytes) -> bool:
 def space(data: bytes) -> bool:
     """A space."""
     with suppress(InputError):
-        space_from_document(read_document(_text(data), field="--space"))
+        space_from_document(parse_toml(_text(data), field="--space"))
         return True
     return False
 
@@ -95,7 +95,7 @@ def space(data: bytes) -> bool:
 def workload(data: bytes) -> bool:
     """A workload: what was read is read again after it was written."""
     with suppress(InputError):
-        found = workload_from_document(read_document(_text(data), field="--workload"))
+        found = workload_from_document(parse_toml(_text(data), field="--workload"))
         assert workload_from_document(workload_document(found)) == found
         return True
     return False
@@ -104,7 +104,7 @@ def workload(data: bytes) -> bool:
 def objective(data: bytes) -> bool:
     """An objective: what was read is read again after it was written."""
     with suppress(InputError):
-        found = objective_from_document(read_document(_text(data), field="--objective"))
+        found = objective_from_document(parse_toml(_text(data), field="--objective"))
         assert objective_from_document(objective_document(found)) == found
         return True
     return False

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from watching import gone, make_fifo, read_line
 
-from sampler.runner.process import BenchProcess, Ended, Ending, Limits
+from sampler.runner.process import BenchProcess, EndedProcess, Ending, Limits
 
 Spawn = Callable[..., BenchProcess]
 FOREVER = "exec tail -f /dev/null"
@@ -41,7 +41,7 @@ def spawn(bench_folder: Path) -> Spawn:
     return start
 
 
-def end_of(process: BenchProcess) -> Ended:
+def end_of(process: BenchProcess) -> EndedProcess:
     ended = process.wait(60)
     assert ended is not None
     return ended

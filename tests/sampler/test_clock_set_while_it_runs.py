@@ -6,11 +6,11 @@ from real_runs import Measure
 from sampler.bench.run_ending import clock_problem
 from sampler.runner import process
 from sampler.runner.outcome import TrialState
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 
 
-def ran(wall_seconds: float, clock_set_by: float) -> Ended:
-    return Ended(
+def ran(wall_seconds: float, clock_set_by: float) -> EndedProcess:
+    return EndedProcess(
         ending=Ending.EXIT, status=0, wall_seconds=wall_seconds, cpu_seconds=1.0, peak_rss=1,
         device_bytes=0, clock_set_by=clock_set_by,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from sampler.bench.counting import Counting
 from sampler.bench.installed import InstalledDbBench
 from sampler.options.options_file import CF, OptionsFile
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.runner.settings import Settings
 from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.live_keys import why_counted, why_untold
@@ -27,7 +27,7 @@ JUDGED = (
 )  # fmt: skip
 LOADS = {load.name: load for load in loads((7, 8))}
 DELETES = Workload(name="w", benchmarks=("fillrandom", "deleterandom"), flags=(("deletes", 9),))
-ENDED = Ended(
+ENDED = EndedProcess(
     ending=Ending.EXIT, status=0, wall_seconds=2.0, cpu_seconds=1.0, peak_rss=0, device_bytes=0
 )
 
@@ -117,7 +117,7 @@ def test_of_several_families_a_trial_says_that_it_does_not_tell(
     ],
 )
 def test_a_count_that_fails_leaves_sa_out_and_says_why(
-    ended: Ended, stdout: str, stderr: str, why: str, tmp_path: Path
+    ended: EndedProcess, stdout: str, stderr: str, why: str, tmp_path: Path
 ):
     (tmp_path / "count").mkdir()
     (tmp_path / "count" / "stdout").write_text(stdout)

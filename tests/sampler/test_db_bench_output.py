@@ -9,7 +9,7 @@ from real_runs import OUTPUTS, tiny_plan
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 
 REAL = {file.stem: file.read_text() for file in sorted(OUTPUTS.glob("*.txt"))}
 LOADS = sorted(name for name in REAL if not name.startswith("fails"))
@@ -148,7 +148,7 @@ def test_statistics_of_intervals_among_the_errors_do_not_hide_the_final_ones(
     name = "sine_wave_intervals"
     (bench_folder / "stdout").write_text(printed(name))
     (bench_folder / "stderr").write_text(said(name))
-    ended = Ended(
+    ended = EndedProcess(
         ending=Ending.EXIT,
         status=0,
         wall_seconds=21.0,

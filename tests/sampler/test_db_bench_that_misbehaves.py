@@ -14,7 +14,7 @@ from watching import gone
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import Ended, Limits
+from sampler.runner.process import EndedProcess, Limits
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
@@ -63,7 +63,7 @@ class Weighed(DbBench):
     printed: list[int] = field(default_factory=list)
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         self.printed.append(sum((folder / name).stat().st_size for name in ("stdout", "stderr")))
         return super().harvest(configuration, folder, ended, began)

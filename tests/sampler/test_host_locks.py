@@ -10,8 +10,8 @@ import pytest
 from watching import gone, read_line
 
 from sampler.common.errors import InputError
-from sampler.machine.process_identity import is_alive, kill_marked, start_time, this_process
-from sampler.runner.host_lock import MARK, default_path, host_lock
+from sampler.machine.process_identity import is_alive, kill_marked, own_process, start_time
+from sampler.runner.host_lock import MARK, default_lock_path, host_lock
 
 HOLDER = Path(__file__).with_name("holding_the_lock.py")
 Hold = Callable[..., tuple["subprocess.Popen[bytes]", str]]
@@ -52,7 +52,7 @@ def hold(lock: Path) -> Iterator[Hold]:
 
 def test_a_free_lock_is_taken_and_signed(lock: Path):
     with host_lock(lock, "mine", pause=give_up) as descriptor:
-        pid, started = this_process()
+        pid, started = own_process()
         assert json.loads(os.pread(descriptor, 400, 0)) == {
             "pid": pid,
             "started": started,
@@ -168,13 +168,13 @@ def test_a_lock_that_is_a_link_is_refused_and_what_it_leads_to_left_alone(tmp_pa
 
 
 def test_all_users_of_a_host_share_one_lock(lock: Path):
-    assert default_path().is_absolute()
+    assert default_lock_path().is_absolute()
     with host_lock(lock, "mine", pause=give_up):
         assert lock.stat().st_mode & 0o777 == 0o666
 
 
 def test_a_process_is_told_from_a_later_one_with_its_number():
-    pid, started = this_process()
+    pid, started = own_process()
     assert is_alive(pid, started)
     assert not is_alive(pid, started + 1)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from real_runs import at_baseline_of, drawn
 
-from sampler.bench.bench_plan import BenchPlan, differences, effective_values
+from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import (
     InstalledDbBench,
     find_db_bench,
@@ -190,7 +190,7 @@ def test_rocksdb_accepts_what_is_exported_and_uses_it_as_exported(
         exported = plan.export(configuration)
         tried = try_options(installed.program, exported, folder)
         assert tried.options is not None, tried.complaint
-        assert differences(exported, tried.options, catalogue()) == []
+        assert unmet_values(exported, tried.options, catalogue()) == []
         effective, changed = effective_values(tried.options, configuration, space, scale=1)
         assert (effective, changed) == (configuration, ())
 
@@ -226,7 +226,7 @@ def test_a_value_that_rocksdb_repairs_is_told(installed: InstalledDbBench, tmp_p
         "level0_slowdown_writes_trigger": 10,
         "level0_stop_writes_trigger": 10,
     }
-    assert len(differences(plan.options(asked), tried.options, catalogue())) == 2
+    assert len(unmet_values(plan.options(asked), tried.options, catalogue())) == 2
 
 
 def test_a_scaled_size_that_was_repaired_is_told_at_full_scale(

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampler.common.errors import InputError, InputErrors
-from sampler.kioxia_guide.cautions import cautions, files_of
+from sampler.kioxia_guide.cautions import files_of, guide_cautions
 from sampler.kioxia_guide.document import settings
 from sampler.kioxia_guide.for_workload import guide_values, planned_for
-from sampler.kioxia_guide.guide import Planned, guide, levels_for, read_planned, whole
+from sampler.kioxia_guide.guide import Planned, compute_guide, levels_for, read_planned, whole
 from sampler.workload.workload import Workload
 
 EXAMPLE = Planned(
@@ -20,7 +20,7 @@ MB = 10**6
 
 
 def test_the_worked_example_of_24_cores_and_8_billion_pairs_of_20_and_800_bytes():
-    found = guide(EXAMPLE)
+    found = compute_guide(EXAMPLE)
     assert settings(found) | {"cache_size": 0} == {
         "max_background_jobs": 48,
         "num_threads": 48,
@@ -40,11 +40,11 @@ def test_the_worked_example_of_24_cores_and_8_billion_pairs_of_20_and_800_bytes(
     assert found.memtables == 2_184 * MB
     assert found.cache_size == pytest.approx(100e9, rel=0.01)
     assert found.num_levels == 7
-    assert cautions(found) == ()
+    assert guide_cautions(found) == ()
 
 
 def test_the_levels_of_figure_5():
-    levels = guide(EXAMPLE).levels
+    levels = compute_guide(EXAMPLE).levels
     assert [(each.number, each.files, each.size) for each in levels] == [
         (1, 8, 64_000_000),
         (2, 64, 512_000_000),
@@ -58,14 +58,16 @@ def test_the_levels_of_figure_5():
 
 
 def test_the_guide_s_own_edge_of_256_threads_and_values_of_150_000_bytes():
-    found = guide(replace(EXAMPLE, cpu_threads=256, value_size=150_000))
+    found = compute_guide(replace(EXAMPLE, cpu_threads=256, value_size=150_000))
     assert found.max_write_buffer_number == 65
     assert found.write_buffer_size == pytest.approx(30e9, rel=0.01)
     assert found.memtables == pytest.approx(1_950e9, rel=0.01)
-    assert [each.setting for each in cautions(found)] == ["write_buffer_size"]
-    assert "beyond the memory of 128 GB" in cautions(found)[0].text
+    assert [each.setting for each in guide_cautions(found)] == ["write_buffer_size"]
+    assert "beyond the memory of 128 GB" in guide_cautions(found)[0].text
     # "values such as 3 GB: each write buffer is 600,000 GB"
-    assert guide(replace(EXAMPLE, value_size=3 * 10**9)).write_buffer_size == pytest.approx(6e14)
+    assert compute_guide(
+        replace(EXAMPLE, value_size=3 * 10**9)
+    ).write_buffer_size == pytest.approx(6e14)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_the_guide_s_own_edge_of_256_threads_and_values_of_150_000_bytes():
     ],
 )
 def test_where_it_should_not_be_followed_it_warns(change: dict[str, int], setting: str, said: str):
-    found = cautions(guide(replace(EXAMPLE, **change)))
+    found = guide_cautions(compute_guide(replace(EXAMPLE, **change)))
     assert any(each.setting == setting and said in each.text for each in found), found
 
 
@@ -99,7 +101,7 @@ def test_where_it_should_not_be_followed_it_warns(change: dict[str, int], settin
     ],
 )
 def test_at_its_limits_it_does_not(change: dict[str, int]):
-    assert cautions(guide(replace(EXAMPLE, **change))) == ()
+    assert guide_cautions(compute_guide(replace(EXAMPLE, **change))) == ()
 
 
 @given(
@@ -114,7 +116,7 @@ def test_whatever_is_planned_has_room(
 ):
     planned = Planned(keys=keys, key_size=key_size, value_size=value_size, cpu_threads=threads,
                       memory=10**11, open_files=files)  # fmt: skip
-    found = guide(planned)
+    found = compute_guide(planned)
     assert found.keys_per_file * found.key_files >= keys
     assert found.target_file_size_base >= found.keys_per_file * (key_size + 20)
     assert found.write_buffer_size == found.target_file_size_base + found.vlogfile_max_size
@@ -125,15 +127,15 @@ def test_whatever_is_planned_has_room(
     assert room >= needed and size >= keys * (key_size + 20)
     assert whole(found.levels[:-1])[0] < needed
     assert found.cache_size + found.memtables <= max(planned.memory, found.memtables)
-    cautions(found)
+    guide_cautions(found)
 
 
 def test_more_files_by_its_own_advice_end_the_warning():
     many = replace(EXAMPLE, keys=14_000_000_000)
-    (base, file) = cautions(guide(many))
+    (base, file) = guide_cautions(compute_guide(many))
     assert base.text.split("--open-files ")[1] == file.text.split("--open-files ")[1]
     advised = int(file.text.split("--open-files ")[1].split()[0])
-    assert cautions(guide(replace(many, open_files=advised))) == ()
+    assert guide_cautions(compute_guide(replace(many, open_files=advised))) == ()
 
 
 def test_levels_end_with_the_first_that_has_room():

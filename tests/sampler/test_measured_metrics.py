@@ -9,18 +9,18 @@ from sampler.bench.metrics import (
     MissingMeasurement,
     censored_metrics,
     load_seconds,
-    metrics_of,
     settling_seconds,
     stored_bytes,
+    trial_metrics,
 )
 from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.workload.workload import Workload
 
 DEFAULTS = {name: parameter.default for name, parameter in catalogue().items()}
-ENDED = Ended(
+ENDED = EndedProcess(
     ending=Ending.EXIT,
     status=0,
     wall_seconds=9.5,
@@ -41,7 +41,7 @@ def output(name: str) -> DbBenchOutput:
 def metrics(
     name: str, workload: Workload = LOAD, log: RocksdbLog = SETTLED_LOG
 ) -> dict[str, float]:
-    return metrics_of(output(name), log, ENDED, workload, DEFAULTS)
+    return trial_metrics(output(name), log, ENDED, workload, DEFAULTS)
 
 
 def test_write_amplification_is_stored_bytes_over_user_bytes():
@@ -94,7 +94,7 @@ def test_cpu_use_is_of_all_processors_while_there_was_work_to_do():
         100 * 3.0 / (1.525 + 0.75) / 4
     )
     unknown = replace(ENDED, processors=None)
-    found = metrics_of(output("load_default_settle_wait"), SETTLED_LOG, unknown, LOAD, DEFAULTS)
+    found = trial_metrics(output("load_default_settle_wait"), SETTLED_LOG, unknown, LOAD, DEFAULTS)
     assert "cpu_percent" not in found
 
 
@@ -129,20 +129,20 @@ def test_a_counter_that_is_not_there_is_a_missing_measurement(ticker: str):
     whole = output("load_default_settle_wait")
     tickers = {name: count for name, count in whole.tickers.items() if name != ticker}
     with pytest.raises(MissingMeasurement, match=ticker):
-        metrics_of(replace(whole, tickers=tickers), SETTLED_LOG, ENDED, LOAD, DEFAULTS)
+        trial_metrics(replace(whole, tickers=tickers), SETTLED_LOG, ENDED, LOAD, DEFAULTS)
 
 
 def test_a_tree_of_unknown_size_is_a_missing_measurement():
     unknown = replace(output("load_default_settle_wait"), live_bytes=None)
     with pytest.raises(MissingMeasurement, match="live files"):
-        metrics_of(unknown, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
+        trial_metrics(unknown, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
 
 
 def test_a_load_that_took_no_time_is_a_missing_measurement():
     whole = output("load_default_settle_wait")
     instant = replace(whole, lines=(replace(whole.lines[0], seconds=0.0),))
     with pytest.raises(MissingMeasurement, match="no time"):
-        metrics_of(instant, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
+        trial_metrics(instant, SETTLED_LOG, ENDED, LOAD, DEFAULTS)
 
 
 def test_a_load_that_is_not_known_to_leave_keys_is_a_missing_measurement():
@@ -151,7 +151,7 @@ def test_a_load_that_is_not_known_to_leave_keys_is_a_missing_measurement():
     lines = tuple(replace(line, name="readwhilewriting") for line in output(WAITED).lines)
     nothing = {**output(WAITED).tickers, "number.keys.written": 0}
     with pytest.raises(MissingMeasurement, match="no benchmark of the load"):
-        metrics_of(
+        trial_metrics(
             replace(output(WAITED), lines=lines, tickers=nothing),
             SETTLED_LOG,
             ENDED,
@@ -181,7 +181,7 @@ def repeated(*seconds: float) -> DbBenchOutput:
 def test_of_a_repeated_benchmark_the_rate_is_of_all_runs_and_warm_ups_are_left_out():
     name = ("fillrandom[W1-X2]",)
     load = replace(LOAD, benchmarks=name, measured=name)
-    found = metrics_of(repeated(9.0, 1.0, 3.0), SETTLED_LOG, ENDED, load, DEFAULTS)
+    found = trial_metrics(repeated(9.0, 1.0, 3.0), SETTLED_LOG, ENDED, load, DEFAULTS)
     assert found["rate"] == 200_000 / 4.0
     assert found["load_time"] == 13.0
     assert found["write_p99"] == 20.0
@@ -193,17 +193,17 @@ def test_a_run_that_is_missing_of_a_repeated_benchmark_is_a_missing_measurement(
     name = ("fillrandom[X3]",)
     load = replace(LOAD, benchmarks=name, measured=name)
     with pytest.raises(MissingMeasurement, match="2 of 3 lines for fillrandom"):
-        metrics_of(repeated(1.0, 2.0), SETTLED_LOG, ENDED, load, DEFAULTS)
+        trial_metrics(repeated(1.0, 2.0), SETTLED_LOG, ENDED, load, DEFAULTS)
 
 
 def test_what_a_scan_must_tell_is_left_out():
-    found = metrics_of(output(WAITED), SETTLED_LOG, ENDED, LOAD, DEFAULTS, with_sa=False)
+    found = trial_metrics(output(WAITED), SETTLED_LOG, ENDED, LOAD, DEFAULTS, with_sa=False)
     assert "sa" not in found and found["lsm_bytes"] == int(38.53 * 2**20)
 
 
 def test_each_column_family_has_write_buffers_of_its_own():
     values = {**DEFAULTS, **replace(LOAD, flags=(("num_column_families", 4),)).facts()}
-    found = metrics_of(output(WAITED), SETTLED_LOG, ENDED, LOAD, values)
+    found = trial_metrics(output(WAITED), SETTLED_LOG, ENDED, LOAD, values)
     assert found["memory"] == 4 * 2 * 64 * 2**20 + 8 * 2**20
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.workload.metric_units import amount, db_bench_metrics, unit_of
+from sampler.workload.metric_units import db_bench_metrics, format_metric, metric_unit
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 
@@ -27,7 +27,7 @@ def with_benchmarks(*names: str) -> Workload:
     ],
 )  # fmt: skip
 def test_units(metric: str, unit: str | None):
-    assert unit_of(metric) == unit
+    assert metric_unit(metric) == unit
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_units(metric: str, unit: str | None):
     ],
 )  # fmt: skip
 def test_figures_are_shown_with_their_unit(metric: str, value: float, shown: str):
-    assert amount(metric, value) == shown
+    assert format_metric(metric, value) == shown
 
 
 def test_latencies_that_db_bench_printed_are_known():

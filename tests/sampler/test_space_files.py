@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.space.latent import decode
@@ -17,7 +17,7 @@ WORKLOAD_FACTORS = {"threads", "compression_ratio"}
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_space_loads_under_its_own_name_and_says_what_it_is(name: str):
-    document = read_document(space_text(name), field=name)
+    document = parse_toml(space_text(name), field=name)
     assert load_space(name).name == document["name"] == name
     assert len(document["help"]) > 20
 

@@ -12,7 +12,7 @@ from jobs.experiments.comparison.page import comparison_html
 from jobs.experiments.in_turn.runs_file import RUNS
 from jobs.results.report_engine import whole_page
 from jobs.results.whole_file import write_whole
-from sampler.workload.metric_units import unit_of
+from sampler.workload.metric_units import metric_unit
 
 RESULT, TABLE, RUNS_CSV, REPORT = "result.json", "comparison.csv", "runs.csv", "report.html"
 
@@ -46,7 +46,8 @@ def table_csv(compared: Compared) -> str:
         for name, row in table.rows.items():
             change = row.change
             writer.writerow(
-                [table.workload, name, unit_of(name), table.before, table.after, row.old, row.new,
+                [table.workload, name, metric_unit(name), table.before, table.after,
+                 row.old, row.new,
                  change.percent, change.low, change.high, change.p, row.p_holm, row.pairs,
                  100 * row.smallest_change, table.better(name)]
             )  # fmt: skip

@@ -24,7 +24,7 @@ from jobs.results.report_engine import PLACE
 from optimizer.objective.objective import Term
 from sampler.common.byte_size import format_bytes
 from sampler.runner.outcome import TrialState
-from sampler.workload.metric_units import unit_of
+from sampler.workload.metric_units import metric_unit
 
 _DRAWN = ("rate", "time")  # of each workload, whichever it has first
 
@@ -62,7 +62,9 @@ def _part(place: int, compared: Compared, table: Table) -> Mapping[str, Any]:
     first = all(each.workload != table.workload for each in compared.tables[:place])
     if drawn and first:
         names = [subject.name for subject in compared.asked.subjects]
-        charts.append(turns(f"turns-{place}", drawn, unit_of(drawn), _points(mine, names, drawn)))
+        charts.append(
+            turns(f"turns-{place}", drawn, metric_unit(drawn), _points(mine, names, drawn))
+        )
     (load,) = (each for each in compared.asked.workloads if each.name == table.workload)
     return {
         "table": table,

@@ -11,7 +11,7 @@ from jobs.experiments.upgrade.comparison import CaseChange, MetricChange, compar
 from optimizer.objective.objective import Direction, Term
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
-from sampler.workload.metric_units import db_bench_metrics, unit_of
+from sampler.workload.metric_units import db_bench_metrics, metric_unit
 from sampler.workload.workload import Workload
 
 # What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
@@ -51,7 +51,7 @@ class Table:
         """As result.json holds it."""
         rows = {
             name: {
-                "unit": unit_of(name),
+                "unit": metric_unit(name),
                 "medians": {self.before: row.old, self.after: row.new},
                 "percent": row.change.percent,
                 "low": row.change.low,
