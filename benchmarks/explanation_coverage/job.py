@@ -17,6 +17,7 @@ from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.common.atomic_write import atomic_write
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,5 @@ def kept_job(folder: Path, function: TestFunction, key: Key) -> Ended:
         return found
     ended = run_job(function, key)
     folder.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(pickle.dumps(ended))
-    part.replace(path)
+    atomic_write(path, pickle.dumps(ended))
     return ended

@@ -19,7 +19,7 @@ from benchmarks.search.function import TestFunction
 from benchmarks.search.noise import noise_of
 from benchmarks.search.recorded import ARCHIVES, Recorded, read_recorded
 from benchmarks.search.truth import FAMILIES, SETTINGS, Tuned, learn, tune
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 
 PROBLEMS = ("load", *(name for name, path in ARCHIVES.items() if path.exists()), "null")
@@ -105,7 +105,7 @@ class Functions:
         known = _found(recorded, function, tuned, self._effort)
         self._kept[name] = asdict(known)
         text = json.dumps(dict(sorted(self._kept.items())), indent=1) + "\n"
-        write_whole(self._path, text.encode(), field="--out")
+        write_output(self._path, text.encode(), field="--out")
         return function, known
 
     def _read(self, problem: str) -> Recorded:

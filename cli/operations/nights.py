@@ -64,7 +64,7 @@ def nights(
     from jobs.regression.watch import watch
     from jobs.regression.watch_page import watch_page
     from jobs.regression.watch_words import told
-    from jobs.results.whole_file import write_whole
+    from sampler.common.atomic_write import write_output
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
@@ -79,7 +79,7 @@ def nights(
         raise InputError("NAME", f"no batch named {name!r} has ended in this database")
     watched = watch(found, per_100_nights=false_alarms)
     if out is not None:
-        write_whole(out, watch_page(watched, name).encode())
+        write_output(out, watch_page(watched, name).encode())
     if as_json:
         sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
     else:

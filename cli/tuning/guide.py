@@ -54,7 +54,7 @@ def guide(
     RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
     """
     from jobs.report.artifacts import require_folder
-    from jobs.results.whole_file import write_whole
+    from sampler.common.atomic_write import write_output
     from sampler.kioxia_guide.document import guide_document
     from sampler.kioxia_guide.guide import compute_guide as worked_out
     from sampler.kioxia_guide.guide import read_planned
@@ -74,7 +74,7 @@ def guide(
     # Before anything is printed: whoever reads it may leave after the first lines.
     written = [] if out is None else [out / name for name in document["options"]]
     for path in written:
-        write_whole(path, document["options"][path.name].encode())
+        write_output(path, document["options"][path.name].encode())
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:

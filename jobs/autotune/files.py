@@ -11,7 +11,7 @@ from jobs.autotune.plots import run_plot
 from jobs.charts.curves_svg import curves_svg
 from jobs.charts.page import charts_page
 from jobs.interval_report.pgfplots import pgfplots_file
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 
 
@@ -36,5 +36,5 @@ def write_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]
     except OSError as error:
         raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
     for file, content in contents.items():
-        write_whole(out / file, content)
+        write_output(out / file, content)
     return [out / file for file in contents]

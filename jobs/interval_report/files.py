@@ -22,7 +22,7 @@ from jobs.interval_report.pgfplots import pgfplots_file
 from jobs.interval_report.plots import interval_plots
 from jobs.interval_report.stall_answer import shown_name, stall_answer
 from jobs.interval_report.table import csv_text
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.stats_dumps.opening import Opening
 
@@ -70,7 +70,7 @@ def write_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]
     except OSError as error:
         raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
     for file, content in contents.items():
-        write_whole(out / file, content)
+        write_output(out / file, content)
     return [out / file for file in contents]
 
 

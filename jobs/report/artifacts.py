@@ -15,6 +15,7 @@ from pathlib import Path
 from jobs.report.report import report_html
 from jobs.results.finished import Finished
 from jobs.results.report_engine import whole_page
+from sampler.common.atomic_write import atomic_write
 from sampler.common.errors import InputError
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
@@ -57,21 +58,12 @@ def write_artifacts(finished: Finished, out: Path) -> list[Path]:
         for name in (name for name, text in files.items() if text is None):
             (out / name).unlink(missing_ok=True)
         whole = {**{name: text for name, text in files.items() if text is not None}, **contents}
-        return [_replace(out / name, content) for name, content in whole.items()]
+        for name, content in whole.items():
+            atomic_write(out / name, content)
+        return [out / name for name in whole]
     except OSError as error:
         problem = f"cannot write to {str(out)!r}: {error.strerror or error}"
         raise InputError("--out", f"{problem}; all that was measured is kept") from None
-
-
-def _replace(path: Path, content: str | bytes) -> Path:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content if isinstance(content, bytes) else content.encode())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    return path
 
 
 def trials_csv(finished: Finished) -> str:

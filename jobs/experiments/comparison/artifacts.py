@@ -11,7 +11,7 @@ from jobs.experiments.comparison.compared import Compared
 from jobs.experiments.comparison.page import comparison_html
 from jobs.experiments.in_turn.runs_file import RUNS
 from jobs.results.report_engine import whole_page
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.workload.metric_units import metric_unit
 
 RESULT, TABLE, RUNS_CSV, REPORT = "result.json", "comparison.csv", "runs.csv", "report.html"
@@ -30,7 +30,7 @@ def write_comparison(compared: Compared, out: Path) -> list[Path]:
         REPORT: whole_page(comparison_html(compared)),
     }
     for name, text in content.items():
-        write_whole(out / name, text)
+        write_output(out / name, text)
     return [out / name for name in (RUNS, *content)]
 
 

@@ -24,7 +24,6 @@ from jobs.experiments.upgrade.option_drift import OptionDrift, option_drift
 from jobs.experiments.upgrade.own_file import OwnFile, own_file
 from jobs.experiments.upgrade.verdict import is_worse, sentences
 from jobs.report.artifacts import require_folder
-from jobs.results.whole_file import write_whole
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
@@ -32,6 +31,7 @@ from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import user_options
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint, host_name
 from sampler.options.normal_form import read_user_options
@@ -189,7 +189,7 @@ def check_upgrade(
         "verdict": verdict,
         "worse": worse,
     }
-    write_whole(out / RESULT, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_output(out / RESULT, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
     return Checked(
         builds=builds, differences=found, what=what, changes=changes, causes=why,
         verdict=verdict, worse=worse, document=document,
