@@ -13,7 +13,7 @@ from sampler.workload.workload_file import (
     workload_from_document,
 )
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 SINE = ("sine", "warlo-command")
 BAD = sorted((DATA / "bad_workloads").glob("*.toml"))
 GOOD = sorted((DATA / "good_workloads").glob("*.toml"))

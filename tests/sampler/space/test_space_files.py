@@ -9,7 +9,7 @@ from sampler.space.latent import decode
 from sampler.space.space import Space
 from sampler.space.space_file import SHIPPED, load_space, space_text
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 BAD = sorted((DATA / "bad_spaces").glob("*.toml"))
 GOOD = sorted((DATA / "good_spaces").glob("*.toml"))
 WORKLOAD_FACTORS = {"threads", "compression_ratio"}

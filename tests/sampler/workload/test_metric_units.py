@@ -10,7 +10,7 @@ from sampler.workload.metric_units import db_bench_metrics, format_metric, metri
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 def with_benchmarks(*names: str) -> Workload:

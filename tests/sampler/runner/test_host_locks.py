@@ -13,7 +13,7 @@ from sampler.common.errors import InputError
 from sampler.machine.process_identity import is_alive, kill_marked, own_process, start_time
 from sampler.runner.host_lock import MARK, default_lock_path, host_lock
 
-HOLDER = Path(__file__).with_name("holding_the_lock.py")
+HOLDER = Path(__file__).parents[1] / "holding_the_lock.py"
 Hold = Callable[..., tuple["subprocess.Popen[bytes]", str]]
 
 

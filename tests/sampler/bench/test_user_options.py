@@ -30,7 +30,7 @@ from sampler.options.options_file import (
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space import memory_bytes
 
-CASES = Path(__file__).parents[1] / "data" / "cases"
+CASES = Path(__file__).parents[2] / "data" / "cases"
 MIB = 2**20
 
 

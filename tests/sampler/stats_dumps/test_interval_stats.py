@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sampler.stats_dumps.opening import Interval, parse_openings
 
-DATA = Path(__file__).parents[1] / "data" / "db_bench_outputs"
+DATA = Path(__file__).parents[2] / "data" / "db_bench_outputs"
 SINE = (DATA / "sine_wave_intervals.txt").read_text()
 
 

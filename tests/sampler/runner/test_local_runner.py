@@ -265,7 +265,7 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
     controller = subprocess.Popen(
         [
             sys.executable,
-            str(Path(__file__).with_name("controller_of_a_trial.py")),
+            str(Path(__file__).parents[1] / "controller_of_a_trial.py"),
             str(settings.bench_dir),
             str(settings.lock),
             doing,
