@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import signal
 from pathlib import Path
+
+import psutil
 
 _PROC = Path("/proc")
 
@@ -34,21 +36,18 @@ def own_process() -> tuple[int, int]:
     return pid, start_time(pid) or 0
 
 
-def kill_marked(mark: str) -> int:
-    """Kills every process whose environment holds ``mark`` (``NAME=value``); returns how many.
+def kill_marked(name: str, value: str) -> int:
+    """Kills every process whose environment has ``name`` set to ``value``; returns how many.
 
     Finds what left its process group and outlived its parent. Other users' processes cannot be
     seen and are left alone.
     """
-    wanted = mark.encode()
     killed = 0
-    for folder in _PROC.iterdir():
-        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
-            continue
-        try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                os.kill(int(folder.name), signal.SIGKILL)
+    for pid in psutil.pids():
+        # Gone meanwhile, or not ours: no error.
+        with contextlib.suppress(psutil.Error, OSError):
+            process = psutil.Process(pid)
+            if pid != os.getpid() and process.environ().get(name) == value:
+                process.kill()
                 killed += 1
-        except OSError:
-            continue  # gone meanwhile, or not ours
     return killed

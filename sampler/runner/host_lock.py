@@ -112,6 +112,6 @@ def _end_orphans(holder: dict[str, Any]) -> bool:
     """Kills the benchmark of a controller that is dead; whether there was one."""
     try:
         dead = not is_alive(int(holder["pid"]), int(holder["started"]))
-        return dead and kill_marked(f"{MARK}={holder['token']}") > 0
+        return dead and kill_marked(MARK, str(holder["token"])) > 0
     except (KeyError, ValueError, TypeError, OverflowError):
         return False

@@ -103,7 +103,7 @@ class LocalRunner:
                 copies=self._copies if share else None,
             )
             # What left the process group is found by its environment, and ended too.
-            closing.callback(kill_marked, f"{MARK}={token}")
+            closing.callback(kill_marked, MARK, token)
             self._flight = _InFlight(processes, closing.pop_all())
 
     def wait(self, timeout: float) -> Outcome | None:

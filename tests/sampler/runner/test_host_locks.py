@@ -131,7 +131,7 @@ def test_what_a_living_controller_runs_is_left_alone(lock: Path, hold: Hold):
     with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
         pass
     assert start_time(int(said)) is not None
-    assert kill_marked(f"{MARK}={token}") == 1
+    assert kill_marked(MARK, token) == 1
     assert gone(int(said))
 
 
@@ -199,7 +199,7 @@ def test_only_processes_with_the_very_mark_are_ended():
     try:
         for child in children:
             assert child.stdout is not None and read_line(child.stdout.fileno()) == "ready"
-        assert kill_marked(f"{MARK}={token}") == 1
+        assert kill_marked(MARK, token) == 1
         assert gone(children[0].pid)
         assert start_time(children[1].pid) is not None
     finally:
