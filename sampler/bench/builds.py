@@ -6,7 +6,6 @@ machine, never for what comes over a network.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import tempfile
@@ -16,7 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
+from sampler.bench.installed import (
+    InstalledDbBench,
+    find_db_bench,
+    probe,
+    program_digest,
+    try_options,
+)
 from sampler.common.errors import InputError
 from sampler.options.options_file import OptionsFile
 from sampler.runner.settings import Settings
@@ -104,13 +109,12 @@ def _asked(program: Path, size: int, changed: int, version: str | None) -> Build
             raise InputError("db_bench", f"{program} does not work: {tried.complaint}")
         try:
             log = (Path(folder) / "db" / "LOG").read_text(encoding="utf-8", errors="replace")
-            digest = hashlib.sha256(program.read_bytes()).hexdigest()
         except OSError as error:
             raise InputError("db_bench", f"cannot read {error.filename}") from None
     said = " ".join(tried.warnings)
     return BuildFacts(
         version=tried.version,
-        digest=digest,
+        digest=program_digest(program),
         assertions="Assertions are enabled" in said,
         optimised="Optimization is disabled" not in said,
         **facts_in_log(log),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
@@ -19,7 +19,7 @@ from sampler.bench.installed import (
 )
 from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
-from sampler.bench.rocksdb_log import read_log
+from sampler.bench.rocksdb_log import LogReader, read_log
 from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.options.options_file import format_options
 from sampler.runner.outcome import Outcome, TrialState
@@ -42,6 +42,10 @@ class DbBench:
 
     installed: InstalledDbBench
     plan: BenchPlan
+    # How far the LOGs of running trials have been read, by folder.
+    _readers: dict[Path, LogReader] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def timeout_seconds(self) -> float:
@@ -59,7 +63,7 @@ class DbBench:
         Raises:
             InputError: The program is another than the one that was tried.
         """
-        require_same_file(self.installed.program, self.installed.file)
+        require_same_file(self.installed)
         options = format_options(
             self.plan.options(configuration), rocksdb_version=self.installed.version
         )
@@ -81,8 +85,10 @@ class DbBench:
     def settled(self, folder: Path) -> bool:
         """Whether the load is over, the tree at rest and its counters written to the LOG."""
         workload = self.plan.workload
-        log = folder / "db" / "LOG"
-        return workload.owes == "wait" and is_at_rest(folder / "stdout", log, workload.benchmarks)
+        if workload.owes != "wait":
+            return False
+        reader = self._readers.setdefault(folder, LogReader(folder / "db" / "LOG"))
+        return is_at_rest(folder / "stdout", reader, workload.benchmarks)
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
@@ -107,6 +113,7 @@ class DbBench:
             output,
             warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),
         )
+        self._readers.pop(folder, None)
         log = read_log(folder / "db" / "LOG")
         if ended.ending is Ending.SETTLED:
             output = at_rest(output, log, folder / "db")

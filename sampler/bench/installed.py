@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from sampler.bench.command_line import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values, title_of
@@ -56,7 +57,7 @@ class InstalledDbBench:
         defaults: The OPTIONS file that it writes when nothing is set: the library's defaults.
         flags: The names of all its flags.
         warnings: What it warns of, such as a build with assertions.
-        file: What its file was like then; None: nobody looked.
+        digest: SHA-256 of its file then; None: nobody looked.
     """
 
     program: Path
@@ -64,7 +65,7 @@ class InstalledDbBench:
     defaults: OptionsFile
     flags: frozenset[str]
     warnings: tuple[str, ...] = ()
-    file: ProgramFile | None = None
+    digest: str | None = None
 
     def knows(self, parameter: Parameter) -> bool:
         """Whether this RocksDB has the parameter."""
@@ -123,7 +124,7 @@ def probe(program: Path) -> InstalledDbBench:
             defaults=ran.options,
             flags=frozenset(_FLAG.findall(shown.stdout + shown.stderr)),
             warnings=ran.warnings,
-            file=program_file(program),
+            digest=program_digest(program),
         )
 
 
@@ -166,8 +167,8 @@ def try_options(
     inside = within_its_folder(text)
     tried = without_preallocation(inside)
     file.write_text(tried, encoding="utf-8")
-    given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
-    argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
+    places = {"options_file": str(file), "db": str(database), "num": 1}
+    argv = [str(program), *flag_arguments({**places, **(flags or {})})]
     ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
     if ran.returncode == -signal.SIGABRT:
         # A build with assertions was seen to die of one (`sync_without_flush_called_`) that the
@@ -190,10 +191,6 @@ def newest_options(database: Path) -> OptionsFile | None:
         return None  # cut off by a kill in the middle of writing
 
 
-def _flag_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
@@ -211,38 +208,27 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise InputError("ROCKTUNE_DB_BENCH", f"{argv[0]} does not run: {error}") from None
 
 
-@dataclass(frozen=True)
-class ProgramFile:
-    """A program's file.
-
-    Attributes:
-        digest: SHA-256 of its content.
-    """
-
-    digest: str
-
-
-def program_file(program: Path) -> ProgramFile:
-    """What the file is like now; its content is read again only when it may be another.
+def program_digest(program: Path) -> str:
+    """SHA-256 of a program's file, which is read again only when it may be another.
 
     Raises:
         InputError: It cannot be read.
     """
     try:
         stat = program.stat()
-        return _hashed(program, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        return _digest(program, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
     except OSError as error:
         raise InputError(_FIELD, f"cannot read {program}: {error.strerror}") from None
 
 
-def require_same_file(program: Path, known: ProgramFile | None) -> None:
+def require_same_file(installed: InstalledDbBench) -> None:
     """Refuses a program that was replaced since it was tried.
 
     Raises:
         InputError: It was, or it is gone.
     """
-    if known is not None and program_file(program).digest != known.digest:
-        raise InputError(_FIELD, f"{program} was replaced while it measured; {_MEND}")
+    if installed.digest is not None and program_digest(installed.program) != installed.digest:
+        raise InputError(_FIELD, f"{installed.program} was replaced while it measured; {_MEND}")
 
 
 def require_same_version(program: Path, known: str, printed: str | None) -> None:
@@ -257,10 +243,10 @@ def require_same_version(program: Path, known: str, printed: str | None) -> None
 
 
 @lru_cache(maxsize=64)
-def _hashed(program: Path, *stat: int) -> ProgramFile:
+def _digest(program: Path, *stat: int) -> str:
     """``stat``: whatever is not the same for another content."""
     del stat
-    return ProgramFile(hashlib.sha256(program.read_bytes()).hexdigest())
+    return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
 def without_preallocation(text: str) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
@@ -16,7 +17,7 @@ from sampler.bench.command_line import command_line, preparing_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.metrics import stored_bytes
-from sampler.bench.rocksdb_log import RocksdbLog, read_log
+from sampler.bench.rocksdb_log import LogReader, RocksdbLog, read_log
 from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
@@ -91,8 +92,11 @@ class Preparing:
 
     def settled(self) -> bool:
         """Whether the database is filled and its tree at rest."""
-        log = self.database / "LOG"
-        return is_at_rest(self.outputs / "stdout", log, self.prepare.benchmarks)
+        return is_at_rest(self.outputs / "stdout", self._reader, self.prepare.benchmarks)
+
+    @cached_property
+    def _reader(self) -> LogReader:
+        return LogReader(self.database / "LOG")
 
     def finish(self, ended: EndedProcess) -> Outcome | None:
         """Keeps what preparing came to beside the database.

@@ -199,55 +199,46 @@ def _stamp_before(text: str, position: int) -> float | None:
     return moment.replace(tzinfo=UTC).timestamp()
 
 
-@dataclass(frozen=True)
-class LogSoFar:
-    """How far a LOG has been read.
+class LogReader:
+    """Reads a LOG that grows, each time only what is new."""
 
-    Attributes:
-        inode: Of the file.
-        offset: Where to go on: at the beginning of a line, and not within a dump's counters.
-        log: What it told up to there.
-    """
+    def __init__(self, path: Path, *, piece_bytes: int = _PIECE_BYTES) -> None:
+        """Reads nothing yet.
 
-    inode: int = 0
-    offset: int = 0
-    log: RocksdbLog = field(default_factory=RocksdbLog)
+        Args:
+            path: The LOG. Another file that is found there later is read from its beginning.
+            piece_bytes: How much of it is held at a time.
+        """
+        self._path, self._piece_bytes = path, piece_bytes
+        self._begin(inode=0)
+
+    def read(self) -> RocksdbLog:
+        """What it tells now, a last unfinished line included; all unknown where there is none."""
+        kept = b""
+        try:
+            with self._path.open("rb") as file:
+                stat = os.fstat(file.fileno())
+                if stat.st_ino != self._inode or stat.st_size < self._offset:
+                    self._begin(stat.st_ino)
+                file.seek(self._offset)
+                while read := file.read(self._piece_bytes):
+                    piece = kept + read
+                    end = _whole(piece)
+                    self._offset += end
+                    self._log, kept = joined(self._log, _parsed(piece[:end])), piece[end:]
+        except OSError:
+            self._begin(inode=0)
+        return joined(self._log, _parsed(kept))
+
+    def _begin(self, inode: int) -> None:
+        # The next read goes on at the offset: the beginning of a line, and not within the counters
+        # of a dump.
+        self._inode, self._offset, self._log = inode, 0, RocksdbLog()
 
 
-def read_log(path: Path, *, piece_bytes: int = _PIECE_BYTES) -> RocksdbLog:
-    """What a LOG tells; all unknown where there is none.
-
-    Args:
-        path: The LOG.
-        piece_bytes: How much of it is held at a time.
-    """
-    return read_on(path, LogSoFar(), piece_bytes=piece_bytes)[0]
-
-
-def read_on(
-    path: Path, so_far: LogSoFar, *, piece_bytes: int = _PIECE_BYTES
-) -> tuple[RocksdbLog, LogSoFar]:
-    """What a LOG tells now, its last, unfinished line included, and how far it has been read.
-
-    Args:
-        path: The LOG.
-        so_far: What the last call returned. Another file at this path is read from its beginning.
-        piece_bytes: How much of it is held at a time.
-    """
-    try:
-        with path.open("rb") as file:
-            stat = os.fstat(file.fileno())
-            if stat.st_ino != so_far.inode or stat.st_size < so_far.offset:
-                so_far = LogSoFar(inode=stat.st_ino)
-            file.seek(so_far.offset)
-            offset, log, kept = so_far.offset, so_far.log, b""
-            while read := file.read(piece_bytes):
-                piece = kept + read
-                end = _whole(piece)
-                offset, log, kept = offset + end, joined(log, _parsed(piece[:end])), piece[end:]
-    except OSError:
-        return RocksdbLog(), LogSoFar()
-    return joined(log, _parsed(kept)), LogSoFar(so_far.inode, offset, log)
+def read_log(path: Path) -> RocksdbLog:
+    """What a LOG tells; all unknown where there is none."""
+    return LogReader(path).read()
 
 
 def _whole(piece: bytes) -> int:

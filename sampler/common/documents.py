@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,12 @@ def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: s
             raise InputError(f"--{kind}", f"cannot read {given!r}: {reason}") from None
     names = ", ".join(shipped)
     raise InputError(f"--{kind}", f"{given!r} is neither one of {names} nor a TOML file")
+
+
+def packaged_rows(package: str, name: str) -> Iterator[dict[str, str]]:
+    """The rows of a CSV file that a package brings, by column."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    return csv.DictReader(text.splitlines())
 
 
 def refuse_unknown(document: Mapping[str, Any], known: Collection[str], where: str) -> None:

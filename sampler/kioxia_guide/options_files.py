@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sampler.kioxia_guide.cautions import guide_cautions
 from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, MULTIPLIER, Guide
 from sampler.options.option_values import write_values
@@ -74,34 +76,10 @@ def comments(guide: Guide) -> list[str]:
 
 def trocksdb_text(guide: Guide) -> str:
     """The OPTIONS file for TRocksDB."""
-    options = OptionsFile(
-        {
-            DB: {
-                "max_background_jobs": str(guide.max_background_jobs),
-                "bytes_per_sync": str(BYTES_PER_SYNC),
-                "max_open_files": "-1",
-            },
-            CF: {
-                "write_buffer_size": str(guide.write_buffer_size),
-                "max_write_buffer_number": str(guide.max_write_buffer_number),
-                "level0_file_num_compaction_trigger": str(COMPACTION_TRIGGER),
-                "level0_slowdown_writes_trigger": str(guide.level0_slowdown_writes_trigger),
-                "level0_stop_writes_trigger": str(guide.level0_stop_writes_trigger),
-                "max_bytes_for_level_base": str(guide.max_bytes_for_level_base),
-                "max_bytes_for_level_multiplier": str(MULTIPLIER),
-                "target_file_size_base": str(guide.target_file_size_base),
-                "num_levels": str(guide.num_levels),
-                "level_compaction_dynamic_level_bytes": "true",
-                "compaction_style": "kCompactionStyleLevel",
-                "compression": "kNoCompression",
-                "vlogfile_max_size": str(guide.vlogfile_max_size),
-                **PRESET,
-            },
-            TABLE: {
-                "block_size": str(BLOCK_SIZE),
-                "pin_l0_filter_and_index_blocks_in_cache": "true",
-            },
-        }
+    values = rocksdb_values(guide)
+    options = _options({name: value for name, value in values.items() if "blob" not in name})
+    options = options.with_values(
+        CF, {"vlogfile_max_size": str(guide.vlogfile_max_size), **PRESET}
     )
     about = [*comments(guide), f"For TRocksDB; db_bench there with --threads={guide.threads}"]
     return format_options(options, rocksdb_version=_TROCKSDB_VERSION, comments=about)
@@ -142,15 +120,18 @@ def rocksdb_values(guide: Guide) -> dict[str, Value]:
 
 def rocksdb_text(guide: Guide) -> str:
     """The OPTIONS file for RocksDB 7.8 and later."""
-    values = rocksdb_values(guide)
-    parameters = [catalogue()[name] for name in values]
-    options = write_values(OptionsFile(), values, parameters, scale=1)
-    options = options.with_values(DB, {"max_open_files": "-1"})
-    options = options.with_values(TABLE, {"pin_l0_filter_and_index_blocks_in_cache": "true"})
     without = ", ".join(WITHOUT_COUNTERPART)
     about = [
         *comments(guide),
         "Translated for RocksDB with integrated BlobDB: values are kept in blob files.",
         f"Nothing here does what these do in TRocksDB: {without}",
     ]
+    options = _options(rocksdb_values(guide))
     return format_options(options, rocksdb_version=_ROCKSDB_VERSION, comments=about)
+
+
+def _options(values: Mapping[str, Value]) -> OptionsFile:
+    parameters = [catalogue()[name] for name in values]
+    options = write_values(OptionsFile(), values, parameters, scale=1)
+    options = options.with_values(DB, {"max_open_files": "-1"})
+    return options.with_values(TABLE, {"pin_l0_filter_and_index_blocks_in_cache": "true"})

@@ -8,13 +8,13 @@ older one wrote: what is no longer used is read and ignored.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal, cast
+
+from sampler.common.documents import packaged_rows
 
 FactSection = Literal["DBOptions", "CFOptions", "BlockBasedTable", "PlainTable", "CuckooTable"]
 FactType = Literal[
@@ -82,8 +82,7 @@ class OptionFact:
 @cache
 def option_facts() -> Mapping[tuple[str, str], OptionFact]:
     """All keys, by section and name, in the order of the sections."""
-    text = files("sampler.options").joinpath("rocksdb_options.csv").read_text(encoding="utf-8")
-    facts = [_fact(row) for row in csv.DictReader(text.splitlines())]
+    facts = map(_fact, packaged_rows("sampler.options", "rocksdb_options.csv"))
     return MappingProxyType({(fact.section, fact.key): fact for fact in facts})
 
 
