@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import BaseModel, FiniteFloat
 
 from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
 
@@ -164,35 +165,28 @@ def _files(database: Path) -> dict[str, list[int]]:
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class PreparedNote:
-    """One preparing process.
+class PreparedNote(BaseModel, frozen=True):
+    """What preparing a database came to: kept beside it, so that a copy knows it, too.
 
     Attributes:
-        seconds: How long it lived.
+        seconds: How long the preparing process lived.
         user_bytes: Bytes of keys and values that it wrote (bytes.written).
         stored_bytes: Bytes of table and blob files written for them, by flushes and compactions.
     """
 
-    seconds: float
+    seconds: FiniteFloat
     user_bytes: int
     stored_bytes: int
 
 
 def write_note(folder: Path, note: PreparedNote) -> None:
     """Keeps a note in a folder."""
-    (folder / NOTE).write_text(json.dumps(asdict(note)), encoding="utf-8")
+    (folder / NOTE).write_text(note.model_dump_json(), encoding="utf-8")
 
 
 def read_note(folder: Path) -> PreparedNote | None:
     """The note of a folder; None where there is none that can be read."""
     try:
-        document = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        note = PreparedNote(
-            seconds=float(document["seconds"]),
-            user_bytes=int(document["user_bytes"]),
-            stored_bytes=int(document["stored_bytes"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        return PreparedNote.model_validate_json((folder / NOTE).read_bytes())
+    except (OSError, ValueError):
         return None
-    return note if math.isfinite(note.seconds) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from sampler.common.documents import find_document, parse_toml, refuse_unknown
@@ -18,6 +19,8 @@ SHIPPED = (
     "default", "paper", "universal", "blob", "all", "samsung", "samsung-uncompressed", "reading",
     "warlo",
 )  # fmt: skip
+# The TOML text of a shipped space, or of the user's own file: see ``find_document``.
+space_text = partial(find_document, kind="space", shipped=SHIPPED, package="sampler")
 _SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
 _FIELDS = {
     "name", "type", "low", "high", "log", "choices", "default", "special", "quantum",
@@ -25,15 +28,6 @@ _FIELDS = {
 }  # fmt: skip
 _MOST_MULTIPLES = 10_000
 _KINDS = ("int", "float", "bool", "cat")
-
-
-def space_text(given: str) -> str:
-    """The TOML text of a shipped space, or of the user's own file.
-
-    Raises:
-        InputError: There is none.
-    """
-    return find_document(given, kind="space", shipped=SHIPPED, package="sampler")
 
 
 def load_space(given: str) -> Space:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sampler.common.documents import find_document, parse_toml, refuse_unknown
@@ -21,6 +22,8 @@ SHIPPED = (
     "rocksjava-readrandom", "rocksjava-readwhilewriting", "rocksjava-readseq", "read-quick",
     "readwhilewriting-quick", "sine", "warlo-command", "external",
 )  # fmt: skip
+# The TOML text of a shipped workload, or of the user's own file: see ``find_document``.
+workload_text = partial(find_document, kind="workload", shipped=SHIPPED, package="sampler")
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _COUNTS = (
     "reads", "duration", "writes", "deletes", "batch_size", "numdistinct", "transaction_sets",
@@ -37,23 +40,14 @@ _FIELDS = {
 _MOST = 2**63 - 1  # of db_bench's own numbers
 
 
-def workload_text(given: str) -> str:
-    """The TOML text of a shipped workload, or of the user's own file.
-
-    Raises:
-        InputError: There is none.
-    """
-    return find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
-
-
 def load_workload(given: str) -> Workload:
     """A shipped workload by name, or the user's own from a TOML file.
 
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    text = workload_text(given)
-    return workload_from_document(parse_toml(text, field=f"--workload {given}"))
+    document = parse_toml(workload_text(given), field=f"--workload {given}")
+    return workload_from_document(document)
 
 
 def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
