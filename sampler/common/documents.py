@@ -94,6 +94,30 @@ def packaged_rows(package: str, name: str) -> Iterator[dict[str, str]]:
     return csv.DictReader(text.splitlines())
 
 
+def name_in(document: Mapping[str, Any], kind: str) -> str:
+    """The name that a document gives what it describes.
+
+    Raises:
+        InputError: It gives none.
+    """
+    name = document.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{kind}.name", f"give the {kind} a name")
+    return name
+
+
+def switch_in(document: Mapping[str, Any], key: str, where: str, *, default: bool) -> bool:
+    """What a document says of something that is on or off.
+
+    Raises:
+        InputError: It is neither.
+    """
+    given = document.get(key, default)
+    if not isinstance(given, bool):
+        raise InputError(f"{where}.{key}", "write true or false")
+    return given
+
+
 def refuse_unknown(document: Mapping[str, Any], known: Collection[str], where: str) -> None:
     """Refuses a key that means nothing: mostly a slip of the pen.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from sampler.common.documents import find_document, parse_toml, refuse_unknown
+from sampler.common.documents import find_document, name_in, parse_toml, refuse_unknown, switch_in
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Condition, Kind, Parameter, Value, parse_value
@@ -46,9 +46,7 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
         InputError: A field is unknown, missing, of the wrong type or out of range.
     """
     refuse_unknown(document, _SPACE_FIELDS, "space")
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError("space.name", "give the space a name")
+    name = name_in(document, "space")
     rows = document.get("parameter")
     if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
         raise InputError("space.parameter", "list at least one [[parameter]]")
@@ -62,9 +60,7 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     context = baseline_values(baseline)
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
     fixed = _fixed(document.get("fixed", {}), parameters)
-    memory_budget = document.get("memory_budget", True)
-    if not isinstance(memory_budget, bool):
-        raise InputError("space.memory_budget", "write true or false")
+    memory_budget = switch_in(document, "memory_budget", "space", default=True)
     unsearched = (
         p.name
         for p, row in zip(parameters, rows, strict=True)
@@ -222,17 +218,14 @@ def _overridden(
                 raise InputError(f"{where}.{end}", f"a {parameter.kind} parameter has no range")
             changes[end] = parse_value(parameter, row[end], field=f"{where}.{end}")
     if "log" in row:
-        if not isinstance(row["log"], bool):
-            raise InputError(f"{where}.log", "write true or false")
-        changes["log"] = row["log"]
+        changes["log"] = switch_in(row, "log", where, default=parameter.log)
     if "quantum" in row:
         changes["quantum"] = _positive(row["quantum"], f"{where}.quantum")
     if "choices" in row:
         changes["choices"] = _choices(parameter, row["choices"], where)
     if "help" in row:
         changes["help"] = str(row["help"])
-    if not isinstance(row.get("searched", True), bool):
-        raise InputError(f"{where}.searched", "write true or false")
+    switch_in(row, "searched", where, default=True)
     if row.get("type", parameter.kind) != parameter.kind:
         raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
     if "active_if" in row:

@@ -1,11 +1,11 @@
 """The benchmarks of db_bench: what each writes, needs and prints, or why it is not measured.
 
 ``db_bench_benchmarks.csv`` was made of tools/db_bench_tool.cc (``Benchmark::Run`` and the methods
-that it calls) of RocksDB 5.18, 6.28, 7.4, 7.9, 8.10 and 11.8, and tried with 7.8.3: that has no
-``multireadwhilewriting``, and with ``fillsync`` and ``fill100K`` writes ``num`` operations, all of
-them to num / 1000 keys, not num / 1000 operations as its help says. In ``timeseries`` one thread writes, and
-the others read, or delete what has expired, until it has ended; the line with the benchmark's name
-is that of the others, and senseless where there are none.
+that it calls) of RocksDB 5.18, 6.28, 7.4, 7.9, 8.10 and 11.8, and tried with 7.8.3. That has no
+``multireadwhilewriting``. With ``fillsync`` and ``fill100K`` it writes ``num`` operations, all of
+them to num / 1000 keys, not num / 1000 operations as its help says. In ``timeseries`` one thread
+writes, and the others read, or delete what has expired, until it has ended; the line with the
+benchmark's name is that of the others, and senseless where there are none.
 """
 
 from __future__ import annotations

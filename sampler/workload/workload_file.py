@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from sampler.common.documents import find_document, parse_toml, refuse_unknown
+from sampler.common.documents import (
+    find_document,
+    finite_number,
+    name_in,
+    parse_toml,
+    refuse_unknown,
+    switch_in,
+)
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run
@@ -63,49 +70,36 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         InputErrors: Several flags or benchmarks are wrong.
     """
     refuse_unknown(document, _FIELDS, "workload")
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError("workload.name", "give the workload a name")
-    help_text = str(document.get("help", ""))
+    name = name_in(document, "workload")
+    known: dict[str, Any] = {"name": name, "help": str(document.get("help", ""))}
     if "external" in document:
-        return _external(document, name, help_text)
+        return _external(document, known)
     if "command" in document:
-        return _own_program(document, name, help_text)
-    fields: dict[str, Any] = {
-        key: integer_of(document[key], f"workload.{key}") for key in _INTEGERS if key in document
-    }
-    found: list[InputError] = []
-    benchmarks: tuple[str, ...] = ()
-    flags: tuple[tuple[str, Value], ...] = ()
-    with noting(found):
-        listed = document.get("benchmarks", ["fillrandom"])
-        benchmarks = texts_of(listed, "workload.benchmarks", stored=stored)
-    with noting(found):
-        flags = flags_of(document.get("flags", {}), stored=stored)
-    refuse_noted(found)
-    measured = texts_of(
-        document.get("measured", list(benchmarks)), "workload.measured", stored=True
-    )
+        return _own_program(document, known)
+    known |= {key: _integer(document, key, "workload") for key in _INTEGERS if key in document}
+    whole = {"benchmarks": ["fillrandom"], **document}
+    benchmarks, flags = _benchmarks_and_flags(whole, "workload", "flags", stored=stored)
+    measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
     for benchmark in measured:
         if benchmark not in benchmarks:
             raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
     workload = Workload(
-        name=name,
-        help=help_text,
+        **known,
         benchmarks=benchmarks,
         measured=measured,
-        settle=settle_of(document.get("settle", "wait")),
-        compression_ratio=compression_ratio_of(document.get("compression_ratio", 0.5)),
+        settle=_settle(document.get("settle", "wait")),
+        compression_ratio=_compression_ratio(document.get("compression_ratio", 0.5)),
         flags=flags,
-        timeout_seconds=seconds_of(document.get("timeout_seconds", 600), "workload"),
-        **fields,
+        timeout_seconds=_seconds(document, "workload"),
     )
-    require_whole(workload.flags, _COUNTS, "flags")
-    require_numbers(workload.flags, _NUMBERS, "flags")
+    _require_whole(flags, _COUNTS, "flags")
+    for name, value in flags:
+        if name in _NUMBERS and (isinstance(value, bool | str) or not math.isfinite(value)):
+            raise InputError(f"flags.{name}", f"{value!r} is not a number")
     if "prepare" in document:
-        prepare = prepare_of(document["prepare"], workload, stored=stored)
+        prepare = _prepare(document["prepare"], workload, stored=stored)
         workload = replace(workload, prepare=prepare)
-    require_batches(workload.runs, workload.num, workload.flags, "workload")
+    _require_batches(workload.runs, workload.num, flags, "workload")
     if not stored:
         refuse_noted(list(load_problems(workload)))
     return workload
@@ -124,7 +118,14 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         return {**document, "external": True}
     document |= {key: getattr(workload, key) for key in _INTEGERS}
     if workload.prepare:  # what has none keeps the document, and the digest, that it always had
-        document["prepare"] = prepare_document(workload.prepare)
+        prepare = workload.prepare
+        document["prepare"] = {
+            "benchmarks": list(prepare.benchmarks),
+            "num": prepare.num,
+            "threads": prepare.threads,
+            "flags": dict(prepare.flags),
+            "share": prepare.share,
+        }
     return document | {
         "benchmarks": list(workload.benchmarks),
         "measured": list(workload.measured),
@@ -135,113 +136,72 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     }
 
 
-def _own_program(document: Mapping[str, Any], name: str, help_text: str) -> Workload:
-    for key in document:
-        if key not in ("name", "help", "scale", "command"):
-            raise InputError(f"workload.{key}", "means nothing beside a [command]; leave it out")
-    command = command_of(document["command"])
+def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
+    _refuse_beside(document, ("name", "help", "scale", "command"), "a [command]")
+    table = document["command"]
+    if not isinstance(table, dict):
+        raise InputError("workload.command", "write a table [command] with argv")
+    refuse_unknown(table, ("argv", "timeout_seconds"), "command")
+    argv = table.get("argv")
+    if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
+        raise InputError("command.argv", "write a list of texts: the program and its arguments")
+    if any("\0" in argument for argument in argv) or not argv[0]:
+        raise InputError("command.argv", "has an empty program or a NUL character")
+    command = Command(argv=tuple(argv), timeout_seconds=_seconds(table, "command"))
     return Workload(
-        name=name,
-        help=help_text,
+        **known,
         command=command,
         timeout_seconds=command.timeout_seconds,
         settle="none",
-        scale=integer_of(document.get("scale", 1), "workload.scale"),
+        scale=_integer({"scale": 1, **document}, "scale", "workload"),
     )
 
 
-def _external(document: Mapping[str, Any], name: str, help_text: str) -> Workload:
-    for key in document:
-        if key not in ("name", "help", "external"):
-            raise InputError(f"workload.{key}", "means nothing beside external; leave it out")
+def _external(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
+    _refuse_beside(document, ("name", "help", "external"), "external")
     if document["external"] is not True:
         raise InputError("workload.external", "write true, or leave it out")
-    return Workload(name=name, help=help_text, external=True, settle="none", scale=1)
+    return Workload(**known, external=True, settle="none", scale=1)
 
 
-def prepare_of(given: object, workload: Workload, *, stored: bool = False) -> Prepare:
-    """The table ``[prepare]``: what fills the database before the measured process.
+def _refuse_beside(document: Mapping[str, Any], known: Collection[str], beside: str) -> None:
+    for key in document:
+        if key not in known:
+            raise InputError(f"workload.{key}", f"means nothing beside {beside}; leave it out")
 
-    Args:
-        given: The table.
-        workload: The workload without it.
-        stored: Whether it is of a job that an earlier version took.
 
-    Raises:
-        InputError: A field is unknown, missing, of the wrong type or out of range.
-    """
+def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
+    """The table ``[prepare]`` of a workload, which is given without it."""
     if not isinstance(given, dict):
         raise InputError("workload.prepare", "write a table [prepare] with benchmarks")
     refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "prepare")
     if "benchmarks" not in given:
         raise InputError("prepare.benchmarks", 'name what fills the database: ["fillrandom"]')
-    share = given.get("share", True)
-    if not isinstance(share, bool):
-        raise InputError("prepare.share", "write true or false")
+    share = switch_in(given, "share", "prepare", default=True)
     emptying = [run.benchmark.name for run in workload.runs if run.benchmark.fresh]
     if emptying:
         problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
         raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
-    found: list[InputError] = []
-    benchmarks: tuple[str, ...] = ()
-    flags: tuple[tuple[str, Value], ...] = ()
-    with noting(found):
-        benchmarks = texts_of(given["benchmarks"], "prepare.benchmarks", stored=stored)
-    with noting(found):
-        table = given.get("flags", {})
-        flags = flags_of(table, "prepare.flags", stored=stored)
-    refuse_noted(found)
-    require_whole(flags, ("reads", "writes"), "prepare.flags")
+    benchmarks, flags = _benchmarks_and_flags(given, "prepare", "prepare.flags", stored=stored)
+    _require_whole(flags, ("reads", "writes"), "prepare.flags")
+    sizes = {"num": workload.num, "threads": 1, **given}
     prepare = Prepare(
         benchmarks=benchmarks,
-        num=integer_of(given.get("num", workload.num), "prepare.num"),
-        threads=integer_of(given.get("threads", 1), "prepare.threads"),
+        num=_integer(sizes, "num", "prepare"),
+        threads=_integer(sizes, "threads", "prepare"),
         flags=flags,
         share=share,
     )
-    require_batches(prepare.runs, prepare.num, prepare.flags, "prepare")
+    _require_batches(prepare.runs, prepare.num, prepare.flags, "prepare")
     if not prepare.writes:
         problem = f"none of them is known to write; use {fills()}"
         raise InputError("prepare.benchmarks", problem)
     return prepare
 
 
-def prepare_document(prepare: Prepare) -> dict[str, Any]:
-    """The table that defines it: the inverse of ``prepare_of``."""
-    return {
-        "benchmarks": list(prepare.benchmarks),
-        "num": prepare.num,
-        "threads": prepare.threads,
-        "flags": dict(prepare.flags),
-        "share": prepare.share,
-    }
-
-
-def command_of(given: object) -> Command:
-    """The table ``[command]``: a program of the user's own.
-
-    Raises:
-        InputError: A field is unknown, missing or of the wrong type.
-    """
-    if not isinstance(given, dict):
-        raise InputError("workload.command", "write a table [command] with argv")
-    refuse_unknown(given, ("argv", "timeout_seconds"), "command")
-    argv = given.get("argv")
-    if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
-        raise InputError("command.argv", "write a list of texts: the program and its arguments")
-    if any("\0" in argument for argument in argv) or not argv[0]:
-        raise InputError("command.argv", "has an empty program or a NUL character")
-    return Command(
-        argv=tuple(argv), timeout_seconds=seconds_of(given.get("timeout_seconds", 600), "command")
-    )
-
-
-def integer_of(given: object, field: str) -> int:
-    """A whole number of at least 1, as db_bench can hold it.
-
-    Raises:
-        InputError: It is none.
-    """
+def _integer(table: Mapping[str, Any], key: str, where: str) -> int:
+    """A whole number of at least 1, as db_bench can hold it."""
+    given, field = table[key], f"{where}.{key}"
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise InputError(field, f"{given!r:.80} is not a whole number of at least 1")
     if given > _MOST:
@@ -249,85 +209,66 @@ def integer_of(given: object, field: str) -> int:
     return given
 
 
-def seconds_of(given: object, where: str) -> float:
-    """How long a run may take.
-
-    Raises:
-        InputError: It is none.
-    """
-    if (
-        isinstance(given, bool)
-        or not isinstance(given, int | float)
-        or not 0 < given < MOST_SECONDS
-    ):
+def _seconds(table: Mapping[str, Any], where: str) -> float:
+    given = table.get("timeout_seconds", 600)
+    number = finite_number(given)
+    if number is None or not 0 < number < MOST_SECONDS:
         raise InputError(f"{where}.timeout_seconds", f"{given!r} is not a number of seconds")
-    return float(given)
+    return number
 
 
-def compression_ratio_of(given: object) -> float:
-    """The compression ratio.
-
-    Raises:
-        InputError: It is none.
-    """
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+def _compression_ratio(given: object) -> float:
+    number = finite_number(given)
+    if number is None or not 0 < number <= 1:
         raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
-    return float(given)
+    return number
 
 
-def texts_of(given: object, field: str, *, stored: bool = False) -> tuple[str, ...]:
-    """The names of benchmarks, at least one.
+def _settle(given: Any) -> Settle:
+    if given not in ("wait", "flush", "none"):
+        raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
+    return cast(Settle, given)
 
-    Args:
-        given: The list.
-        field: What to call it when it is wrong.
-        stored: Whether it is of a job that an earlier version took: names are taken as they are.
 
-    Raises:
-        InputError: It is none, or a benchmark is not known or not measured.
-        InputErrors: Several are not.
-    """
+def _benchmarks_and_flags(
+    table: Mapping[str, Any], where: str, flags_at: str, *, stored: bool
+) -> tuple[tuple[str, ...], tuple[tuple[str, Value], ...]]:
+    """Both of a process; of a stored job, which was taken before, names are taken as they are."""
+    found: list[InputError] = []
+    benchmarks: tuple[str, ...] = ()
+    flags: tuple[tuple[str, Value], ...] = ()
+    with noting(found):
+        benchmarks = _names(table["benchmarks"], f"{where}.benchmarks")
+        if not stored:
+            _require_known(benchmarks, f"{where}.benchmarks")
+    with noting(found):
+        flags = _flags(table.get("flags", {}), flags_at, stored=stored)
+    refuse_noted(found)
+    return benchmarks, flags
+
+
+def _names(given: object, field: str) -> tuple[str, ...]:
+    """The names of benchmarks, at least one."""
     if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
         raise InputError(field, "write a list of texts, at least one")
-    found: list[InputError] = []
     for text in given:
         if not text or "," in text or text != text.strip():
             raise InputError(field, f"{text!r} is not the name of one benchmark")
-        if not stored:
-            with noting(found):
-                known_run(text, field)
-    refuse_noted(found)
     return tuple(given)
 
 
-def settle_of(given: object) -> Settle:
-    """What a run waits for before it is counted.
-
-    Raises:
-        InputError: It is not known.
-    """
-    if given not in ("wait", "flush", "none"):
-        raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
-    return given
+def _require_known(benchmarks: Sequence[str], field: str) -> None:
+    found: list[InputError] = []
+    for text in benchmarks:
+        with noting(found):
+            known_run(text, field)
+    refuse_noted(found)
 
 
-def flags_of(
-    given: object,
-    where: str = "flags",
-    *,
-    stored: bool = False,
-) -> tuple[tuple[str, Value], ...]:
+def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value], ...]:
     """Flags of db_bench that are not Rocktune's own, sorted by name.
 
-    Args:
-        given: The table.
-        where: What to call it when it is wrong.
-        stored: Whether it is of a job that an earlier version took: flags that do nothing are
-            taken as they are.
-
-    Raises:
-        InputError: One is no flag, Rocktune's own, an option of RocksDB or out of range.
-        InputErrors: Several are.
+    Those of a stored job that do nothing are taken as they are.
     """
     if not isinstance(given, dict):
         field = "workload.flags" if where == "flags" else where
@@ -356,38 +297,17 @@ def _require_flag(name: str, value: object, where: str) -> None:
         raise InputError(f"{where}.{name}", f"is larger than db_bench can take, {_MOST}")
 
 
-def require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
-    """Refuses what says how many operations there are, and is no number.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
+    """Refuses what says how many operations there are, and is no number."""
     for name, value in flags:
         if name in names and (isinstance(value, bool) or not isinstance(value, int)):
             raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
 
 
-def require_numbers(
-    flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str
-) -> None:
-    """Refuses what shapes a load, and is no number.
-
-    Raises:
-        InputError: It is so.
-    """
-    for name, value in flags:
-        if name in names and (isinstance(value, bool | str) or not math.isfinite(value)):
-            raise InputError(f"{where}.{name}", f"{value!r} is not a number")
-
-
-def require_batches(
+def _require_batches(
     runs: Sequence[BenchmarkRun], num: int, flags: tuple[tuple[str, Value], ...], where: str
 ) -> None:
-    """Refuses writes in batches that are smaller than one: nothing would be written.
-
-    Raises:
-        InputError: It is so.
-    """
+    """Refuses writes in batches that are smaller than one: nothing would be written."""
     for run in runs:
         each = run.benchmark
         if each.loop in ("writes", "deletes") and not operations_of(each, num, dict(flags)):
