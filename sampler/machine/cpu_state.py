@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.machine.kernel_files import PROC, SYS, cpu_quota, line_of, text_of
+from sampler.machine.kernel_files import PROC, SYS, cpu_quota, field_of, line_of
 
 # How the firmware of guests names their maker or the machine (SMBIOS, type 1): those of
 # systemd's detect-virt that name nothing else, and makers of clouds. All are beginnings.
@@ -91,9 +91,9 @@ def is_virtual(proc: Path = PROC, sys: Path = SYS) -> bool | None:
     told = _firmware(sys)
     if told or _kernel(proc, sys):
         return True
-    flags = _flags(proc)
+    flags = field_of(proc / "cpuinfo", "flags")  # of an x86 processor
     if flags is not None:
-        return "hypervisor" in flags
+        return "hypervisor" in flags.split()
     return told
 
 
@@ -112,12 +112,3 @@ def _firmware(sys: Path) -> bool | None:
     if maker == _AMAZON and machine:
         return _METAL not in machine  # m7g.metal, c7i.metal-24xl: without one
     return True if maker.startswith(_GUESTS) or machine.startswith(_GUESTS) else None
-
-
-def _flags(proc: Path) -> list[str] | None:
-    """The flags of an x86 processor; None of any other."""
-    for line in (text_of(proc / "cpuinfo") or "").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "flags":
-            return value.split()
-    return None

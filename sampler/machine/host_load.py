@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sampler.machine.kernel_files import PROC, line_of, text_of
+from sampler.machine.kernel_files import PROC, line_of, process_stat, text_of
 
 
 @dataclass(frozen=True)
@@ -165,13 +165,11 @@ def running(name: str, proc: Path = PROC) -> tuple[int, ...] | None:
 def _processes(proc: Path, tick: int) -> dict[tuple[int, int], tuple[str, float]]:
     found = {}
     for number in _numbers(proc):
-        # The name stands in parentheses and may hold anything; fields 3, 14, 15 and 22 follow.
-        stat = text_of(proc / str(number) / "stat") or ""  # gone meanwhile
-        before, _, after = stat.rpartition(")")
-        fields = after.split()
-        if len(fields) > 19 and fields[0] not in ("Z", "X"):
+        stat = process_stat(number, proc)
+        if stat is not None:
+            name, fields = stat
             seconds = (int(fields[11]) + int(fields[12])) / tick
-            found[number, int(fields[19])] = (before.partition("(")[2], seconds)
+            found[number, int(fields[19])] = (name, seconds)
     return found
 
 

@@ -30,6 +30,27 @@ def line_of(file: Path) -> str | None:
     return None if text is None else text.strip()
 
 
+def field_of(file: Path, name: str) -> str | None:
+    """The value of the first line ``name: value`` of a file; None where there is none."""
+    for line in (text_of(file) or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
+    return None
+
+
+def process_stat(pid: int, proc: Path = PROC) -> tuple[str, list[str]] | None:
+    """A process's name, and its fields from the third on: ``/proc/PID/stat`` (proc(5)).
+
+    None if there is no such process. A zombie counts as gone: it runs nothing and holds nothing.
+    """
+    # The name stands in parentheses and may hold anything.
+    before, _, after = (text_of(proc / str(pid) / "stat") or "").rpartition(")")
+    fields = after.split()
+    gone = len(fields) <= 19 or fields[0] in ("Z", "X")
+    return None if gone else (before.partition("(")[2], fields)
+
+
 def cpu_quota(proc: Path = PROC, sys: Path = SYS) -> float | None:
     """CPU seconds a second that are granted: ``cpu.max`` or ``cpu.cfs_quota_us``; None: all."""
     limits = (_quota_of(folder) for folder in _folders("cpu", proc, sys))

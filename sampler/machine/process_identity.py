@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from pathlib import Path
 
 import psutil
 
-_PROC = Path("/proc")
+from sampler.machine.kernel_files import process_stat
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if there is no such process.
-
-    A zombie counts as gone: it runs nothing and holds nothing.
-    """
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    # The command's name stands in parentheses and may hold spaces (proc(5), fields 3 and 22).
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in ("Z", "X") else int(fields[19])
+    """When a process started, in clock ticks since boot; None if there is none, or a zombie."""
+    stat = process_stat(pid)
+    return None if stat is None else int(stat[1][19])
 
 
 def is_alive(pid: int, started: int) -> bool:

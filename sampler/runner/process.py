@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from sampler.machine.kernel_files import PROC, field_of
+
 # A limit is looked at this often; an exit is noticed at once.
 _LOOK_SECONDS = 0.25
 # With less left next to nothing can be written any more, whatever the limit allows.
@@ -236,9 +238,5 @@ def _peak_rss(pid: int) -> int:
 
     The kernel's rusage cannot be used: it remembers the size of the controller that forked it.
     """
-    with contextlib.suppress(OSError, ValueError):
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
-        for line in status.splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return 0
+    kib = field_of(PROC / str(pid) / "status", "VmHWM")  # such as ``5120 kB``
+    return int(kib.split()[0]) * 1024 if kib else 0
