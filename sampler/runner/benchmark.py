@@ -11,8 +11,8 @@ from sampler.runner.process import EndedProcess
 from sampler.space.space import Configuration
 
 
-class Preparation(Protocol):
-    """A process that must end well before a trial is measured."""
+class SideProcess(Protocol):
+    """A process of a trial beside the one that is measured."""
 
     @property
     def outputs(self) -> Path:
@@ -22,6 +22,10 @@ class Preparation(Protocol):
     def argv(self) -> list[str]:
         """Its command line."""
         ...
+
+
+class Preparation(SideProcess, Protocol):
+    """A process that must end well before a trial is measured."""
 
     def key(self) -> str | None:
         """The same for all trials that would leave the same behind; None: never shared."""
@@ -36,17 +40,8 @@ class Preparation(Protocol):
         ...
 
 
-class Count(Protocol):
+class Count(SideProcess, Protocol):
     """A process that looks at what a measured trial left, and completes its outcome."""
-
-    @property
-    def outputs(self) -> Path:
-        """The folder for its ``stdout`` and ``stderr``, yet to be made."""
-        ...
-
-    def argv(self) -> list[str]:
-        """Its command line."""
-        ...
 
     def finish(self, ended: EndedProcess) -> Outcome:
         """The trial's outcome, whole."""
