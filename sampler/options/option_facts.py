@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal
+
+from pydantic import TypeAdapter
 
 from sampler.common.documents import packaged_rows
 
@@ -87,23 +89,18 @@ def option_facts() -> Mapping[tuple[str, str], OptionFact]:
 
 
 def _fact(row: dict[str, str]) -> OptionFact:
-    return OptionFact(
-        section=cast(FactSection, row["section"]),
-        key=row["key"],
-        type=cast(FactType, row["type"]),
-        since=row["since"].removeprefix("<="),
-        since_is_exact=not row["since"].startswith("<="),
-        deprecated=row["deprecated"].removeprefix("<="),
-        default=row["default"],
-        measure=cast(Measure, row["measure"]),
-        floor=int(row["floor"]) if row["floor"] else None,
-        derived_as=row["derived_as"],
-        overrides=row["overrides"],
-        overrides_unless=tuple(row["overrides_unless"].split("|")) if row["overrides"] else (),
-        choices=tuple(text for text in row["choices"].split("|") if text),
-        why=row["why"],
-        source=row["source"],
-    )
+    return _ROW.validate_python({
+        **row,
+        "since": row["since"].removeprefix("<="),
+        "since_is_exact": not row["since"].startswith("<="),
+        "deprecated": row["deprecated"].removeprefix("<="),
+        "floor": row["floor"] or None,
+        "overrides_unless": row["overrides_unless"].split("|") if row["overrides"] else (),
+        "choices": [text for text in row["choices"].split("|") if text],
+    })  # fmt: skip
+
+
+_ROW = TypeAdapter(OptionFact)
 
 
 def derived_values(formula: str, values: Mapping[str, Number]) -> frozenset[int]:
