@@ -167,7 +167,7 @@ def try_options(
     inside = within_its_folder(text)
     tried = without_preallocation(inside)
     file.write_text(tried, encoding="utf-8")
-    places = {"options_file": str(file), "db": str(database), "num": 1}
+    places: dict[str, Value] = {"options_file": str(file), "db": str(database), "num": 1}
     argv = [str(program), *flag_arguments({**places, **(flags or {})})]
     ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
     if ran.returncode == -signal.SIGABRT:

@@ -210,7 +210,8 @@ class LogReader:
             piece_bytes: How much of it is held at a time.
         """
         self._path, self._piece_bytes = path, piece_bytes
-        self._begin(inode=0)
+        # Where to go on is the beginning of a line, and not within the counters of a dump.
+        self._inode, self._offset, self._log = 0, 0, RocksdbLog()
 
     def read(self) -> RocksdbLog:
         """What it tells now, a last unfinished line included; all unknown where there is none."""
@@ -219,7 +220,7 @@ class LogReader:
             with self._path.open("rb") as file:
                 stat = os.fstat(file.fileno())
                 if stat.st_ino != self._inode or stat.st_size < self._offset:
-                    self._begin(stat.st_ino)
+                    self._inode, self._offset, self._log = stat.st_ino, 0, RocksdbLog()
                 file.seek(self._offset)
                 while read := file.read(self._piece_bytes):
                     piece = kept + read
@@ -227,18 +228,8 @@ class LogReader:
                     self._offset += end
                     self._log, kept = joined(self._log, _parsed(piece[:end])), piece[end:]
         except OSError:
-            self._begin(inode=0)
+            self._inode, self._offset, self._log = 0, 0, RocksdbLog()
         return joined(self._log, _parsed(kept))
-
-    def _begin(self, inode: int) -> None:
-        # The next read goes on at the offset: the beginning of a line, and not within the counters
-        # of a dump.
-        self._inode, self._offset, self._log = inode, 0, RocksdbLog()
-
-
-def read_log(path: Path) -> RocksdbLog:
-    """What a LOG tells; all unknown where there is none."""
-    return LogReader(path).read()
 
 
 def _whole(piece: bytes) -> int:
