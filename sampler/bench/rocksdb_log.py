@@ -229,7 +229,13 @@ class LogReader:
                     self._log, kept = joined(self._log, _parsed(piece[:end])), piece[end:]
         except OSError:
             self._inode, self._offset, self._log = 0, 0, RocksdbLog()
+            return self._log
         return joined(self._log, _parsed(kept))
+
+
+def read_log(path: Path) -> RocksdbLog:
+    """What a LOG tells; all unknown where there is none."""
+    return LogReader(path).read()
 
 
 def _whole(piece: bytes) -> int:

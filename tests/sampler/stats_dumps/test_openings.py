@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
-from sampler.stats_dumps.opening import Opening, parse_intervals, parse_openings
+from sampler.stats_dumps.opening import Opening, parse_openings
 
 
 def moments(told: str) -> list[list[float]]:
-    return [[each.at for each in opening] for opening in parse_intervals(told)]
+    return [[each.at for each in opening.intervals] for opening in parse_openings(told)]
 
 
 def only(told: str) -> Opening:
