@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from jobs.report.report import figure
+from jobs.results.figures import figure
 from sampler.common.byte_size import format_bytes
 from sampler.workload.metric_units import BYTES, metric_unit
 

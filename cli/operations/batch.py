@@ -66,7 +66,7 @@ def batch(
     from db.connection.migrate import upgrade
     from jobs.batch.batch_file import read_batch
     from jobs.batch.batch_turn import BatchHeld, BatchTurn
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from sampler.runner.settings import load_settings
 
     plan = read_batch(file)
@@ -171,7 +171,7 @@ class _OneByOne:
         from db.schema.job_row import JobState
         from jobs.queue.queued_job import LIVE
         from jobs.report.artifacts import REPORT, write_artifacts
-        from jobs.results.finished import finished_job
+        from jobs.results.outcome import job_outcome
         from jobs.specification.specification import specification_from_document
 
         here = self._here
@@ -180,7 +180,7 @@ class _OneByOne:
             # Killed just after it had ended, its files may be missing; the report is the last.
             if not (folder / REPORT).exists():
                 folder.mkdir(parents=True, exist_ok=True)
-                write_artifacts(finished_job(here.engine, row.id), folder)
+                write_artifacts(job_outcome(here.engine, row.id), folder)
             self._console.print(f"{item}: job {row.id} is done")
             return
         specification = specification_from_document(row.specification)

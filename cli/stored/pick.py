@@ -74,7 +74,8 @@ def pick(
     baseline, 2 bad input.
     """
     from api.schemas.pick_schemas import PickAnswer
-    from jobs.report.artifacts import OPTIONS, require_folder
+    from jobs.report.artifacts import OPTIONS
+    from jobs.results.output_folder import require_folder
     from sampler.common.atomic_write import write_output
 
     if out is not None:

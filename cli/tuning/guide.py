@@ -53,7 +53,7 @@ def guide(
     For TRocksDB, which keeps keys and values in files of their own, and translated for
     RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
     """
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from sampler.common.atomic_write import write_output
     from sampler.kioxia_guide.document import guide_document
     from sampler.kioxia_guide.guide import compute_guide as worked_out

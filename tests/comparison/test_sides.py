@@ -5,11 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from second_builds import build
 
-from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
-from jobs.experiments.comparison.guided import worked_out
-from jobs.experiments.comparison.side import Side, read_side
+from jobs.experiments.comparison.sides import (
+    DOUBLE,
+    HALF,
+    MIDDLE,
+    Side,
+    read_side,
+    sides_around,
+    worked_out,
+)
 from jobs.specification.frame import frame
 from jobs.specification.specify import specify
 from sampler.common.errors import InputError
@@ -18,6 +23,7 @@ from sampler.runner.settings import Settings
 from sampler.space.space import default_values, memory_bytes
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
+from tests.support.sampler.second_builds import build
 
 OPTIONS = '[DBOptions]\n  bytes_per_sync=1048576\n[CFOptions "default"]\n  num_levels=6\n'
 

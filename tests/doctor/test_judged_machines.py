@@ -3,14 +3,18 @@
 from pathlib import Path
 
 import pytest
-from made_up import cpu, disk, memory, pressure, speed, use
 
-from jobs.doctor.cpu_check import judge_cpu
 from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.disk_check import judge_disk_speed, judge_disk_state
-from jobs.doctor.finding import Finding, Level, figure, graded, percent
-from jobs.doctor.load_check import judge_benchmarks, judge_load
-from jobs.doctor.memory_check import judge_memory
+from jobs.doctor.finding import Finding, Severity, graded, percent
+from jobs.doctor.machine_checks import (
+    judge_benchmarks,
+    judge_cpu,
+    judge_disk_speed,
+    judge_disk_state,
+    judge_load,
+    judge_memory,
+)
+from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
 from sampler.machine.disk_speed import DiskSpeed
@@ -18,6 +22,7 @@ from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.memory_state import MemoryState
 from sampler.options.options_file import OptionsFile
 from sampler.runner.bench_folder import DiskState
+from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30
 
@@ -27,8 +32,8 @@ def levels(findings: list[Finding]) -> dict[str, str]:
 
 
 def test_bad_news_has_advice():
-    Finding("x", Level.OK, "y")
-    for level in (Level.NOTE, Level.WARNING, Level.PROBLEM):
+    Finding("x", Severity.OK, "y")
+    for level in (Severity.NOTE, Severity.WARNING, Severity.PROBLEM):
         with pytest.raises(ValueError, match="what is to be done"):
             Finding("x", level, "y")
 
@@ -140,7 +145,7 @@ def test_a_benchmark_outside_of_the_lock_is_worse_than_a_trial_within_it():
     assert levels(judge_benchmarks(None, "process 5")) == {"benchmarks": "warning"}
     assert levels(judge_benchmarks(None, None)) == {"benchmarks": "note"}
     (finding,) = judge_benchmarks((6, 7), None)
-    assert finding.level is Level.PROBLEM
+    assert finding.level is Severity.PROBLEM
     assert finding.found.endswith("6, 7")
 
 
@@ -258,7 +263,7 @@ class TestDbBench:
 
     def test_none_at_all(self):
         (finding,) = judge_db_bench("no 'db_bench' on this machine; install it", ())
-        assert finding.level is Level.PROBLEM
+        assert finding.level is Severity.PROBLEM
         assert finding.found == "no 'db_bench' on this machine"
         assert "apt-get install rocksdb-tools" in finding.advice
 

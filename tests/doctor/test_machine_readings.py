@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_up import tree
 
 from sampler.machine.cpu_state import read_cpu_state
 from sampler.machine.disk_speed import DiskSpeed, measure_disk
@@ -24,6 +23,7 @@ from sampler.machine.host_load import (
 from sampler.machine.machine import file_system, fingerprint
 from sampler.machine.memory_state import read_memory_state
 from sampler.runner.bench_folder import read_disk_state
+from tests.support.jobs.made_up import tree
 
 MIB = 2**20
 

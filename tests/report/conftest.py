@@ -1,18 +1,12 @@
-import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-# What the optimizer's tests measure with is in their folder.
-sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
-
-from pretended_job import HOSTILE, failing, finished_job
-
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
+from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -27,6 +21,6 @@ def quick_ranking() -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
-def finished() -> Finished:
+def finished() -> JobOutcome:
     """A job with something better, drift, and failures whose words are hostile."""
     return failing(finished_job(60), HOSTILE)
