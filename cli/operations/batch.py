@@ -222,10 +222,10 @@ def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     from cli.render.screen import screen
     from jobs.batch.batch_items import BATCH_RESULT
     from jobs.batch.batch_run import is_well
-    from jobs.results.whole_file import write_whole
+    from sampler.common.atomic_write import write_output
 
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write_whole(out / BATCH_RESULT, text.encode())
+    write_output(out / BATCH_RESULT, text.encode())
     if as_json:
         sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
     console = screen(stderr=as_json)

@@ -63,7 +63,7 @@ def nights(
     from db.nightly.nights import nights as read_nights
     from jobs.regression.detection import detect_regressions
     from jobs.regression.report import regression_page, report_lines
-    from jobs.results.whole_file import write_whole
+    from sampler.common.atomic_write import write_output
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
@@ -78,7 +78,7 @@ def nights(
         raise InputError("NAME", f"no batch named {name!r} has ended in this database")
     watched = detect_regressions(found, per_100_nights=false_alarms)
     if out is not None:
-        write_whole(out, regression_page(watched, name).encode())
+        write_output(out, regression_page(watched, name).encode())
     if as_json:
         sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
     else:

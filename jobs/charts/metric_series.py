@@ -23,7 +23,7 @@ from jobs.charts.chart import (
 from optimizer.baseline.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Purpose, Trial
-from sampler.workload.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, metric_unit
 
 _MIB = 2.0**20
 _FAR = 6.0  # times the middle half of all values: what is farther out squeezes the rest
@@ -51,7 +51,7 @@ def metric_series_chart(
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.number in values]
     if not candidates:
         return None
-    unit, scale = unit_of(term.metric), 1.0
+    unit, scale = metric_unit(term.metric), 1.0
     if unit == BYTES:
         unit, scale = "MiB", _MIB
     others = [t for t in candidates if t.number != best]

@@ -17,12 +17,11 @@ from jobs.doctor.machine_checks import (
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
-from sampler.machine.cpu_use import CpuUse
 from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.memory_state import MemoryState
-from sampler.machine.pressure import Pressure
 from sampler.options.options_file import OptionsFile
-from sampler.runner.disk_state import DiskState
+from sampler.runner.bench_folder import DiskState
 from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30
