@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Request, Response
 
 from api.services.dependencies import JobDep
 from db.schema.job_row import ENDED, JobRow
-from jobs.results.report_engine import VERSION
+from jobs.results.pages import VERSION
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "As the ETag says, nothing has changed"}

@@ -15,9 +15,7 @@ from api.auth.security import Caller
 from api.pages.static_files import address
 from api.pages.words import bytes_or_figure, duration, grouped, moment, moment_iso
 from db.access.tokens import Role
-from jobs.report.report import data, figure, p_value, readable, signed
-from jobs.results.page_environment import page_environment
-from sampler.common.byte_size import format_bytes
+from jobs.results.pages import page_environment
 
 # Everything of our own and nothing else: no inline script or style, no frame, no plug-in.
 POLICY = (
@@ -77,18 +75,12 @@ def page(
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     environment = page_environment("api.pages")
-    environment.finalize = readable
     environment.globals |= {"static": address, "version": version("rocktune")}
     environment.filters |= {
         "amount": bytes_or_figure,
-        "bytes": format_bytes,
-        "data": data,
         "duration": duration,
-        "figure": figure,
         "grouped": grouped,
         "iso": moment_iso,
         "moment": moment,
-        "p": p_value,
-        "signed": signed,
     }
     return environment

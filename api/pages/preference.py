@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from jobs.views.pick_of_job import Preference
+from jobs.views.pick import Preference
 from optimizer.objective.objective_file import MOST_WEIGHT
 from sampler.common.errors import InputError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from jobs.report.report import figure
+from jobs.results.figures import figure
 from sampler.common.byte_size import format_bytes
-from sampler.workload.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, metric_unit
 
 UNKNOWN = "-"
 
@@ -46,7 +46,7 @@ def bytes_or_figure(value: float | None, metric: str) -> str:
     """A metric's value with its unit."""
     if value is None:
         return UNKNOWN
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     if unit == BYTES:
         return format_bytes(value)
     return f"{figure(value)} {unit}" if unit else figure(value)

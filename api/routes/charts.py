@@ -12,7 +12,7 @@ from api.http.rendered import rendered
 from api.schemas.result_schemas import ChartPublic, JobCharts
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
-from jobs.views.live_charts import live_charts
+from jobs.views.live import live_charts
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

@@ -12,7 +12,7 @@ from api.http.rendered import rendered
 from api.schemas.dependence_schemas import Dependence
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
-from jobs.views.dependence_of_job import dependence_document, dependence_of_job
+from jobs.views.models import dependence_document, dependence_of_job
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",

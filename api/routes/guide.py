@@ -11,8 +11,7 @@ from api.http.problems import EVERYWHERE
 from api.schemas.guide_schemas import GuideAnswer
 from db.access.tokens import Role
 from sampler.kioxia_guide.document import guide_document
-from sampler.kioxia_guide.guide import guide
-from sampler.kioxia_guide.planned import OPEN_FILES, read_planned
+from sampler.kioxia_guide.guide import OPEN_FILES, compute_guide, read_planned
 
 router = APIRouter(
     prefix="/v1",
@@ -43,4 +42,4 @@ def work_out_guide(
         memory=memory,
         open_files=open_files,
     )
-    return GuideAnswer(**guide_document(guide(planned)))
+    return GuideAnswer(**guide_document(compute_guide(planned)))

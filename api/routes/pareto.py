@@ -17,7 +17,7 @@ from api.services.finished_job import result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.specification.frame import resolve_stored
-from jobs.views.front_of_job import front_of_two
+from jobs.views.pick import front_of_two
 from sampler.common.errors import InputError
 
 router = APIRouter(

@@ -16,7 +16,7 @@ from api.schemas.pick_schemas import PickAnswer
 from api.services.dependencies import ServiceDep
 from api.services.picked import picked
 from db.access.tokens import Role
-from jobs.views.pick_of_job import Preference
+from jobs.views.pick import Preference
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document
 from sampler.common.errors import InputError

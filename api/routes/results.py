@@ -24,12 +24,11 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import ServiceDep
 from api.services.finished_job import ranking_of, require_done, result_of
 from db.access.tokens import Role
-from jobs.report.artifacts import MINIMAL, OPTIONS
-from jobs.report.report_of_job import report_of_job
+from jobs.report.artifacts import MINIMAL, OPTIONS, report_of_job
 from jobs.results.explanation_words import withheld_words
-from jobs.results.finished import options_of
-from jobs.results.report_engine import policy
-from jobs.views.explained_job import explained_job
+from jobs.results.outcome import options_of
+from jobs.results.pages import policy
+from jobs.views.models import explained_job
 from optimizer.results.learned_document import FORESTS
 
 router = APIRouter(

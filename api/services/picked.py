@@ -8,7 +8,7 @@ from api.http.problems import ProblemError
 from api.services.dependencies import Service
 from db.schema.job_row import JobRow, JobState
 from jobs.specification.frame import resolve_stored
-from jobs.views.pick_of_job import Preference, pick_of_job
+from jobs.views.pick import Preference, pick_of_job
 
 _MOST_TRIALS, _MOST_LEARNED = 20_000, 2_000
 

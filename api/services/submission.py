@@ -26,7 +26,7 @@ from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import parse_bytes
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import space_text
 from sampler.workload.workload_file import workload_from_document
@@ -95,7 +95,7 @@ def _parts(start: Specification | None) -> dict[str, Any]:
         return start.document()
     return {
         "workload": _STAND_IN,
-        "space": read_document(space_text("default"), field="space"),
+        "space": parse_toml(space_text("default"), field="space"),
         "objective": objective_document(load_objective("paper")),
         "shipped_space": True,
         "trials": None,

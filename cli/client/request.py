@@ -9,7 +9,7 @@ from typing import Any
 
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
@@ -63,7 +63,7 @@ def _workload(given: str) -> str:
 def _named(
     field: str, given: str, shipped: tuple[str, ...], text: Callable[[str], str]
 ) -> str | dict[str, Any]:
-    return given if given in shipped else read_document(text(given), field=f"{field} {given}")
+    return given if given in shipped else parse_toml(text(given), field=f"{field} {given}")
 
 
 def _baseline(given: str | None) -> dict[str, str]:

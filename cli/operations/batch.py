@@ -66,7 +66,7 @@ def batch(
     from db.connection.migrate import upgrade
     from jobs.batch.batch_file import read_batch
     from jobs.batch.batch_turn import BatchHeld, BatchTurn
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from sampler.runner.settings import load_settings
 
     plan = read_batch(file)
@@ -171,7 +171,7 @@ class _OneByOne:
         from db.schema.job_row import JobState
         from jobs.queue.queued_job import LIVE
         from jobs.report.artifacts import REPORT, write_artifacts
-        from jobs.results.finished import finished_job
+        from jobs.results.outcome import job_outcome
         from jobs.specification.specification import specification_from_document
 
         here = self._here
@@ -180,7 +180,7 @@ class _OneByOne:
             # Killed just after it had ended, its files may be missing; the report is the last.
             if not (folder / REPORT).exists():
                 folder.mkdir(parents=True, exist_ok=True)
-                write_artifacts(finished_job(here.engine, row.id), folder)
+                write_artifacts(job_outcome(here.engine, row.id), folder)
             self._console.print(f"{item}: job {row.id} is done")
             return
         specification = specification_from_document(row.specification)
@@ -222,10 +222,10 @@ def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     from cli.render.screen import screen
     from jobs.batch.batch_items import BATCH_RESULT
     from jobs.batch.batch_run import is_well
-    from jobs.results.whole_file import write_whole
+    from sampler.common.atomic_write import write_output
 
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write_whole(out / BATCH_RESULT, text.encode())
+    write_output(out / BATCH_RESULT, text.encode())
     if as_json:
         sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
     console = screen(stderr=as_json)

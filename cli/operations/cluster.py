@@ -69,11 +69,11 @@ def scheduler(
         if ours and (warning := validity.warning(datetime.now(UTC))):
             log.warning(warning)
     from jobs.cluster.scheduler import serve_scheduler
-    from jobs.results.whole_file import write_whole
+    from sampler.common.atomic_write import write_output
 
     def tell(address: str) -> None:
         if address_file:
-            write_whole(address_file, f"{address}\n".encode(), field="--address-file")
+            write_output(address_file, f"{address}\n".encode(), field="--address-file")
         log.info("listening", url=address)
 
     serve_scheduler(

@@ -17,7 +17,7 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from jobs.regression.watch import Watch
+    from jobs.regression.detection import RegressionReport
 
 EXAMPLES = """
 Examples:
@@ -61,10 +61,9 @@ def nights(
     from db.connection.engine import make_engine
     from db.connection.migrate import require_current
     from db.nightly.nights import nights as read_nights
-    from jobs.regression.watch import watch
-    from jobs.regression.watch_page import watch_page
-    from jobs.regression.watch_words import told
-    from jobs.results.whole_file import write_whole
+    from jobs.regression.detection import detect_regressions
+    from jobs.regression.report import regression_page, report_lines
+    from sampler.common.atomic_write import write_output
 
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
@@ -77,28 +76,28 @@ def nights(
         engine.dispose()
     if not found:
         raise InputError("NAME", f"no batch named {name!r} has ended in this database")
-    watched = watch(found, per_100_nights=false_alarms)
+    watched = detect_regressions(found, per_100_nights=false_alarms)
     if out is not None:
-        write_whole(out, watch_page(watched, name).encode())
+        write_output(out, regression_page(watched, name).encode())
     if as_json:
         sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
     else:
         console = screen()
         console.print(_table(watched, last))
-        for line in told(watched):
+        for line in report_lines(watched):
             console.print(plain(line), soft_wrap=True)
         if out is not None:
             console.print(f"Written to {out}", soft_wrap=True)
     return Exit.ANSWER_IS_NO if watched.worsened else Exit.DONE
 
 
-def _table(watched: Watch, last: int) -> Table:
+def _table(watched: RegressionReport, last: int) -> Table:
     """A row a series, a column a night; ``!``: a change begins, ``?``: the night stands out."""
     from rich.table import Table
 
     from cli.render.screen import plain
-    from jobs.regression.watch import date_of
-    from jobs.regression.watch_words import name_of
+    from jobs.regression.detection import date_of
+    from jobs.regression.report import name_of
 
     shown = range(max(0, len(watched.nights) - last), len(watched.nights))
     marks = {(each.series, each.night): "?" for each in watched.outliers}

@@ -6,15 +6,13 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import plain
-from jobs.experiments.comparison.compared import Asked, Compared
-from jobs.experiments.comparison.words import load_words, percent
-from jobs.experiments.upgrade.p_words import p_figure
-from jobs.experiments.upgrade.verdict import change_in_words
-from jobs.report.report import amount
+from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
+from jobs.experiments.comparison.tables import load_words
+from jobs.results.figures import metric_amount, p_figure, share_percent
 from sampler.common.byte_size import format_bytes
 
 
-def show_subjects(console: Console, asked: Asked) -> None:
+def show_subjects(console: Console, asked: ComparisonRequest) -> None:
     """One line a subject: what it is, what runs it, what it holds in memory; one a workload."""
     for each in asked.subjects:
         facts = each.build.facts
@@ -28,7 +26,7 @@ def show_subjects(console: Console, asked: Asked) -> None:
         console.print(plain(load_words(workload)), soft_wrap=True)
 
 
-def show_compared(console: Console, compared: Compared) -> None:
+def show_compared(console: Console, compared: ComparisonResult) -> None:
     """The table, then the findings in words."""
     pairs = list(dict.fromkeys((each.before, each.after) for each in compared.tables))
     for before, after in pairs:
@@ -44,7 +42,7 @@ def show_compared(console: Console, compared: Compared) -> None:
         console.print(plain(sentence), soft_wrap=True)
 
 
-def _table(compared: Compared, before: str, after: str) -> Table:
+def _table(compared: ComparisonResult, before: str, after: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("workload", "metric"):
         table.add_column(title)
@@ -60,12 +58,12 @@ def _table(compared: Compared, before: str, after: str) -> Table:
             table.add_row(
                 workload,
                 name,
-                amount(row.old, name),
-                amount(row.new, name),
-                change_in_words(row),
+                metric_amount(row.old, name),
+                metric_amount(row.new, name),
+                row.in_words,
                 p_figure(row.p_holm),
                 each.better(name) or "",
-                percent(row.smallest_change),
+                share_percent(row.smallest_change),
             )
             workload = ""
     return table

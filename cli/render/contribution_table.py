@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jobs.report.contribution_rows import (
+from jobs.report.rows import (
     TOP,
     ContributionRow,
     contribution_lines,

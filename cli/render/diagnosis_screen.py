@@ -9,14 +9,18 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.render.screen import plain
-from jobs.doctor.diagnosis import Diagnosis
-from jobs.doctor.examination import Watcher
-from jobs.doctor.finding import Finding, Level, percent
+from jobs.doctor.examination import Diagnosis, ExaminationObserver
+from jobs.doctor.finding import Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
 
-_STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "red"}
+_STYLES = {
+    Severity.OK: "green",
+    Severity.NOTE: "cyan",
+    Severity.WARNING: "yellow",
+    Severity.PROBLEM: "red",
+}
 _INDENT = 9
 _CHECK_WIDTH = 14
 _WIDTH = 110
@@ -52,9 +56,11 @@ class DiagnosisScreen:
         self._holder = ""
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> ExaminationObserver:
         """Itself, as the examination knows it."""
-        return Watcher(found=self.found, waiting=self.waiting, began=self.began, ended=self.ended)
+        return ExaminationObserver(
+            found=self.found, waiting=self.waiting, began=self.began, ended=self.ended
+        )
 
     def __enter__(self) -> DiagnosisScreen:
         """Begins to show."""
@@ -94,7 +100,7 @@ class DiagnosisScreen:
         """The noise, what can be proven, and one last line."""
         if diagnosis.noise:
             self._noise(diagnosis.noise)
-        counts = [_counted(diagnosis.count(level), level) for level in reversed(Level)]
+        counts = [_counted(diagnosis.count(level), level) for level in reversed(Severity)]
         self._console.print(
             f"\n{diagnosis.fitness}: {', '.join(counts)}", style="bold", soft_wrap=True
         )
@@ -144,21 +150,21 @@ def provable_table(noise: Noise) -> Table:
     for provable in noise.provable:
         table.add_column(f"{provable.trials} trials\n{provable.pairs} pairs", justify="right")
     for change in WANTED_CHANGES:
-        table.add_column(f"pairs for\n{percent(change)}", justify="right")
+        table.add_column(f"pairs for\n{percentage(change)}", justify="right")
     for name, needed in noise.pairs_needed.items():
         spread = noise.metrics[name].noise.spread
         assert spread is not None
         table.add_row(
             plain(name),
-            percent(spread),
-            *(percent(provable.change[name]) for provable in noise.provable),
+            percentage(spread),
+            *(percentage(provable.change[name]) for provable in noise.provable),
             *(_pairs(needed[change]) for change in WANTED_CHANGES),
         )
     return table
 
 
-def _counted(number: int, level: Level) -> str:
-    return f"{number} {level}{'' if number == 1 or level is Level.OK else 's'}"
+def _counted(number: int, level: Severity) -> str:
+    return f"{number} {level}{'' if number == 1 or level is Severity.OK else 's'}"
 
 
 def _pairs(number: int) -> str:

@@ -63,7 +63,7 @@ def limits_words(job: JobPublic) -> str:
         ServiceError: The service says something that is no limit.
     """
     from cli.client.answers import not_understood
-    from jobs.report.limit_rows import limits_asked
+    from jobs.report.rows import limits_asked
     from optimizer.objective.limit_text import limit_words
 
     asked = job.specification.get("objective", {})  # of an older service it may not be told

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.contribution_table import print_contributions
-from jobs.charts.learned import by_models, ranked_r2
-from jobs.report.limit_rows import limit_lines
-from jobs.report.warm_start_lines import warm_start_lines
+from jobs.charts.importance import by_models, ranked_r2
+from jobs.report.rows import limit_lines, warm_start_lines
 from jobs.results.explanation_words import (
     estimate_words,
     minimal_lines,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.render.screen import plain
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import Watcher
+from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
 
 
 class RunsShown:
@@ -17,18 +16,20 @@ class RunsShown:
         self._console, self._run_of, self._holder = console, run_of, ""
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> RunsObserver:
         """Itself, as who measures knows it."""
-        return Watcher(begins=self._begins, waiting=self._waiting, ended=self._ended)
+        return RunsObserver(begins=self._begins, waiting=self._waiting, ended=self._ended)
 
     def caution(self, line: str) -> None:
         """What must be known before the figures are read."""
         self._print(f"note: {plain(line)}")
 
-    def _begins(self, left: int, of: int) -> None:
-        self._print(f"{left} runs" if left == of else f"{left} runs of {of} are left")
+    def _begins(self, runs: InterleavedRuns, left: int) -> None:
+        self._print(
+            f"{left} runs" if left == runs.total else f"{left} runs of {runs.total} are left"
+        )
 
-    def _ended(self, run: Run) -> None:
+    def _ended(self, run: MeasuredRun) -> None:
         said = run.state if run.failure is None else f"{run.state}: {plain(run.failure)}"
         what = self._run_of.format(case=plain(run.case), side=run.side)
         self._print(f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")

@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import plain
-from jobs.experiments.upgrade.check import Builds, Checked, Differences
-from jobs.experiments.upgrade.option_drift import Concern, LoneOption
-from jobs.experiments.upgrade.p_words import p_figure
-from jobs.experiments.upgrade.verdict import change_in_words
+from jobs.experiments.upgrade.builds import Concern, LoneOption
+from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
+from jobs.results.figures import p_figure
 from sampler.bench.builds import Build
 
 _MOST_NAMES = 12
@@ -23,7 +22,7 @@ def show_builds(console: Console, builds: Builds) -> None:
         console.print(f"{title}: {_build(build)}", soft_wrap=True)
 
 
-def show_differences(console: Console, found: Differences) -> None:
+def show_differences(console: Console, found: BuildDifferences) -> None:
     """What changed without a load."""
     drift = found.drift
     for concern in Concern:
@@ -75,7 +74,7 @@ def _table(checked: Checked) -> Table:
                 metric.metric.upper(),
                 _figure(metric.old),
                 _figure(metric.new),
-                change_in_words(metric),
+                metric.in_words,
                 p_figure(metric.p_holm),
                 said,
                 f"{100 * metric.smallest_change:.2g}%",

@@ -11,7 +11,7 @@ import typer
 from cli.client.answers import NotFoundError
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 
 if TYPE_CHECKING:
     from cli.client.remote import Remote
@@ -52,7 +52,7 @@ def options(
         complain(f"job {job_id} {why}; there is no file")
         return Exit.ANSWER_IS_NO
     if out is not None:
-        write_whole(out, text.encode())
+        write_output(out, text.encode())
     elif sys.stdout.isatty():
         from cli.render.screen import plain
 

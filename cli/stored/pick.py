@@ -74,8 +74,9 @@ def pick(
     baseline, 2 bad input.
     """
     from api.schemas.pick_schemas import PickAnswer
-    from jobs.report.artifacts import OPTIONS, require_folder
-    from jobs.results.whole_file import write_whole
+    from jobs.report.artifacts import OPTIONS
+    from jobs.results.output_folder import require_folder
+    from sampler.common.atomic_write import write_output
 
     if out is not None:
         require_folder(out)
@@ -93,7 +94,7 @@ def pick(
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
-        write_whole(out / OPTIONS, text.encode())
+        write_output(out / OPTIONS, text.encode())
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:

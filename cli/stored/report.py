@@ -9,7 +9,7 @@ import typer
 
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 
 EXAMPLES = """
 Examples:
@@ -39,6 +39,6 @@ def report(
     path = Path(f"report-{job_id}.html") if out is None else out
     with opened(url, db) as remote:
         page = remote.page(f"jobs/{job_id}/report")
-    write_whole(path, page)
+    write_output(path, page)
     typer.echo(f"Written to {path}")
     return Exit.DONE

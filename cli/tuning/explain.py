@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 
 if TYPE_CHECKING:
-    from jobs.experiments.explain_runs import Watcher
+    from jobs.experiments.interleaved import RunsObserver
 
 EXAMPLES = """
 Examples:
@@ -102,7 +103,7 @@ def _measure(
     from db.jobs.job_store import Store
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
-    from jobs.experiments.explain_runs import measure_explanation
+    from jobs.experiments.explain import measure_explanation
     from optimizer.budget.detect_text import parse_detect
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
@@ -137,23 +138,15 @@ def _measure(
     return None
 
 
-def _watcher() -> Watcher:
+def _watcher() -> RunsObserver:
+    from cli.render.runs_shown import RunsShown
     from cli.render.screen import screen
-    from jobs.experiments.explain_design import Design
-    from jobs.experiments.explain_runs import Watcher
+    from jobs.experiments.interleaved import InterleavedRuns
 
     console = screen(stderr=True)
 
-    def begins(design: Design, left: int) -> None:
-        subjects = ", ".join(design.subjects)
-        console.print(f"{left} runs: {design.rounds} rounds of {subjects}", soft_wrap=True)
+    def begins(runs: InterleavedRuns, left: int) -> None:
+        subjects = ", ".join(runs.sides)
+        console.print(f"{left} runs: {runs.rounds} rounds of {subjects}", soft_wrap=True)
 
-    def ended(run: dict[str, Any]) -> None:
-        said = run["failure"] or f"{run['seconds']:.1f} s"
-        console.print(f"round {run['round']}, {run['subject']}: {run['state']}, {said}")
-
-    return Watcher(
-        begins=begins,
-        ended=ended,
-        waiting=lambda holder: console.print(f"waiting: {holder} uses this host"),
-    )
+    return replace(RunsShown(console, run_of="{side}").watcher, begins=begins)

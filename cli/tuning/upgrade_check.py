@@ -65,7 +65,7 @@ def upgrade_check(
     from cli.render.runs_shown import RunsShown
     from cli.render.screen import screen
     from cli.render.upgrade_screen import show_builds, show_checked, show_differences
-    from jobs.experiments.upgrade.check import check_upgrade, differences, find_builds
+    from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
     from jobs.specification.specify import specify
     from sampler.runner.settings import load_settings
 
@@ -86,7 +86,7 @@ def upgrade_check(
     try:
         builds = find_builds(old, new, settings)
         show_builds(answer, builds)
-        found = differences(builds, specification)
+        found = build_differences(builds, specification)
         show_differences(answer, found)
         checked = check_upgrade(
             specification, builds, found, settings, out,

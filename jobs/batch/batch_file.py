@@ -20,7 +20,7 @@ from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.trials.problem import SearchSettings
 from sampler.common.byte_size import parse_bytes
-from sampler.common.documents import finite_number, names_a_file, read_document
+from sampler.common.documents import finite_number, names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names
@@ -49,7 +49,7 @@ def read_batch(path: Path) -> BatchPlan:
         InputError: Something is wrong; the message names the item, the field and the mend.
         InputErrors: Several things are.
     """
-    document = read_document(_text(path), field=str(path))
+    document = parse_toml(_text(path), field=str(path))
     found: list[InputError] = []
     name = ""
     with noting(found):
@@ -75,7 +75,7 @@ def batch_file(path: Path) -> tuple[str, dict[str, Any]]:
     Raises:
         InputError: It cannot be read, or has no name.
     """
-    document = read_document(_text(path), field=str(path))
+    document = parse_toml(_text(path), field=str(path))
     return _name(document), {key: value for key, value in document.items() if key != "name"}
 
 

@@ -11,7 +11,7 @@ from jobs.batch.batch_items import batch_items
 from jobs.specification.start_from import sent_starts
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
@@ -72,7 +72,7 @@ def _inlined(
 ) -> Any:
     if value in shipped or not isinstance(value, str):
         return value
-    return read_document(text(file_beside(name, value, beside)), field=f"{name} {value}")
+    return parse_toml(text(file_beside(name, value, beside)), field=f"{name} {value}")
 
 
 def _options(value: Any, beside: Path) -> str:

@@ -11,7 +11,7 @@ from jobs.specification.measured_metrics import usual_objective
 from jobs.specification.programs_from_anywhere import findable, findable_program
 from jobs.specification.specification import Specification
 from optimizer.objective.objective_file import load_objective, objective_document
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.normal_form import read_user_options
 from sampler.space.space_file import SHIPPED, space_text
@@ -48,7 +48,7 @@ def specify(
         documents["workload"] = workload_document(read)
         usual = usual_objective(read)
     with noting(found):
-        documents["space"] = read_document(space_text(space), field=f"--space {space}")
+        documents["space"] = parse_toml(space_text(space), field=f"--space {space}")
     with noting(found):
         documents["objective"] = objective_document(load_objective(objective or usual))
     name: str | None = None

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.specification.frame import frame
 from jobs.specification.hidden_debt import too_small_warnings
 from jobs.specification.specification import Specification
@@ -22,8 +22,7 @@ from sampler.common.errors import InputError
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space_file import load_space
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Settle, Workload
+from sampler.workload.workload import Prepare, Settle, Workload
 from tests.support.jobs.instant import Watcher
 
 UNDONE = """[Version]
@@ -152,7 +151,7 @@ def holds_the_load(configuration: Mapping[str, Any]) -> bool:
     return bool(memtables > 1_300 * 26_016 / 16)
 
 
-def run(specification: Specification, database: Engine, settings: Settings) -> Finished:
+def run(specification: Specification, database: Engine, settings: Settings) -> JobOutcome:
     assembly = assemble(specification, settings)
     job = Store(database).create_job(specification.document(), specification.digest())
     return run_job(database, job, specification, assembly, settings, progress=Watcher())

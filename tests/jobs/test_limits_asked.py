@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.report.limit_rows import limit_lines, limit_rows
+from jobs.report.rows import limit_lines, limit_rows
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.specify import specify
 from optimizer.objective.objective import Limit

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jobs.experiments.upgrade.option_drift import ChangedValue, OptionDrift
-from jobs.experiments.upgrade.own_file import OwnFile
+from jobs.experiments.upgrade.builds import ChangedValue, OptionDrift, OwnFile
 from jobs.specification.frame import Frame, frame
 from jobs.specification.specification import Specification
 from sampler.bench.accepted import accepted_part

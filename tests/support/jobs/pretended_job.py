@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from optimizer.objective.objective_file import objective_document
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.space.space import Space
 from sampler.space.space_file import load_space, space_text
 from sampler.workload.workload import Workload
@@ -73,9 +73,9 @@ def finished_job(
     space_document: Mapping[str, Any] | None = None,
     confirm: Workload | None = None,
     **problem: Any,
-) -> Finished:
+) -> JobOutcome:
     """A whole job: every phase, and what comes of it."""
-    document = space_document or read_document(space_text("default"), field="space")
+    document = space_document or parse_toml(space_text("default"), field="space")
     asked = problem_of(
         problem.pop("strategy", "genetic"), space=space or load_space("default"), **problem
     )
@@ -90,12 +90,12 @@ def finished_job(
         asked, conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )
     options = "[Version]\n  rocksdb_version=7.8.3\n" if result["best"] else None
-    return Finished(
+    return JobOutcome(
         result, options, fitness_by_trial(asked, conclusion), tuple(conclusion.history)
     )
 
 
-def failing(finished: Finished, failure: str, *, every: int = 9) -> Finished:
+def failing(finished: JobOutcome, failure: str, *, every: int = 9) -> JobOutcome:
     """The same job with its every so many-th trial failed."""
     from sampler.runner.outcome import TrialState
 
