@@ -57,7 +57,7 @@ from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
-from jobs.specification.registry import registered_workloads
+from jobs.specification.named_files import registered_workloads
 from sampler.bench.installed import InstalledDbBench
 
 _THREADS = 12

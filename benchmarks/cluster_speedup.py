@@ -21,8 +21,8 @@ from benchmarks.known_truth import DEFAULT, SPACE, measured, truth
 from benchmarks.memory_log import MemoryLog
 from benchmarks.simulated_hosts import SimulatedHosts
 from jobs.execution.assembly import assembly_of
-from jobs.specification.checked_specification import specification_of
 from jobs.specification.specification import Specification
+from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import Tuning

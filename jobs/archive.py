@@ -29,8 +29,8 @@ from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.results.whole_file import write_whole
 from jobs.specification.frame import frame
-from jobs.specification.numbers_asked import MOST_TRIALS
 from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
 from optimizer.run.standing import Scoreboard

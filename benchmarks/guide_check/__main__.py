@@ -20,7 +20,7 @@ from benchmarks.guide_check.page import write_page
 from benchmarks.guide_check.variants import Variant, variants
 from benchmarks.json_lines import append_line, read_lines
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads, fingerprint
 from sampler.runner.runner import LocalRunner

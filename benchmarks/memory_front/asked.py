@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 
 LOAD = "benchmarks/memory_front/load-300k.toml"
 QUICK = "load-quick"

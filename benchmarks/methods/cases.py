@@ -15,8 +15,8 @@ from benchmarks.real_search.place import Place
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.search.asking import baseline_trial
 from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.budget.budget import LEAST_TRIALS
 from optimizer.trials.history import History
 from sampler.runner.settings import Settings

@@ -21,7 +21,7 @@ from benchmarks.json_lines import append_line, read_lines
 from benchmarks.reading_copies.page import page
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, Row
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import Outcome

@@ -17,7 +17,7 @@ from benchmarks.json_lines import append_line, read_lines
 from benchmarks.make_command import make_command
 from benchmarks.real_coverage.page import coverage, pairs_of, too_few, write_page
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint

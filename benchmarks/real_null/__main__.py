@@ -16,8 +16,8 @@ from benchmarks.make_command import make_command
 from benchmarks.memory_front.run import archive_of, finish
 from benchmarks.real_null.page import write_page
 from benchmarks.reproduction.study import read_study
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 
 FOLDER = Path("docs/results/real_null")

@@ -103,7 +103,7 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
 
 def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Asks a service to keep it; returns its name."""
-    from jobs.batch.batch_request import batch_request
+    from jobs.batch.batch_file import batch_request
 
     batch = _require_json(batch_request(file))
     kept = name or str(batch["name"])

@@ -118,8 +118,8 @@ def submit(
     from cli.client.request import request_body
     from cli.client.where import opened, require_service
     from cli.options.name_list import names_of
+    from jobs.specification.request import parse_warm_start
     from jobs.specification.start_from import sent_starts
-    from jobs.specification.warm_start_text import parse_warm_start
 
     require_service(url)
     body = request_body(

@@ -55,7 +55,7 @@ def doctor(
     from jobs.doctor.diagnosis import Fitness
     from jobs.doctor.examination import examine
     from jobs.doctor.noise import USUAL_TRIALS
-    from jobs.specification.specify import specify
+    from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -142,9 +142,9 @@ def tune(
     from db.connection.engine import make_engine
     from db.connection.migrate import upgrade
     from jobs.report.artifacts import require_folder
-    from jobs.specification.specify import specify
+    from jobs.specification.named_files import specify
+    from jobs.specification.request import parse_warm_start
     from jobs.specification.start_from import read_starts
-    from jobs.specification.warm_start_text import parse_warm_start
     from optimizer.budget.detect_text import parse_detect
     from optimizer.objective.limit_text import parse_limit
     from optimizer.trials.problem import SearchSettings

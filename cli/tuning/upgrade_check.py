@@ -66,7 +66,7 @@ def upgrade_check(
     from cli.render.screen import screen
     from cli.render.upgrade_screen import show_builds, show_checked, show_differences
     from jobs.experiments.upgrade.check import check_upgrade, differences, find_builds
-    from jobs.specification.specify import specify
+    from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -22,7 +22,7 @@ from benchmarks.real_search.measure import measured
 from benchmarks.real_search.place import Closed, Place
 from benchmarks.real_search.study import study_of
 from benchmarks.search.asking import baseline_trial
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.strategies import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase

@@ -11,7 +11,7 @@ import pytest
 from client_scene import Answer, Asked, Scene, stub
 
 from cli.stored import submit
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
 from optimizer.trials.problem import SearchSettings

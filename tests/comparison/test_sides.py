@@ -11,7 +11,7 @@ from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_aroun
 from jobs.experiments.comparison.guided import worked_out
 from jobs.experiments.comparison.side import Side, read_side
 from jobs.specification.frame import frame
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.runner.settings import Settings

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jobs.specification.checked_specification import specification_of
 from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
+from jobs.specification.validation import specification_of
 from sampler.common.errors import InputError, InputErrors
 
 GOOD: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pytest
 from any_trials import plain_trial
 
 from jobs.archive import read_archive
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES
 from sampler.common.errors import InputError
 

@@ -17,7 +17,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.experiments.explain_runs import Watcher, measure_explanation
 from jobs.results.finished import finished_job, kept_report
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

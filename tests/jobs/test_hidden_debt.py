@@ -16,8 +16,8 @@ from jobs.execution.run_job import run_job
 from jobs.results.finished import Finished
 from jobs.specification.frame import frame
 from jobs.specification.hidden_debt import too_small_warnings
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.runner import LocalRunner

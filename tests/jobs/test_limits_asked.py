@@ -8,8 +8,8 @@ import pytest
 from instant import write_space, write_workload
 
 from jobs.report.limit_rows import limit_lines, limit_rows
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.specify import specify
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
 

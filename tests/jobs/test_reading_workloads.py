@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from jobs.batch.batch_file import specified
 from jobs.specification.frame import frame
-from jobs.specification.measured_metrics import require_terms, usual_objective
+from jobs.specification.named_files import specified, specify
 from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.specify import specify
+from jobs.specification.validation import require_terms, usual_objective
 from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
@@ -72,9 +71,9 @@ def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
     assert reading(objective="paper", workload=BESIDE).objective["name"] == "paper"
 
 
-def test_where_no_objective_is_named_it_is_one_that_the_load_serves(tmp_path: Path):
+def test_where_no_objective_is_named_it_is_one_that_the_load_serves():
     assert specify(workload=READS).objective["name"] == "reading"
-    assert specified({"workload": READS}, tmp_path).objective["name"] == "reading"
+    assert specified({"workload": READS}).objective["name"] == "reading"
     assert specify(workload=BESIDE).objective["name"] == "reading"
     assert specify().objective["name"] == "paper"
 

@@ -25,8 +25,8 @@ from jobs.report.report import report_html
 from jobs.report.report_of_job import report_of_job
 from jobs.results.finished import Finished, finished_job, kept_report
 from jobs.results.report_engine import whole_page
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Purpose, Trial

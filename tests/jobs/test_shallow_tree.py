@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
 from jobs.specification.shallow_tree import deepest_level
-from jobs.specification.specify import specify
 from sampler.space.space import default_values
 from sampler.workload.workload_file import load_workload
 

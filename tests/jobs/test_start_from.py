@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.specification.frame import frame
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from jobs.specification.start_from import read_starts, sent_starts
 from sampler.common.errors import InputError
 from sampler.space.starting_points import usual_points

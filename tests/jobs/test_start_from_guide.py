@@ -3,7 +3,7 @@
 import pytest
 
 from jobs.specification.frame import frame
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from jobs.specification.start_from import read_starts, sent_starts
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError

@@ -11,10 +11,10 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.finished import Finished
 from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
+from jobs.specification.request import parse_warm_start
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from jobs.specification.warm_start import DOCUMENT, prior_of, require_job
-from jobs.specification.warm_start_text import parse_warm_start
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings

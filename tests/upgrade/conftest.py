@@ -10,8 +10,8 @@ sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 
 from terminal import Desk
 
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 
 WORKLOAD = """\
 name = "tiny"

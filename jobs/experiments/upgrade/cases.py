@@ -63,7 +63,7 @@ def cases_of(
     Raises:
         InputError: The workload cannot be measured so, such as a load that stays in memory.
     """
-    plain = replace(specification, baseline="library", baseline_options=None)
+    plain = specification.model_copy(update={"baseline": "library", "baseline_options": None})
     framed = frame(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
     after = DbBench(new, _as_it_comes(frame(plain, new).plan, new, drift.changed))
@@ -75,7 +75,7 @@ def cases_of(
     if file is not None and file.accepted.part is not None:
         theirs = DbBench(old, frame(specification, old).plan)
         # What the new build does not know is told by the check itself.
-        ours = frame(replace(specification, drop_unknown=True), new).plan
+        ours = frame(specification.model_copy(update={"drop_unknown": True}), new).plan
         what = "your OPTIONS file"
         if file.accepted.refused:
             what += " without what the new build refuses"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from api.http.problems import shown
-from api.schemas.job_schemas import StartFile
 from db.schema.types import safe_text
-from optimizer.objective.limit_text import parse_limit
-from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import (
     load_objective,
@@ -18,7 +15,7 @@ from optimizer.objective.objective_file import (
     objective_from_document,
 )
 from sampler.common.documents import read_document
-from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 
@@ -27,7 +24,7 @@ _MOST_ROWS = 500
 Registry = Mapping[str, Mapping[str, Any]]
 
 
-def sent_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
+def named_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
     """The document of a registered workload.
 
     Raises:
@@ -39,7 +36,7 @@ def sent_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
     return workloads[name]
 
 
-def sent_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
+def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
     """The document of a space, and whether it came with Rocktune.
 
     Args:
@@ -57,7 +54,7 @@ def sent_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
     return given, False
 
 
-def sent_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
+def inline_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
     """The document of an objective.
 
     Args:
@@ -77,28 +74,6 @@ def sent_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
     return objective_document(objective_from_document(given))
 
 
-def sent_start(given: str | StartFile) -> dict[str, Any]:
-    """Where a search shall begin: a shipped point, or a file's name and text."""
-    return {"name": given} if isinstance(given, str) else given.model_dump()
-
-
-def sent_limits(texts: Sequence[str]) -> list[Limit]:
-    """The limits that the winner must keep beside those of the objective.
-
-    Raises:
-        InputError: One is none.
-        InputErrors: Several are none.
-    """
-    found: list[InputError] = []
-    limits: list[Limit] = []
-    for text in texts:
-        with noting(found):
-            _require_plain(text, "limits")
-            limits.append(parse_limit(text, field="limits"))
-    refuse_noted(found)
-    return limits
-
-
 def _require_shallow(document: Mapping[str, Any], field: str) -> None:
     """Refuses what is nested or repeated beyond any sense, or no database could hold."""
     layer: list[Any] = [document]
@@ -109,7 +84,7 @@ def _require_shallow(document: Mapping[str, Any], field: str) -> None:
             if len(parts) > _MOST_ROWS:
                 raise InputError(field, f"lists more than {_MOST_ROWS} of something")
             for part in (*parts, *(each if isinstance(each, dict) else ())):
-                _require_plain(part, field)
+                require_plain(part, field)
             below += [part for part in parts if isinstance(part, dict | list)]
         if not below:
             return
@@ -117,7 +92,12 @@ def _require_shallow(document: Mapping[str, Any], field: str) -> None:
     raise InputError(field, f"is nested deeper than {_MOST_DEPTH}")
 
 
-def _require_plain(part: object, field: str) -> None:
+def require_plain(part: object, field: str) -> None:
+    """Refuses what no database could hold.
+
+    Raises:
+        InputError: It is such.
+    """
     if isinstance(part, float) and not math.isfinite(part):
         raise InputError(field, f"holds {part}; write finite numbers")
     if isinstance(part, int) and abs(part) >= 2**63:
