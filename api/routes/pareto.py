@@ -16,7 +16,7 @@ from api.services.dependencies import Service, ServiceDep
 from api.services.finished_job import result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
-from jobs.specification.specification import specification_from_document
+from jobs.specification.frame import resolve_stored
 from jobs.views.front_of_job import front_of_two
 from sampler.common.errors import InputError
 
@@ -69,7 +69,7 @@ def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
     trials = service.store.trials(job.id)
     if not any(trial.is_baseline and trial.done for trial in trials):
         raise ProblemError(409, f"job {job.id} has no run of its baseline yet")
-    found = front_of_two(specification_from_document(job.specification), trials, x, y)
+    found = front_of_two(resolve_stored(job).problem, trials, x, y)
     names = [term.metric for term in found.terms]
     configurations = {trial.number: trial.configuration for trial in trials}
     points = [

@@ -7,7 +7,7 @@ from typing import Any
 from api.http.problems import ProblemError
 from api.services.dependencies import Service
 from db.schema.job_row import JobRow, JobState
-from jobs.specification.specification import specification_from_document
+from jobs.specification.frame import resolve_stored
 from jobs.views.pick_of_job import Preference, pick_of_job
 
 _MOST_TRIALS, _MOST_LEARNED = 20_000, 2_000
@@ -32,7 +32,7 @@ def picked(service: Service, job: JobRow, asked: Preference) -> dict[str, Any]:
     best = (service.store.result(job.id) or {}).get("best") if done else None
     return pick_of_job(
         job.id,
-        specification_from_document(job.specification),
+        resolve_stored(job),
         trials,
         asked,
         proven=best["trial"] if best else None,

@@ -79,8 +79,9 @@ def figures_of(asked: Asked, study: Study, rows: Iterable[Mapping[str, Any]]) ->
 
 def _front(study: Study, x: str, y: str) -> FrontOfTwo | None:
     """None where a metric was not measured."""
+    problem = frame(study.archive.specification, None).problem
     try:
-        return front_of_two(study.archive.specification, study.trials, x, y)
+        return front_of_two(problem, study.trials, x, y)
     except InputError:
         return None
 

@@ -18,8 +18,7 @@ from jobs.queue.lifecycle import WrongState
 from jobs.report.report import report_html
 from jobs.results.export import export_options
 from jobs.results.finished import conclude_job, keep_finished
-from jobs.specification.frame import frame
-from jobs.specification.specification import specification_from_document
+from jobs.specification.frame import resolve_stored
 from optimizer.confirmation.choosing import winner_of
 from optimizer.confirmation.confirmation import declared_test
 from optimizer.results.conclusion import conclude
@@ -68,7 +67,7 @@ class ExternalJobs:
             log = StoredTrialLog(self._engine, lease)
             now = datetime.now(UTC)
             overdue = None if reclaim_seconds is None else now - timedelta(seconds=reclaim_seconds)
-            strategy = find_strategy(job.specification.strategy)
+            strategy = find_strategy(job.framed.specification.strategy)
             try:
                 asked = ask(
                     job.framed.problem, job.plan, strategy, job.history,
@@ -145,7 +144,7 @@ class ExternalJobs:
         conclusion = conclude(framed.problem, job.plan, job.history)
         environment = {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)}
         finished = conclude_job(
-            job.specification,
+            framed.specification,
             framed.problem,
             conclusion,
             environment,
@@ -162,8 +161,7 @@ def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
     Raises:
         WrongState: No run of the baseline has ended well, so that nothing can be compared.
     """
-    specification = specification_from_document(row.specification)
-    problem = frame(specification, None).problem
+    problem = resolve_stored(row).problem
     history = History(Store(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")

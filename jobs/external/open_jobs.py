@@ -18,8 +18,7 @@ from db.leases.process import this_process
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.queue.lifecycle import is_external
-from jobs.specification.frame import Frame, frame
-from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.frame import Frame, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
 from optimizer.run.libraries import load_libraries
@@ -42,7 +41,6 @@ class OpenJob:
     """A job in the hands of this process, as it stood under an epoch of its lease."""
 
     epoch: int
-    specification: Specification
     framed: Frame
     history: History
     scores: Scoreboard
@@ -50,7 +48,7 @@ class OpenJob:
     @property
     def plan(self) -> Plan:
         """How its budget is divided, by the baseline as it is known now."""
-        budget = Budget(trials=self.specification.trials)
+        budget = Budget(trials=self.framed.specification.trials)
         return plan_of(self.framed.problem, budget, self.history)
 
 
@@ -127,15 +125,13 @@ class OpenJobs:
                 time.sleep(0.02)
 
     def _read(self, row: JobRow, lease: Lease) -> OpenJob:
-        specification = specification_from_document(row.specification)
-        framed = frame(specification, None)
-        log, asked = StoredTrialLog(self._engine, lease), specification.warm_start
+        framed = resolve_stored(row)
+        log, asked = StoredTrialLog(self._engine, lease), framed.specification.warm_start
         prior = frozen_prior(self._store, log, row.id, asked, framed.problem, None)
         framed = replace(framed, problem=replace(framed.problem, prior=prior))
         history = History(self._store.trials(row.id))
         return OpenJob(
             epoch=0,
-            specification=specification,
             framed=framed,
             history=history,
             scores=Scoreboard(framed.problem, history),

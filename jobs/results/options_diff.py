@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.specification.frame import frame
-from jobs.specification.specification import specification_from_document
+from db.schema.job_row import JobRow
+from jobs.specification.frame import resolve_stored
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
 from sampler.options.options_file import VERSION, OptionsFile, parse_struct
@@ -45,16 +45,15 @@ class OptionLine:
         return sides[0] != sides[1]
 
 
-def options_diff(specification: Mapping[str, Any], result: Mapping[str, Any], text: str
-                 ) -> list[OptionLine]:  # fmt: skip
+def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[OptionLine]:
     """What a file changes, in the order of the file.
 
     Args:
-        specification: The job's document.
+        job: Whose file it is.
         result: The document of its result.json.
         text: The file.
     """
-    plan = frame(specification_from_document(specification), None).plan
+    plan = resolve_stored(job).plan
     # What RocksDB's defaults were is known by the job better than by the catalogue.
     before = _flat(plan.export(result["baseline"].get("configuration") or {}))
     after = _flat(read_user_options(text))

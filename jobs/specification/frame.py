@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from db.schema.job_row import JobRow
 from jobs.specification.baseline_warnings import baseline_warnings
 from jobs.specification.confirm_scale import confirm_load
 from jobs.specification.hidden_debt import small_load_warnings
 from jobs.specification.measured_baseline import better_scale, measured_baseline
 from jobs.specification.shallow_tree import shallow_warnings
-from jobs.specification.specification import Specification
+from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.start_from import starting_points
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import Problem, SearchSettings
@@ -32,9 +33,11 @@ class Frame:
     """What a job tunes, and how a configuration becomes what is measured.
 
     Attributes:
+        specification: What was asked for.
         warnings: What the user must know before it runs.
     """
 
+    specification: Specification
     problem: Problem
     plan: BenchPlan
     warnings: tuple[str, ...]
@@ -113,7 +116,16 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         *_factor_warnings(space),
         *baseline_warnings(plan),
     )
-    return Frame(problem, plan, warnings)
+    return Frame(specification, problem, plan, warnings)
+
+
+def resolve_stored(job: JobRow) -> Frame:
+    """A stored job as ``frame`` makes it, for whoever reads it without its db_bench.
+
+    Raises:
+        InputError: An earlier version wrote it, or a file that it names has changed.
+    """
+    return frame(specification_from_document(job.specification), None)
 
 
 def _refuse_own_parameters(space: Space, workload: Workload) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 
 from db.jobs.job_store import Store
 from db.schema.job_row import ENDED, JobRow
-from jobs.specification.frame import frame
+from jobs.specification.frame import resolve_stored
 from jobs.specification.request import AUTO, WarmStart
-from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import TrialLog
 from optimizer.surrogate.prior_taking import MOST, prior_job
 from optimizer.trials.history import History
@@ -122,8 +121,7 @@ def require_job(store: Store, asked: WarmStart, *, field: str = "--warm-start") 
 def _named(store: Store, number: int, problem: Problem) -> PriorJob:
     require_job(store, number)
     row = store.job(number)
-    specification = specification_from_document(row.specification)
-    earlier = _Earlier(row, frame(specification, None).problem)
+    earlier = _Earlier(row, resolve_stored(row).problem)
     taken = _taken(store, earlier, problem, None)
     if taken is None or not _in_common(earlier.problem, problem):
         why = f"job {number} has fewer than {_LEAST_TRIALS} measured configurations"
@@ -139,8 +137,7 @@ def _similar(store: Store, job_id: int, problem: Problem) -> Iterator[_Earlier]:
         if row.id == job_id or row.state not in ENDED:
             continue
         try:
-            specification = specification_from_document(row.specification)
-            earlier = _Earlier(row, frame(specification, None).problem)
+            earlier = _Earlier(row, resolve_stored(row).problem)
         except InputError:  # of another version, or of files that were there then
             continue
         alike = _kind(earlier.problem.workload) == _kind(problem.workload)

@@ -11,8 +11,7 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from db.trials.trial_sample import sampled_trials
 from jobs.results.remembered import Remembered
-from jobs.specification.frame import frame
-from jobs.specification.specification import specification_from_document
+from jobs.specification.frame import resolve_stored
 from optimizer.ranking.dependence import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -75,6 +74,6 @@ def _learned(engine: Engine, job: JobRow) -> Dependences | None:
 
 
 def _problem(job: JobRow, baseline: Any) -> Problem:
-    problem = frame(specification_from_document(job.specification), None).problem
+    problem = resolve_stored(job).problem
     # The library's defaults are those of the RocksDB that measured, not the catalogue's.
     return replace(problem, space=problem.space.at_baseline(baseline))

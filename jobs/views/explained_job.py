@@ -14,8 +14,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from db.schema.job_row import JobRow
 from jobs.results.remembered import Remembered
-from jobs.specification.frame import frame
-from jobs.specification.specification import specification_from_document
+from jobs.specification.frame import resolve_stored
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.trials.history import History
 
@@ -52,7 +51,7 @@ def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Map
 
 
 def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
-    problem = frame(specification_from_document(job.specification), None).problem
+    problem = resolve_stored(job).problem
     # The library's defaults are those of the RocksDB that measured, not the catalogue's.
     space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
     return explanation_document(

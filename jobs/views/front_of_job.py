@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.specification.frame import frame
-from jobs.specification.specification import Specification
 from optimizer.evaluation.front_growth import Metrics, measured, within_limits
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.objective.objective import Direction, Term, pareto_front
 from optimizer.objective.weights_text import parse_weights
 from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 
@@ -37,13 +36,11 @@ class FrontOfTwo:
     judged: int
 
 
-def front_of_two(
-    specification: Specification, trials: Sequence[Trial], x: str, y: str
-) -> FrontOfTwo:
+def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
     """The front of a job's new configurations in two metrics, clocks corrected for drift.
 
     Args:
-        specification: Of the job; what breaks its limits does not count.
+        problem: Of the job; what breaks its limits does not count.
         trials: Those of the job so far.
         x: The one metric. Which way is better comes from the objective, then from the unit.
         y: The other.
@@ -52,7 +49,6 @@ def front_of_two(
         InputError: A metric was not measured, or nobody knows which way it is better.
         ValueError: No run of the baseline has ended well.
     """
-    problem = frame(specification, None).problem
     baseline = baseline_of(History(trials), problem)
     directions = {term.metric: term.direction for term in problem.objective.terms}
     terms = (

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from jobs.results.export import carried_apart, export_options
-from jobs.specification.frame import Frame, frame
-from jobs.specification.specification import Specification
+from jobs.specification.frame import Frame
 from optimizer.confirmation.picking import Picked, pick, require_measured
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.objective.contradicting_limits import require_possible
@@ -76,7 +75,7 @@ def preferred(own: Objective, preference: Preference) -> Objective:
 
 def pick_of_job(
     job_id: int,
-    specification: Specification,
+    framed: Frame,
     trials: Sequence[Trial],
     preference: Preference,
     *,
@@ -86,7 +85,7 @@ def pick_of_job(
 
     Args:
         job_id: Of the job, for the comments of the OPTIONS file.
-        specification: Of the job.
+        framed: The job, resolved.
         trials: Those of the job so far.
         preference: What is asked for.
         proven: The trial that the job has proven better by its own objective, if any.
@@ -95,7 +94,6 @@ def pick_of_job(
         InputError: The preference is none, or is for what was not measured.
         ValueError: No run of the baseline has ended well.
     """
-    framed = frame(specification, None)
     objective = preferred(framed.problem.objective, preference)
     history = History(trials)
     baseline = baseline_of(history, framed.problem)

@@ -43,7 +43,7 @@ def won(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any
     names = [term.metric for term in objective.terms]
     rows = proof_rows(result, names)
     explained = {**result, **explained_job(engine, job, result)}
-    diff = options_diff(job.specification, result, kept.options) if kept.options else []
+    diff = options_diff(job, result, kept.options) if kept.options else []
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
     return {
         "best": result["best"],
