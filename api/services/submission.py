@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from api.schemas.job_schemas import JobChange
-from api.services.known_builds import KnownBuilds
-from api.services.sent_documents import (
+from api.services.inline_documents import (
     Registry,
     sent_limits,
     sent_objective,
@@ -15,6 +14,7 @@ from api.services.sent_documents import (
     sent_start,
     sent_workload,
 )
+from api.services.known_builds import KnownBuilds
 from jobs.specification.checked_specification import specification_of
 from jobs.specification.frame import frame
 from jobs.specification.measured_metrics import usual_objective
