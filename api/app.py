@@ -10,46 +10,39 @@ from importlib.metadata import version
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
 
 from api.auth.security import TokensEverMade
-from api.http.body_limit import BodyLimit
-from api.http.caching import NotModifiedError
-from api.http.error_handlers import add_handlers
-from api.http.exports import Exports
-from api.http.measures import time_statements
-from api.http.middleware import Around, rate_limit
+from api.http.middleware import Around, BodyLimit, rate_limit
 from api.http.problems import Problem
+from api.http.prometheus import time_statements
+from api.http.responses import Exports
 from api.pages import (
     compare,
     hosts,
+    importance,
     interface,
-    job_actions,
+    job_page,
     jobs_table,
     live,
     log_in,
-    matters,
     new_job,
     static_files,
     trials_table,
-    won,
 )
+from api.pages import results as results_page
 from api.pages import schedules as schedules_page
+from api.pages.errors import add_handlers, shown
 from api.routes import (
-    batches,
     catalogue,
-    charts,
-    dependence,
     events,
-    guide,
     health,
     jobs,
-    pareto,
-    pick,
     results,
     schedules,
+    trade_offs,
     trials,
 )
 from api.services.dependencies import Service
@@ -116,38 +109,19 @@ def make_app(
     )
     time_statements(engine)
     add_handlers(app)
-
-    @app.exception_handler(NotModifiedError)
-    def _not_modified(_: Request, known: NotModifiedError) -> Response:
-        return Response(status_code=304, headers=known.headers)
-
-    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes)
-    app.add_middleware(Around, limit=rate_limit(settings.rate_limit))
-    app.include_router(guide.router)
-    for routes in (
-        health,
-        catalogue,
-        jobs,
-        trials,
-        results,
-        charts,
-        dependence,
-        pareto,
-        pick,
-        events,
-        schedules,
-        batches,
-    ):
+    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=shown)
+    app.add_middleware(Around, limit=rate_limit(settings.rate_limit), refusal=shown)
+    for routes in (health, catalogue, jobs, trials, results, trade_offs, events, schedules):
         app.include_router(routes.router)
     for pages in (
         static_files,
         log_in,
         jobs_table,
         new_job,
-        job_actions,
+        job_page,
         live,
-        matters,
-        won,
+        importance,
+        results_page,
         trials_table,
         compare,
         hosts,

@@ -13,7 +13,7 @@ from api.pages.page import page
 from api.pages.sorted_table import Column, address, sortable, unless_empty
 from api.routes.jobs import After, Search
 from api.services.dependencies import ServiceDep
-from api.services.listed_jobs import page_of_jobs
+from api.services.listings import page_of_jobs
 from db.access.tokens import Role
 from db.jobs.job_list import JobOrder, count_by_state
 from db.schema.job_row import JobState

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from api.http.whole import Whole
 from db.jobs.job_list import ListedJob
 from db.schema.job_row import JobRow, JobState
 from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
 from sampler.runner.outcome import TrialState
 
+
+def _whole(given: object) -> object:
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""A whole number as JSON has it: 100.0 is one, and neither "100" nor true is."""
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
 BytesText = Annotated[str, Field(max_length=30)]
 LimitText = Annotated[str, StringConstraints(max_length=300)]

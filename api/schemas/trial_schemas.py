@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from api.http.whole import Whole
+from api.schemas.job_schemas import Whole
 from jobs.external.telling import Told
 from optimizer.run.asking import Asked
 from optimizer.trials.trial import Trial

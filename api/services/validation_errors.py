@@ -1,4 +1,4 @@
-"""All that is wrong with a request of which some fields are not even of the right type."""
+"""What is wrong with a request whose types are wrong: every field of it, not the first alone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,37 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from api.http.problems import FieldProblem, field_problems
+from api.http.problems import FieldProblem, field_problems, safe, shown
 from api.schemas.job_schemas import JobChange
-from api.services.sent_documents import Registry
+from api.services.inline_documents import Registry
 from api.services.submission import specification_from
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
 
 
-def more_findings(request: Request, error: RequestValidationError) -> list[FieldProblem]:
+def finding_of(found: Any) -> FieldProblem:
+    """Of one of pydantic's errors; its place begins with where the fields were, as ``body``."""
+    place, *parts = found["loc"]
+    if found["type"] == "json_invalid":
+        return FieldProblem(field="body", problem="is not JSON")
+    given = None if found["type"] == "missing" else shown(found.get("input"))
+    if parts and parts[0] in _EITHER:
+        return FieldProblem(field=parts[0], problem=_EITHER[parts[0]], value=given)
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    named = field.removeprefix(".") or str(place)
+    return FieldProblem(field=safe(named), problem=safe(str(found["msg"])), value=given)
+
+
+_EITHER = {
+    "space": "write a shipped name, or the space itself as an object",
+    "objective": "write a shipped name, or the objective itself as an object",
+    "detect": "write a change such as 5% or rate=5%",
+    "warm_start": "write auto, none, or the number of a job",
+    "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
+}
+
+
+def findings_of_job(request: Request, error: RequestValidationError) -> list[FieldProblem]:
     """What else is wrong with a job of which some fields are not even of the right type."""
     body = error.body
     if request.method != "POST" or request.url.path != "/v1/jobs" or not isinstance(body, dict):

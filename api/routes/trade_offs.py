@@ -1,4 +1,4 @@
-"""The best of what a job has measured, by a preference that is named afterwards."""
+"""Trade-offs between what a job has measured: its Pareto front, its best by a preference."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from api.auth.security import requires
-from api.http.caching import UNCHANGED, CachedJobDep
 from api.http.problems import EVERYWHERE, described
-from api.http.rendered import rendered
+from api.http.responses import rendered
 from api.schemas.pick_schemas import PickAnswer
-from api.services.dependencies import ServiceDep
-from api.services.picked import picked
+from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint
+from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
+from api.services.stored_job import measured_trials, picked, result_of
 from db.access.tokens import Role
+from db.schema.job_row import JobRow
+from jobs.specification.frame import resolve_stored
+from jobs.views.front_of_job import front_of_two
 from jobs.views.pick_of_job import Preference
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document
@@ -31,6 +34,57 @@ router = APIRouter(
         **UNCHANGED,
     },
 )
+Axis = Annotated[
+    str | None, Query(max_length=200, description="One metric of a front of two, with the other.")
+]
+
+
+@router.get("/pareto", operation_id="show_pareto", response_model=ParetoFront)
+def show_pareto(
+    service: ServiceDep, job: CachedJobDep, response: Response, x: Axis = None, y: Axis = None
+) -> Response:
+    """The trials of a finished job that no other beats in every metric of the objective.
+
+    With x and y, those that no other beats in these two metrics, of any job with a baseline.
+    """
+    if x is not None and y is not None:
+        return rendered(_front_of_two(service, job, x, y), response)
+    if x is not None or y is not None:
+        raise InputError("x" if x is None else "y", "give x and y, both or neither")
+    result = result_of(service, job)
+    metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
+    points = [
+        ParetoPoint.model_construct(
+            number=number,
+            metrics={name: measured[name] for name in metrics if name in measured},
+            configuration=configuration,
+        )
+        for number, configuration, measured in service.store.points(job.id, result["pareto"])
+    ]
+    grown = [FrontGrowth.model_construct(**row) for row in result.get("hypervolume", [])]
+    front = ParetoFront.model_construct(metrics=metrics, points=points, hypervolume=grown)
+    return rendered(front, response)
+
+
+def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
+    trials = measured_trials(service, job)
+    found = front_of_two(resolve_stored(job).problem, trials, x, y)
+    names = [term.metric for term in found.terms]
+    configurations = {trial.number: trial.configuration for trial in trials}
+    points = [
+        ParetoPoint.model_construct(
+            number=number,
+            metrics={name: metrics[name] for name in names},
+            configuration=dict(configurations[number]),
+        )
+        for number, metrics in found.points.items()
+    ]
+    baseline = {name: found.baseline[name] for name in names}
+    return ParetoFront.model_construct(
+        metrics=names, baseline=baseline, points=points, hypervolume=[]
+    )
+
+
 _MOST_TEXT = 20_000
 
 

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
-from api.pages.job_tabs import job_page
+from api.pages.job_page import job_page
 from api.services.dependencies import JobDep, Service, ServiceDep
-from api.services.finished_job import ranking_of
+from api.services.stored_job import ranking_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
 
-from api.auth.security import Caller
+from api.auth.forms import FormDep
+from api.auth.security import Caller, page_requires
 from api.pages.page import page
+from api.routes import jobs
 from api.schemas.job_schemas import JobPublic
+from api.services.dependencies import JobDep, ServiceDep
+from db.access.tokens import Role
 from db.schema.job_row import ENDED, JobRow, JobState
 
 # The end of the address, and what the tab is called. A tab is listed once its page is there.
@@ -50,3 +54,22 @@ def job_page(
         resumable=job.state in (JobState.FAILED, JobState.CANCELLED),
         **content,
     )
+
+
+router = APIRouter(
+    include_in_schema=False, prefix="/jobs/{job_id}", dependencies=[page_requires(Role.SUBMIT)]
+)
+
+
+@router.post("/cancel")
+def cancel_job(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+    """Ends a job; what was measured is kept."""
+    jobs.cancel_job(service, job)
+    return RedirectResponse(f"/jobs/{job.id}", 303)
+
+
+@router.post("/resume")
+def resume_job(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+    """Lets a failed or cancelled job go on from what it has measured."""
+    jobs.resume_job(service, job)
+    return RedirectResponse(f"/jobs/{job.id}", 303)

@@ -1,9 +1,10 @@
-"""What was won: the proof, the path, the front, the file, and how to use it."""
+"""What was won: the proof, the front, the file, and the best by the reader's own preference."""
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,11 +13,9 @@ from fastapi.responses import PlainTextResponse
 
 from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
-from api.pages.job_tabs import job_page
-from api.pages.preference import Slider, preference_of, sliders
+from api.pages.job_page import job_page
 from api.services.dependencies import JobDep, Service, ServiceDep
-from api.services.finished_job import result_of
-from api.services.picked import picked
+from api.services.stored_job import picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.report.artifacts import OPTIONS
@@ -24,8 +23,84 @@ from jobs.views.course import baseline_so_far
 from jobs.views.pick_of_job import Preference
 from jobs.views.won import won
 from jobs.views.won_charts import won_charts
-from optimizer.objective.objective_file import objective_from_document
+from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
 from sampler.common.errors import InputError
+
+PREFIX = "weight-"
+_ALSO = ("rate", "write_p99", "read_p99", "waf", "sa", "time", "memory", "cpu_percent")
+_USUAL_MOST = 5.0
+
+
+@dataclass(frozen=True)
+class Slider:
+    """One metric's weight.
+
+    Attributes:
+        metric: Its name; ``weight-METRIC`` is the field's.
+        weight: As asked for, or that of the objective; 0: it does not count.
+        most: The end of the slider.
+    """
+
+    metric: str
+    weight: float
+    most: float
+
+    @property
+    def text(self) -> str:
+        """The weight as a form has it."""
+        return f"{self.weight:g}"
+
+
+def sliders(
+    request: Request, own: Mapping[str, float], known: Mapping[str, float]
+) -> tuple[list[Slider], bool]:
+    """The sliders of a job, and whether a preference was asked for.
+
+    Args:
+        request: Its query has a field for each slider that was moved.
+        own: The weights of the job's objective by metric.
+        known: The baseline's metrics.
+
+    Raises:
+        InputError: A weight is none.
+    """
+    names = list(dict.fromkeys([*own, *(name for name in _ALSO if name in known)]))
+    given = {
+        name: _weight(name, request.query_params[PREFIX + name])
+        for name in names
+        if PREFIX + name in request.query_params
+    }
+    shown = [
+        Slider(name, weight, max(_USUAL_MOST, 2 * own.get(name, 0.0), weight))
+        for name in names
+        for weight in [given.get(name, 0.0 if given else own.get(name, 0.0))]
+    ]
+    return shown, bool(given)
+
+
+def preference_of(shown: Sequence[Slider], limits: str) -> Preference:
+    """What the form asks for; its limits are apart by semicolons or lines.
+
+    Raises:
+        InputError: Every weight is 0.
+    """
+    counted = [each for each in shown if each.weight > 0]
+    if not counted:
+        raise InputError("weights", "every weight is 0; move at least one slider")
+    weights = ",".join(f"{each.metric}={each.text}" for each in counted)
+    named = [part.strip() for part in limits.replace("\n", ";").split(";")]
+    return Preference(weights=weights, limits=[part for part in named if part])
+
+
+def _weight(name: str, text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight <= MOST_WEIGHT:
+        raise InputError("weights", f"{name}: {text!r:.40} is no number from 0 to {MOST_WEIGHT:g}")
+    return weight
+
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Caller, page_requires(Role.READ)]
@@ -33,7 +108,7 @@ Limits = Annotated[str, Query(alias="limit", max_length=2000)]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PreferenceForm:
     """A preference and what it picks.
 
     Attributes:
@@ -94,7 +169,7 @@ def picked_options(
     return PlainTextResponse(text, headers=headers)
 
 
-def _asked(request: Request, service: Service, job: JobRow, limits: str) -> Asked | None:
+def _asked(request: Request, service: Service, job: JobRow, limits: str) -> PreferenceForm | None:
     """The preference; None before the baseline was measured."""
     baseline = baseline_so_far(service.engine, job)
     if baseline is None:
@@ -103,16 +178,16 @@ def _asked(request: Request, service: Service, job: JobRow, limits: str) -> Aske
         shown, given = sliders(request, _own(job), baseline.metrics)
     except InputError as error:
         shown = [Slider(name, weight, 5.0) for name, weight in _own(job).items()]
-        return Asked(shown, limits, "", problem=f"{error.field}: {error.problem}")
+        return PreferenceForm(shown, limits, "", problem=f"{error.field}: {error.problem}")
     try:
         preference = preference_of(shown, limits)
         command = _command(job, preference)
         found = picked(service, job, preference) if given or limits else None
-        return Asked(shown, limits, command, found)
+        return PreferenceForm(shown, limits, command, found)
     except InputError as error:
-        return Asked(shown, limits, "", problem=f"{error.field}: {error.problem}")
+        return PreferenceForm(shown, limits, "", problem=f"{error.field}: {error.problem}")
     except ProblemError as error:
-        return Asked(shown, limits, "", problem=error.problem.detail)
+        return PreferenceForm(shown, limits, "", problem=error.problem.detail)
 
 
 def _own(job: JobRow) -> dict[str, float]:
