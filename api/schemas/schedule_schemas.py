@@ -28,9 +28,7 @@ class BatchJob(JobChange):
     """One job of a batch, with what it does not share with the others."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]},
+        json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]}
     )
 
     name: ItemName | None = Field(
@@ -45,9 +43,7 @@ class BatchAsked(JobChange):
     """
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"workloads": ["load-quick"], "trials": 96}]},
+        json_schema_extra={"examples": [{"workloads": ["load-quick"], "trials": 96}]}
     )
 
     name: Name | None = Field(

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from api.schemas.job_schemas import Whole
 from jobs.external.telling import Told
+from jobs.specification.request import Whole
 from optimizer.run.asking import Asked
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState

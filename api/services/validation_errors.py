@@ -13,6 +13,7 @@ from api.http.problems import FieldProblem, field_problems, safe, shown
 from api.schemas.job_schemas import JobChange
 from api.services.inline_documents import Registry
 from api.services.submission import specification_from
+from jobs.specification.request import WRITE
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
 
@@ -23,20 +24,11 @@ def finding_of(found: Any) -> FieldProblem:
     if found["type"] == "json_invalid":
         return FieldProblem(field="body", problem="is not JSON")
     given = None if found["type"] == "missing" else shown(found.get("input"))
-    if parts and parts[0] in _EITHER:
-        return FieldProblem(field=parts[0], problem=_EITHER[parts[0]], value=given)
+    if parts and parts[0] in WRITE:
+        return FieldProblem(field=parts[0], problem=WRITE[parts[0]], value=given)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     named = field.removeprefix(".") or str(place)
     return FieldProblem(field=safe(named), problem=safe(str(found["msg"])), value=given)
-
-
-_EITHER = {
-    "space": "write a shipped name, or the space itself as an object",
-    "objective": "write a shipped name, or the objective itself as an object",
-    "detect": "write a change such as 5% or rate=5%",
-    "warm_start": "write auto, none, or the number of a job",
-    "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
-}
 
 
 def findings_of_job(request: Request, error: RequestValidationError) -> list[FieldProblem]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.options.exits import Exit
-from cli.options.start_options import DropUnknown
+from cli.options.job_options import DropUnknown
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,7 @@ import typer
 
 from cli.options.database_option import Db, require_there
 from cli.options.exits import Exit, complain
-from cli.options.start_options import DropUnknown
+from cli.options.job_options import DropUnknown
 
 if TYPE_CHECKING:
     from jobs.experiments.comparison.compared import Asked

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit, complain
-from cli.options.start_options import DropUnknown
+from cli.options.job_options import DropUnknown
 
 EXAMPLES = """
 Examples:

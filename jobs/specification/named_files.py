@@ -84,7 +84,7 @@ def specify(
         InputError: Something is wrong; the message names it and the fix.
     """
     found: list[InputError] = []
-    documents: dict[str, Mapping[str, Any]] = {}
+    documents: dict[str, Any] = {}
     usual = "paper"
     with noting(found):
         read = findable(load_workload(workload), Path(workload).parent)

@@ -85,12 +85,6 @@ class JobSettings(BaseModel):
     baseline: Literal["library", "db_bench"] | None = Field(
         default=None, description="Else the space's own."
     )
-    drop_unknown: bool | None = Field(
-        default=None,
-        title="Leave out options of it that RocksDB does not know",
-        description="Leave options of the OPTIONS file that RocksDB does not know out while "
-        "measuring, and keep them in the file that is handed back.",
-    )
     trials: Whole | None = Field(
         default=None, description="Runs of the benchmark in all, at least 12; 96 by default."
     )
@@ -129,6 +123,12 @@ class JobRequest(JobSettings, JobDocuments):
         max_length=500_000,
         title="Baseline: the text of an OPTIONS file",
         description="The text of an OPTIONS file, to beat that.",
+    )
+    drop_unknown: bool | None = Field(
+        default=None,
+        title="Leave out options of it that RocksDB does not know",
+        description="Leave options of the OPTIONS file that RocksDB does not know out while "
+        "measuring, and keep them in the file that is handed back.",
     )
     memory: (
         Annotated[Whole, Field(ge=0, le=2**60)] | Annotated[str, Field(max_length=30)] | None
@@ -219,7 +219,7 @@ WarmStart = str | int | None
 
 # What a clone keeps where null is asked for; null takes back whatever else was asked for.
 _NULL_KEEPS = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
-_KEPT = {*JobSettings.model_fields, "baseline_options", "db_bench"}
+_KEPT = {*JobSettings.model_fields, "baseline_options", "drop_unknown", "db_bench"}
 _SEARCH = set(SearchSettings().document()) & set(JobRequest.model_fields) - {"detect"}
 
 

@@ -26,6 +26,8 @@ class Specification(JobSettings):
             RocksDB does not know are left out, where the user's own space is refused.
         baseline_options: The text of the user's own OPTIONS file instead of ``baseline``.
         trials, minutes: The budget; one of them is None.
+        drop_unknown: Whether options of the user's file that the RocksDB that measures does not
+            know are left out while measuring.
         memory: Bytes; None: the baseline's.
         search: As ``SearchSettings`` documents it.
         db_bench: The build that measures: a name that hosts know, or the path of a program of
@@ -42,6 +44,7 @@ class Specification(JobSettings):
     objective: Mapping[str, Any]
     shipped_space: bool
     baseline_options: str | None = None
+    drop_unknown: bool = False
     memory: int | None = None
     search: Mapping[str, Any]
     db_bench: str | None = None

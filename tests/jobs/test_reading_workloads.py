@@ -1,7 +1,6 @@
 """Reading workloads as jobs: what is asked for, and that older jobs stay what they were."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
