@@ -28,7 +28,7 @@ from db.schema.types import plain
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.results.whole_file import write_whole
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
@@ -199,7 +199,7 @@ def restore(engine: Engine, archive: Archive) -> int:
     """
     asked = archive.specification
     history = History(archive.trials)
-    scores = Scoreboard(frame(asked, None).problem, history)
+    scores = Scoreboard(resolve(asked, None).problem, history)
     total = max(asked.trials or 0, len(archive.trials))
     standing = scores.standing(total) if archive.trials else None
     return restore_job(

@@ -17,7 +17,7 @@ from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceD
 from api.services.stored_job import measured_trials, picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
-from jobs.specification.frame import resolve_stored
+from jobs.specification.resolved_job import resolve_stored
 from jobs.views.front_of_job import front_of_two
 from jobs.views.pick_of_job import Preference
 from optimizer.objective.objective import Objective

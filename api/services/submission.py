@@ -13,8 +13,8 @@ from api.services.inline_documents import (
     require_plain,
 )
 from api.services.known_builds import KnownBuilds
-from jobs.specification.frame import frame
 from jobs.specification.request import JobRequest, parts_of
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from jobs.specification.validation import specification_of, usual_objective
 from optimizer.objective.objective_file import load_objective, objective_document
@@ -70,7 +70,7 @@ def specification_from(
     if built is not None and not found:
         with noting(found):
             by_db_bench = not {"command", "external"} & parts["workload"].keys()
-            frame(built, installed if by_db_bench else None)
+            resolve(built, installed if by_db_bench else None)
     refuse_noted(found)
     assert built is not None
     return built

@@ -14,8 +14,8 @@ from benchmarks.real_search.measure import measured
 from benchmarks.real_search.place import Place
 from benchmarks.real_search.study import Study, study_of
 from benchmarks.search.asking import baseline_trial
-from jobs.specification.frame import frame
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from optimizer.budget.budget import LEAST_TRIALS
 from optimizer.trials.history import History
@@ -53,7 +53,7 @@ class Case:
         Raises:
             InputError: The space has no budget, or the load is too small for such memtables.
         """
-        own = frame(self._specify(None), None).problem.memory
+        own = resolve(self._specify(None), None).problem.memory
         return self._specify(None if own is None else self.multiple * own)
 
     def _specify(self, memory: int | None) -> Specification:

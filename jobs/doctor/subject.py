@@ -8,7 +8,7 @@ from jobs.doctor.db_bench_check import judge_db_bench, read_db_bench, refused_co
 from jobs.doctor.finding import Finding, Level
 from jobs.doctor.host_turn import NoTurn, Waiting, in_turn
 from jobs.execution.assembly import Assembly, assemble
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import space_for
@@ -42,7 +42,7 @@ def subject_of(specification: Specification, settings: Settings) -> Subject:
         InputError: It is wrong, whatever the machine.
     """
     if workload_from_document(specification.workload, stored=True).by_db_bench:
-        plan = frame(specification, None).plan
+        plan = resolve(specification, None).plan
         return Subject(plan=plan, needed_bytes=space_for(plan.workload), by_db_bench=True)
     return _subject(assemble(specification, settings))
 

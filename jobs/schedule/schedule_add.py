@@ -9,7 +9,7 @@ from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan
 from jobs.schedule import schedule_clock
 from jobs.schedule.schedule_times import read_times
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError, refuse_noted
 
 MISSED = ("late", "skip")
@@ -72,7 +72,7 @@ def require_sound(plan: BatchPlan) -> None:
     found: list[InputError] = []
     for item in plan.items:
         try:
-            frame(item.specification, None)
+            resolve(item.specification, None)
         except InputError as error:
             found += findings_of(item.name, error)
     refuse_noted(found)

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from db.schema.job_row import JobRow
 from db.trials.trial_sample import sampled_trials
 from jobs.results.remembered import Remembered
-from jobs.specification.frame import resolve_stored
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.ranking.dependence import Dependences, dependences
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

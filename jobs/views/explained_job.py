@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from db.schema.job_row import JobRow
 from jobs.results.remembered import Remembered
-from jobs.specification.frame import resolve_stored
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.trials.history import History
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from jobs.results.export import carried_apart, export_options
-from jobs.specification.frame import Frame
+from jobs.specification.resolved_job import ResolvedJob
 from optimizer.confirmation.picking import Picked, pick, require_measured
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.objective.contradicting_limits import require_possible
@@ -75,7 +75,7 @@ def preferred(own: Objective, preference: Preference) -> Objective:
 
 def pick_of_job(
     job_id: int,
-    framed: Frame,
+    framed: ResolvedJob,
     trials: Sequence[Trial],
     preference: Preference,
     *,
@@ -172,7 +172,7 @@ def _changes(
 
 def _options(
     job_id: int,
-    framed: Frame,
+    framed: ResolvedJob,
     trial: Trial,
     picked: Picked,
     objective: Objective,

@@ -6,7 +6,7 @@ from benchmarks.ranking_scale.configurations import STEPS, Configurations
 from benchmarks.ranking_scale.order import order_of
 from benchmarks.ranking_scale.rows import Row
 from benchmarks.ranking_scale.scales import SCALES, Scale, specification_at
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 
@@ -17,7 +17,7 @@ Formula = Callable[[Mapping[str, Value], Scale], float]
 
 def wanted(draws: int = 12) -> Configurations:
     """The configurations of a study."""
-    return Configurations(frame(specification_at(SCALES[0]), None).problem, draws, 1)
+    return Configurations(resolve(specification_at(SCALES[0]), None).problem, draws, 1)
 
 
 def rows(waf: Formula, *, draws: int = 12, state: TrialState = TrialState.DONE) -> list[Row]:

@@ -10,8 +10,8 @@ from second_builds import build
 from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
 from jobs.experiments.comparison.guided import worked_out
 from jobs.experiments.comparison.side import Side, read_side
-from jobs.specification.frame import frame
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.runner.settings import Settings
@@ -161,7 +161,7 @@ def test_the_guide_gives_what_a_search_begins_at(settings: Settings):
     for load in LOADS:
         asked = [{"name": "guide:8"}]
         specification = specify(strategy="random", workload=load.name, start_from=asked)
-        problem = frame(specification, None).problem
+        problem = resolve(specification, None).problem
         (start,) = problem.starts
         begun = problem.configuration(start.point)
         mine = found.values_under(load.name)

@@ -7,8 +7,8 @@ from instant import write_space, write_workload
 
 from jobs.execution.assembly import assemble
 from jobs.execution.local_host import LocalHost
-from jobs.specification.frame import frame
 from jobs.specification.named_files import specified, specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench import DbBench
@@ -19,19 +19,19 @@ from sampler.space.space import digest
 
 
 def test_the_load_grows_with_the_options():
-    problem = frame(specify(workload="load-quick", confirm_scale=8), None).problem
+    problem = resolve(specify(workload="load-quick", confirm_scale=8), None).problem
     assert problem.confirm is not None
     assert (problem.workload.num, problem.workload.scale) == (100_000, 64)
     assert (problem.confirm.num, problem.confirm.scale) == (800_000, 8)
     assert problem.confirm.timeout_seconds == 8 * problem.workload.timeout_seconds
-    other = frame(specify(workload="load-quick", scale=32, confirm_scale=8), None).problem
+    other = resolve(specify(workload="load-quick", scale=32, confirm_scale=8), None).problem
     assert other.confirm is not None
     assert other.confirm.num == 400_000
 
 
 def test_a_job_without_it_is_the_job_that_it_was():
     plain, asked = specify(), specify(confirm_scale=8)
-    assert frame(plain, None).problem.confirm is None
+    assert resolve(plain, None).problem.confirm is None
     older = plain.document()
     del older["confirm_scale"]  # as an earlier version stored it
     assert specification_from_document(older) == plain

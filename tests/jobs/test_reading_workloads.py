@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jobs.specification.frame import frame
 from jobs.specification.named_files import specified, specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import require_terms, usual_objective
 from optimizer.objective.limit_text import parse_limit
@@ -30,7 +30,7 @@ def test_a_reading_job_can_be_asked_for_and_comes_back_from_its_document(workloa
     again = specification_from_document(specification.document())
     assert again == specification
     assert again.digest() == specification.digest()
-    problem = frame(again, None).problem
+    problem = resolve(again, None).problem
     assert problem.workload == load_workload(workload)
     assert "cache_size" in problem.searched
 
@@ -51,7 +51,7 @@ def test_what_was_asked_for_before_keeps_its_digest(asked: dict[str, Any], diges
 
 
 def test_the_cache_is_counted_within_the_memory_budget():
-    problem = frame(reading(), None).problem
+    problem = resolve(reading(), None).problem
     space = problem.space
     assert problem.memory == memory_bytes(space.context) == 136 * 2**20
     largest = problem.configuration(dict.fromkeys(space.names, 0.999))
@@ -107,7 +107,7 @@ def test_a_limit_of_what_is_not_measured_is_refused():
 
 
 def test_the_confirmation_prepares_a_load_as_many_times_larger():
-    confirm = frame(reading(confirm_scale=16), None).problem.confirm
+    confirm = resolve(reading(confirm_scale=16), None).problem.confirm
     assert confirm is not None and confirm.prepare is not None
     assert (confirm.num, confirm.prepare.num) == (240_000, 240_000)
 
@@ -125,7 +125,7 @@ def families(benchmarks: tuple[str, ...], count: int) -> Workload:
 def test_the_memory_of_a_job_holds_the_write_buffers_of_every_column_family():
     asked = specify()
     two = replace(asked, workload=workload_document(families(("fillrandom",), 2)))
-    problem = frame(two, None).problem
+    problem = resolve(two, None).problem
     assert problem.memory == memory_bytes(problem.space.context) == (2 * 128 + 8) * 2**20
     for share in (0.1, 0.5, 0.999):
         values = problem.configuration(dict.fromkeys(problem.space.names, share))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.frame import frame
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.start_from import read_starts, sent_starts
 from sampler.common.errors import InputError
 from sampler.space.starting_points import usual_points
@@ -20,7 +20,7 @@ OPTIONS = """\
 
 
 def begins(**more: object) -> list[str]:
-    return [start.name for start in frame(specify(**more), None).problem.starts]
+    return [start.name for start in resolve(specify(**more), None).problem.starts]
 
 
 def test_a_search_with_models_begins_at_the_usual_points_and_others_nowhere() -> None:
@@ -41,7 +41,7 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     path.write_text(OPTIONS)
     asked = read_starts([str(path)])
     path.unlink()
-    (start,) = (problem := frame(specify(start_from=asked), None).problem).starts
+    (start,) = (problem := resolve(specify(start_from=asked), None).problem).starts
     found = problem.configuration(start.point)
     assert start.name == "mine.ini"
     assert (found["compression_type"], found["max_background_jobs"]) == ("zstd", 4)

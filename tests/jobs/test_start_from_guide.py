@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.specification.frame import frame
 from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.start_from import read_starts, sent_starts
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -16,7 +16,7 @@ MIB = 2**20
 
 def begins(given: str = "guide:48", **more: object) -> tuple[Problem, dict[str, Value]]:
     specification = specify(strategy="random", start_from=read_starts([given]), **more)
-    problem = frame(specification, None).problem
+    problem = resolve(specification, None).problem
     (start,) = problem.starts
     return problem, problem.configuration(start.point)
 
@@ -57,7 +57,7 @@ def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
 def test_an_options_file_of_that_name_is_a_file():
     text = '[DBOptions]\n  max_background_jobs=7\n[CFOptions "default"]\n'
     specification = specify(start_from=[{"name": "guide", "options": text}])
-    (start,) = (problem := frame(specification, None).problem).starts
+    (start,) = (problem := resolve(specification, None).problem).starts
     assert problem.configuration(start.point)["max_background_jobs"] == 7
 
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from db.schema.job_row import JobRow
-from jobs.specification.baseline_warnings import baseline_warnings
-from jobs.specification.confirm_scale import confirm_load
-from jobs.specification.hidden_debt import small_load_warnings
-from jobs.specification.measured_baseline import better_scale, measured_baseline
+from jobs.specification.compaction_debt import small_load_warnings
+from jobs.specification.measured_baseline import (
+    baseline_warnings,
+    better_scale,
+    measured_baseline,
+)
 from jobs.specification.shallow_tree import shallow_warnings
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.start_from import starting_points
@@ -29,7 +31,7 @@ from sampler.workload.workload_file import workload_from_document
 
 
 @dataclass(frozen=True)
-class Frame:
+class ResolvedJob:
     """What a job tunes, and how a configuration becomes what is measured.
 
     Attributes:
@@ -43,7 +45,7 @@ class Frame:
     warnings: tuple[str, ...]
 
 
-def frame(specification: Specification, installed: InstalledDbBench | None) -> Frame:
+def resolve(specification: Specification, installed: InstalledDbBench | None) -> ResolvedJob:
     """Checks a specification as a whole.
 
     Args:
@@ -104,7 +106,7 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         memory=memory,
         seed=specification.seed,
         search=search,
-        confirm=confirm_load(workload, specification.confirm_scale, specification.scale),
+        confirm=_confirm_load(workload, specification.confirm_scale, specification.scale),
     )
     problem = replace(problem, starts=starting_points(problem, specification.start_from))
     plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
@@ -116,16 +118,33 @@ def frame(specification: Specification, installed: InstalledDbBench | None) -> F
         *_factor_warnings(space),
         *baseline_warnings(plan),
     )
-    return Frame(specification, problem, plan, warnings)
+    return ResolvedJob(specification, problem, plan, warnings)
 
 
-def resolve_stored(job: JobRow) -> Frame:
-    """A stored job as ``frame`` makes it, for whoever reads it without its db_bench.
+def resolve_stored(job: JobRow) -> ResolvedJob:
+    """A stored job as ``resolve`` makes it, for whoever reads it without its db_bench.
 
     Raises:
         InputError: An earlier version wrote it, or a file that it names has changed.
     """
-    return frame(specification_from_document(job.specification), None)
+    return resolve(specification_from_document(job.specification), None)
+
+
+def _confirm_load(
+    workload: Workload, confirm_scale: int | None, scale: int | None
+) -> Workload | None:
+    """The load that confirms; None where it is the search's.
+
+    Args:
+        workload: As it is written.
+        confirm_scale: What is asked for.
+        scale: What the search measures at; None: the workload's own.
+    """
+    if confirm_scale is None:
+        return None
+    # The number of keys belongs to the scale of the search, whoever named that.
+    searched = replace(workload, scale=workload.scale if scale is None else scale)
+    return searched.at_scale(confirm_scale)
 
 
 def _refuse_own_parameters(space: Space, workload: Workload) -> None:
