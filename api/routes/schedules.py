@@ -19,9 +19,8 @@ from db.nightly.batches import batch_jobs, batch_result, find_batch
 from db.nightly.batches import list_batches as stored_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, remove_schedule
 from db.nightly.schedules import list_schedules as stored_schedules
-from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule.schedule_fire import BatchGoesOn, run_now
 from jobs.schedule.schedule_times import read_times
+from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken, keep_schedule, run_now
 from sampler.common.errors import InputError
 
 router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)

@@ -84,7 +84,7 @@ def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str,
     """Keeps it in a local database, with workload files of the user's own; returns its name."""
     from cli.operations.service import open_database
     from jobs.batch.batch_file import read_batch
-    from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule, require_sound
+    from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
     from sampler.common.errors import InputError
 
     plan = read_batch(file)

@@ -11,7 +11,7 @@ from db.nightly.batches import batch_jobs
 from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import cancel
-from jobs.schedule.schedule_fire import keep_schedules
+from jobs.schedule.schedules import keep_schedules
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",

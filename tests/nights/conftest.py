@@ -17,14 +17,14 @@ from terminal import Desk, Zygote
 from worker_scene import scene  # noqa: F401
 
 from cli.main import main
-from jobs.schedule import schedule_clock
+from jobs.schedule import schedules
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The time by which schedules are due, as the test sets it."""
     clock = Clock()
-    monkeypatch.setattr(schedule_clock, "present", lambda _: clock.now)
+    monkeypatch.setattr(schedules, "present", lambda _: clock.now)
     return clock
 
 

@@ -17,8 +17,14 @@ from db.schema.job_row import JobState
 from db.schema.tables import job
 from db.schema.tables import schedule as schedules
 from jobs.queue.lifecycle import cancel
-from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now
+from jobs.schedule.schedules import (
+    BatchGoesOn,
+    ScheduleTaken,
+    fire_due,
+    keep_schedule,
+    keep_schedules,
+    run_now,
+)
 
 # 02:30 in Berlin. On the 29th the clock goes from 02:00 to 03:00, and 02:30 comes at 03:00.
 FIRST, SECOND, THIRD = (

@@ -1,4 +1,7 @@
-"""Starting what is due: a batch, its jobs and the schedule's next time in one transaction."""
+"""Schedules: kept when they are sound, and their batches started when they are due.
+
+A batch, its jobs and the schedule's next time are one transaction.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,89 @@ import structlog
 from sqlalchemy import Connection, Engine
 
 from db.connection.clock import now
-from db.connection.transactions import writing
+from db.connection.transactions import reading, writing
 from db.nightly.batches import begin_batch, schedules_running, skip_batch, unfinished_of
-from db.nightly.schedules import ScheduleRow, hold_schedule, schedules_due, set_next
+from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
+from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document
 from jobs.batch.batch_result import end_batches
 from jobs.queue.lifecycle import WAITS
-from jobs.schedule import schedule_clock
 from jobs.schedule.schedule_due import UNREADABLE_AGAIN, Due, due
-from sampler.common.errors import InputError
+from jobs.schedule.schedule_times import read_times
+from jobs.specification.resolved_job import resolve
+from sampler.common.errors import InputError, refuse_noted
 
+MISSED = ("late", "skip")
 _log = structlog.get_logger("schedule")
+
+
+def present(engine: Engine) -> datetime:
+    """The time by the database, so that all workers have the same, in UTC."""
+    with reading(engine) as connection:
+        return now(connection)
+
+
+class ScheduleTaken(ValueError):
+    """There is a schedule of this name."""
+
+
+def keep_schedule(
+    engine: Engine,
+    plan: BatchPlan,
+    *,
+    name: str,
+    cron: str,
+    time_zone: str,
+    missed: str,
+    submitter: str | None = None,
+) -> None:
+    """Keeps a schedule; it is due the first time after now.
+
+    Args:
+        engine: The database.
+        plan: The batch that it starts.
+        name: A new one.
+        cron: Five fields.
+        time_zone: In which they are meant.
+        missed: ``late`` or ``skip``.
+        submitter: The name of the token that asks.
+
+    Raises:
+        InputError: There is no such time zone, or the times are none.
+        InputErrors: Both.
+        ScheduleTaken: The name is taken.
+    """
+    times = read_times(cron, time_zone)
+    if missed not in MISSED:
+        raise InputError("missed", f"{missed!r} is neither late nor skip")
+    kept = add_schedule(
+        engine,
+        name=name,
+        cron=times.cron,
+        time_zone=time_zone,
+        missed=missed,
+        document=plan.document(),
+        next_at=times.after(present(engine)),
+        submitter=submitter,
+    )
+    if not kept:
+        raise ScheduleTaken(f"there is a schedule {name!r} already; delete it first")
+
+
+def require_sound(plan: BatchPlan) -> None:
+    """Checks each job of a batch as a whole, as far as that can be done away from the bench host.
+
+    Raises:
+        InputError: One cannot be run; the message names the job.
+        InputErrors: Several of that.
+    """
+    found: list[InputError] = []
+    for item in plan.items:
+        try:
+            resolve(item.specification, None)
+        except InputError as error:
+            found += findings_of(item.name, error)
+    refuse_noted(found)
 
 
 class BatchGoesOn(RuntimeError):
@@ -44,7 +119,7 @@ def fire_due(engine: Engine) -> list[int]:
     Returns:
         The numbers of the batches that this call has recorded, the skipped ones too.
     """
-    moment = schedule_clock.present(engine)
+    moment = present(engine)
     recorded = []
     for schedule_id in schedules_due(engine, moment):
         with writing(engine) as connection:
