@@ -13,7 +13,6 @@ from typer.exceptions import Abort, TyperException
 from cli.client.answers import ServiceError
 from cli.operations import batch, cluster, host, nights, schedule, service
 from cli.options.exits import Exit, complain
-from cli.options.job_options import JobCommand, ServiceJobCommand
 from cli.stored import (
     archive,
     contributions,
@@ -50,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Begin with: rocktune tune --minutes 10 --out my-first-tuning",
 )
-app.command("tune", cls=JobCommand, epilog=tune.EXAMPLES)(tune.tune)
+app.command("tune", epilog=tune.EXAMPLES)(tune.tune)
 app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
@@ -59,7 +58,7 @@ app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads
 app.command("objectives")(catalogue.objectives)
 app.command("starts")(catalogue.starts)
 app.command("guide", epilog=guide.EXAMPLES)(guide.guide)
-app.command("submit", cls=ServiceJobCommand, epilog=submit.EXAMPLES)(submit.submit)
+app.command("submit", epilog=submit.EXAMPLES)(submit.submit)
 app.command("jobs", epilog=jobs.JOBS_EXAMPLES)(jobs.jobs)
 app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)

@@ -1,23 +1,23 @@
-"""The settings of a job as options of a terminal, made of the fields of a request.
-
-They are made when a command is run or its help is shown, so that `rocktune --help` need not wait
-for the library that checks requests.
-"""
+"""The settings of a job as options of a terminal, made of the fields of a request."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from pydantic.fields import FieldInfo
 
+from jobs.specification.request import (
+    NONE,
+    JobRequest,
+    kind_of,
+    option_of,
+    parse_warm_start,
+)
 from sampler.common.errors import InputError, noting, refuse_noted
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 DropUnknown = Annotated[
     bool,
@@ -43,38 +43,38 @@ _AT_A_SERVICE = {
 }
 _USUAL = {"workload": "load-quick", "objective": None}
 _AGAIN = ("limits", "start_from")
-_HERE_NOT = ("baseline_options", "priority")
 
 
-class JobCommand(TyperCommand):
-    """A command that asks for a job; it finds the settings in its context's ``obj``."""
+def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]], Any]:
+    """Gives a command an option for each setting of a job, before its own options.
 
-    at_a_service = False
-    _all: list[Any] | None = None
+    The command's first parameter receives what was given, by the names of a ``JobRequest``.
 
-    @property
-    def params(self) -> list[Any]:
-        """All options: first the settings of a job, then the command's own."""
-        if self._all is None:
-            self._all = [*_job_options(self.at_a_service), *self._own]
-        return self._all
+    Args:
+        at_a_service: Whether a service will run the job, which is told by names and has a place in
+            its queue.
+    """
+    helps = _FILES | (_AT_A_SERVICE if at_a_service else {})
+    left_out = ("baseline_options",) if at_a_service else ("baseline_options", "priority")
+    options = [
+        _option(name, field, helps.get(name, field.description or ""))
+        for name, field in JobRequest.model_fields.items()
+        if name not in left_out
+    ]
 
-    @params.setter
-    def params(self, own: list[Any]) -> None:
-        self._own, self._all = own, None
+    def made(command: Callable[..., int]) -> Callable[..., int]:
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
 
-    def invoke(self, ctx: Any) -> Any:
-        """Runs the command; the settings that were given are told from its own options."""
-        settings = {each.name for each in _job_options(self.at_a_service)}
-        given = {name: ctx.params.pop(name) for name in settings & ctx.params.keys()}
-        ctx.obj = _settings(given)
-        return super().invoke(ctx)
+        @wraps(command)
+        def asking(**given: Any) -> int:
+            asked = {each.name: given.pop(each.name) for each in options}
+            return command(_settings(asked), **given)
 
+        both = [*options, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
+        asking.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+        return asking
 
-class ServiceJobCommand(JobCommand):
-    """The same of a service's job, which is told by names and has a place in its queue."""
-
-    at_a_service = True
+    return made
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,8 +84,6 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         InputError: A list of names has none, or a job to learn from is told wrong.
         InputErrors: Both.
     """
-    from jobs.specification.request import NONE, kind_of, option_of, parse_warm_start
-
     asked = {n: v for n, v in given.items() if v is not None and v is not False and v != ()}
     found: list[InputError] = []
     for name, value in asked.items():
@@ -112,30 +110,7 @@ def names_of(text: str, *, field: str) -> list[str]:
     return names
 
 
-@cache
-def _job_options(at_a_service: bool) -> Collection[Any]:
-    from jobs.specification.request import JobRequest
-
-    helps = _FILES | (_AT_A_SERVICE if at_a_service else {})
-    left_out = _HERE_NOT[:1] if at_a_service else _HERE_NOT
-    parameters = [
-        _parameter(name, field, helps.get(name, field.description or ""))
-        for name, field in JobRequest.model_fields.items()
-        if name not in left_out
-    ]
-
-    def job() -> None:
-        """Has the options alone."""
-
-    job.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    app = typer.Typer(add_completion=False)
-    app.command()(job)
-    return typer.main.get_command(app).params
-
-
-def _parameter(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
-    from jobs.specification.request import kind_of, option_of
-
+def _option(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
     kind = kind_of(name)
     if kind == "list" and name not in _AGAIN:
         text = text.removesuffix(".") + ", as NAME,NAME."

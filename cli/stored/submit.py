@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ import typer
 from cli.client.answers import LostError, UnavailableError
 from cli.client.where import Url
 from cli.options.exits import Exit
+from cli.options.job_options import job_options
 
 if TYPE_CHECKING:
     from cli.client.remote import Remote
@@ -32,8 +34,9 @@ Examples:
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
+@job_options(at_a_service=True)
 def submit(
-    ctx: typer.Context,
+    asked: Mapping[str, Any],
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The job's document alone on standard output.")
@@ -54,8 +57,8 @@ def submit(
     found: list[InputError] = []
     body: dict[str, Any] = {}
     with noting(found):
-        body = inlined(ctx.obj)
-    for name, value in {**ctx.obj, **body}.items():
+        body = inlined(asked)
+    for name, value in {**asked, **body}.items():
         with noting(found):
             _require_json(option_of(name), value)
     refuse_noted(found)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.options.cluster_options import Certificates, Scheduler, place_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
+from cli.options.job_options import job_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,8 +53,9 @@ Examples:
 """
 
 
+@job_options()
 def tune(
-    ctx: typer.Context,
+    asked: Mapping[str, Any],
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
@@ -77,7 +80,7 @@ def tune(
     from jobs.specification.named_files import specified
     from sampler.runner.settings import load_settings
 
-    specification = specified(ctx.obj)
+    specification = specified(asked)
     require_folder(out)
     engine = make_engine(db)
     try:

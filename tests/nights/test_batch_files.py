@@ -7,12 +7,12 @@ from instant import write_space, write_workload
 from night_scene import ITEMS, NIGHTLY, write_nightly
 
 from jobs.batch.batch_file import SETTINGS, batch_request, read_batch
-from jobs.batch.batch_items import Asked, batch_items
+from jobs.batch.batch_items import BatchEntry, batch_items
 from jobs.batch.batch_plan import plan_from_document
 from sampler.common.errors import InputError, InputErrors, refuse_noted
 
 
-def asked(**document: object) -> list[Asked]:
+def asked(**document: object) -> list[BatchEntry]:
     found: list[InputError] = []
     items = batch_items(document, known=SETTINGS, found=found)
     refuse_noted(found)
