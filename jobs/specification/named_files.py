@@ -145,8 +145,9 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
     if name == "baseline" and value not in BASELINES:
         return {"baseline_options": _options_text(find(name, str(value)))}
     if name == "start_from":
-        rows = read_starts(_starts(value, find)) or ()
-        return {name: [each if "options" in each else each["name"] for each in rows]}
+        rows = read_starts(_starts(value, find))
+        sent = [each if "options" in each else each["name"] for each in rows or ()]
+        return {name: None if rows is None else sent}
     return {name: value}
 
 

@@ -213,6 +213,7 @@ _LISTS: Mapping[str, str] = {
     "over": "write a list of the names of parameters",
     "start_from": "write a list, as ['benchmark.sh', 'my.ini'] or ['none']",
 }
+_PLAIN = (int, float, str)
 AUTO, NONE = "auto", "none"
 WarmStart = str | int | None
 """``auto``, the number of a job, or None for none."""
@@ -256,6 +257,8 @@ def option_of(name: str) -> str:
 def _problem(error: Any) -> str:
     """One of pydantic's errors, in the words of all other checks."""
     kind, value, (name, *_) = error["type"], error["input"], error["loc"]
+    if name in ("memory", "detect") and (isinstance(value, bool) or not isinstance(value, _PLAIN)):
+        return f"{value!r:.80} is neither a number nor a text"
     if name in WRITE or name in _LISTS:
         return f"{value!r:.80}: {WRITE[name]}" if name in WRITE else _LISTS[name]
     if kind == "bool_type":

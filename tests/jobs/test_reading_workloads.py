@@ -124,7 +124,8 @@ def families(benchmarks: tuple[str, ...], count: int) -> Workload:
 
 def test_the_memory_of_a_job_holds_the_write_buffers_of_every_column_family():
     asked = specify()
-    two = replace(asked, workload=workload_document(families(("fillrandom",), 2)))
+    load = workload_document(families(("fillrandom",), 2))
+    two = asked.model_copy(update={"workload": load})
     problem = resolve(two, None).problem
     assert problem.memory == memory_bytes(problem.space.context) == (2 * 128 + 8) * 2**20
     for share in (0.1, 0.5, 0.999):

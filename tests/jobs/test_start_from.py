@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.named_files import specify
+from jobs.specification.named_files import inlined, read_starts, specify
 from jobs.specification.resolved_job import resolve
-from jobs.specification.start_from import read_starts, sent_starts
 from sampler.common.errors import InputError
 from sampler.space.starting_points import usual_points
 
@@ -46,8 +45,8 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     assert start.name == "mine.ini"
     assert (found["compression_type"], found["max_background_jobs"]) == ("zstd", 4)
     assert found["write_buffer_size"] == 32 * 2**20
-    assert sent_starts(["benchmark.sh"]) == ["benchmark.sh"]
-    assert sent_starts([]) is None
+    assert inlined({"start_from": ["benchmark.sh"]})["start_from"] == ["benchmark.sh"]
+    assert inlined({"start_from": []})["start_from"] is None
 
 
 @pytest.mark.parametrize(
