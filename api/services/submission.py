@@ -51,6 +51,7 @@ def specification_from(
         InputErrors: Several things are.
     """
     found: list[InputError] = []
+    asked = _with_plain_limits(asked, found)
     parts = _usual() if start is None else start.document()
     parts |= _documents(asked, workloads, start, found)
     parts |= parts_of(asked, found, search=parts.get("search"))
@@ -106,7 +107,14 @@ def _documents(
             sent["objective"] = inline_objective(given["objective"])
     elif start is not None and "limits" in given:  # they stand instead of all that it has
         sent["objective"] = {k: v for k, v in start.objective.items() if k != "limit"}
-    for text in given.get("limits") or ():
+    return sent
+
+
+def _with_plain_limits(asked: JobRequest, found: list[InputError]) -> JobRequest:
+    """The request without limits that no database could hold."""
+    plain: list[str] = []
+    for text in asked.limits or ():
         with noting(found):
             require_plain(text, "limits")
-    return sent
+            plain.append(text)
+    return asked.model_copy(update={"limits": plain}) if asked.limits else asked
