@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.execution.assembly import assemble
 from jobs.execution.local_host import LocalHost
@@ -16,6 +15,7 @@ from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
 from sampler.space.space import digest
+from tests.support.jobs.instant import write_space, write_workload
 
 
 def test_the_load_grows_with_the_options():

@@ -2,13 +2,13 @@ import json
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.specification.named_files import specify
 from jobs.specification.specification import specification_from_document
 from jobs.specification.validation import DEFAULT_TRIALS
 from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
+from tests.support.jobs.instant import write_space, write_workload
 
 
 def test_defaults():

@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 HEAVY = ("scipy", "sklearn", "statsmodels", "pandas", "pyarrow", "distributed")
 SCRIPT = f"""\
 import sys
