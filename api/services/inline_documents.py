@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from api.http.problems import shown
+from api.http.problems import shortened
 from api.schemas.job_schemas import StartFile
 from db.schema.types import safe_text
 from optimizer.objective.limit_text import parse_limit
@@ -123,4 +123,4 @@ def _require_plain(part: object, field: str) -> None:
     if isinstance(part, int) and abs(part) >= 2**63:
         raise InputError(field, "holds a whole number of more than 64 bits")
     if isinstance(part, str) and safe_text(part) != part:
-        raise InputError(field, f"holds {shown(part)}, which has characters that are no text")
+        raise InputError(field, f"holds {shortened(part)}, which has characters that are no text")

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cli.client.answers import (
+import httpx2
+from httpx2 import Client, Response
+
+from cli.client.client_errors import (
     LostError,
     ServiceError,
     UnavailableError,
     document_of,
     no_rocktune,
+    refuse,
 )
-from cli.client.refusals import refuse
-from cli.render.screen import plain
-
-if TYPE_CHECKING:
-    from httpx2 import Client, Response
-
+from cli.client.untrusted_text import printable
 
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 
@@ -110,8 +109,6 @@ class Remote:
             return self._ask("GET", path, params=asked)
 
     def _ask(self, method: str, path: str, **more: Any) -> Response:
-        import httpx2
-
         headers = dict(more.pop("headers", {}))
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -134,4 +131,4 @@ class Remote:
 
 def _reason(error: Exception) -> str:
     """What the system says, without its number."""
-    return re.sub(r"^\[Errno -?\d+\] ", "", plain(str(error))).rstrip(".")
+    return re.sub(r"^\[Errno -?\d+\] ", "", printable(str(error))).rstrip(".")

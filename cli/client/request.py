@@ -45,7 +45,7 @@ def request_body(
     asked |= {name: value for name, value in more.items() if value is not None}
     for name, value in asked.items():
         with noting(found):
-            _require_json(f"--{name.replace('_', '-')}", value)
+            require_json(f"--{name.replace('_', '-')}", value)
     refuse_noted(found)
     return asked
 
@@ -79,8 +79,12 @@ def _baseline(given: str | None) -> dict[str, str]:
         ) from None
 
 
-def _require_json(field: str, value: object) -> None:
-    """TOML and the terminal know dates and infinities; JSON knows neither."""
+def require_json(field: str, value: object) -> None:
+    """Refuses dates and infinities, which TOML and the terminal know and JSON does not.
+
+    Raises:
+        InputError: There is one.
+    """
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

@@ -6,19 +6,24 @@ import json
 import sys
 import time
 import uuid
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cli.client.answers import LostError, UnavailableError
-from cli.client.where import Url
+from api.schemas.job_schemas import JobPublic
+from cli.client.client_errors import LostError, UnavailableError, understood
+from cli.client.remote import Remote
+from cli.client.request import request_body
+from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
+from cli.options.name_list import names_of
 from cli.options.start_options import DropUnknown, StartFrom, WarmStart
 from cli.options.strategy_option import Strategy
+from cli.render.screen import screen
+from cli.stored.show import print_job
+from jobs.specification.start_from import sent_starts
+from jobs.specification.warm_start_text import parse_warm_start
 from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
-
-if TYPE_CHECKING:
-    from cli.client.remote import Remote
 
 EXAMPLES = """
 Examples:
@@ -35,7 +40,7 @@ Examples:
 _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-def submit(
+def submit_command(
     workload: Annotated[
         str, typer.Option(help="A name: a shipped workload's, or one of the service's own.")
     ] = "load-quick",
@@ -115,12 +120,6 @@ def submit(
     Exit status: 0 the service has it, 2 bad input, 1 the service failed or
     cannot be reached; with --watch that of `rocktune show`.
     """
-    from cli.client.request import request_body
-    from cli.client.where import opened, require_service
-    from cli.options.name_list import names_of
-    from jobs.specification.start_from import sent_starts
-    from jobs.specification.warm_start_text import parse_warm_start
-
     require_service(url)
     body = request_body(
         workload=workload,
@@ -176,11 +175,6 @@ def _submitted(remote: Remote, body: dict[str, Any]) -> Any:
 
 
 def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
-    from api.schemas.job_schemas import JobPublic
-    from cli.client.answers import understood
-    from cli.render.screen import screen
-    from cli.stored.show import show_job
-
     job = understood(JobPublic, document)
     if as_json and not watch:
         sys.stdout.write(json.dumps(document) + "\n")
@@ -188,6 +182,6 @@ def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
     console = screen(stderr=as_json)
     console.print(f"job {job.id} is {job.state}: {job.why}", soft_wrap=True)
     if watch:
-        return show_job(remote, job.id, follow=True, as_json=as_json)
+        return print_job(remote, job.id, follow=True, as_json=as_json)
     console.print(f"Watch it with: rocktune show {job.id}", soft_wrap=True)
     return Exit.DONE

@@ -54,7 +54,7 @@ Examples:
 """
 
 
-def tune(
+def tune_command(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     objective: Annotated[
@@ -294,7 +294,7 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
 
     from rich.console import Console
 
-    from cli.render.outcome_table import print_outcome
+    from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
     from sampler.common.errors import InputError
 

@@ -12,7 +12,7 @@ from client_scene import Scene, on_terminal, serving
 from rich.console import Console
 from service_desk import call
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

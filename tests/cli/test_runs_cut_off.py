@@ -7,7 +7,7 @@ import pytest
 from instant import write_space, write_workload
 from terminal import Desk
 
-from cli.render.job_words import not_whole
+from cli.render.progress_screen import not_whole
 
 # The codec that is new never ends; it takes as long as the baseline says that it takes.
 SCRIPT = """\

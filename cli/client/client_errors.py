@@ -1,22 +1,106 @@
-"""From an answer that is no success to one line, in the words of the terminal."""
+"""From what a service answered to its document, or to one line of what went wrong.
+
+Exception tree::
+
+    ServiceError            the service failed, or another program answers; the exit status is 1
+      UnavailableError      it may answer in a moment
+        LostError           the request went out and no answer came back: it may have been done
+    InputError              what was asked for is wrong; the exit status is 2
+      NotFoundError         there is none
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from cli.client.answers import (
-    NotFoundError,
-    ServiceError,
-    UnavailableError,
-    document_of,
-    no_rocktune,
-)
-from cli.render.screen import plain
+from cli.client.untrusted_text import cleaned, printable
 from sampler.common.errors import InputError, refuse_noted
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
     from httpx2 import Response
+    from pydantic import BaseModel
+
+    Model = TypeVar("Model", bound=BaseModel)
+
+
+_JSON = ("application/json", "application/problem+json")
+
+
+class ServiceError(RuntimeError):
+    """The service failed, or something else answers; told in one line."""
+
+
+class UnavailableError(ServiceError):
+    """The service does not answer now, and may in a moment."""
+
+
+class LostError(UnavailableError):
+    """The request went out and no answer came back."""
+
+
+class NotFoundError(InputError):
+    """There is none."""
+
+
+def document_of(response: Response, place: str) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        ServiceError: It is none.
+    """
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in _JSON:
+        try:
+            return json.loads(response.content, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            pass
+    raise no_rocktune(response, place)
+
+
+def no_rocktune(response: Response, place: str) -> ServiceError:
+    """Something else answers there."""
+    return ServiceError(
+        f"{place} does not answer as Rocktune does (status {response.status_code}); "
+        "check --url or ROCKTUNE_URL"
+    )
+
+
+def understood(model: type[Model], document: Any) -> Model:
+    """The document as the interface describes it, fit to be shown.
+
+    Raises:
+        ServiceError: It is another one.
+    """
+    try:
+        return model.model_validate(cleaned(document))
+    except (ValueError, RecursionError):  # pydantic's ValidationError is a ValueError
+        raise not_understood() from None
+
+
+def not_understood() -> ServiceError:
+    """The service said something unknown."""
+    return ServiceError("the answer cannot be understood; is the service of another version?")
+
+
+@contextmanager
+def understanding() -> Iterator[None]:
+    """Within, what cannot be made of a document is the fault of whoever sent it.
+
+    Raises:
+        ServiceError: The document lacks something, or holds it in another shape.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise not_understood() from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
 
 _AWAY = (502, 503, 504)
 _NO_SUCH_PATH = "Not Found"
@@ -46,7 +130,7 @@ def refuse(response: Response, place: str, *, token: str | None) -> NoReturn:
     """
 
     def said(text: Any) -> str:
-        shown = plain(str(text))
+        shown = printable(str(text))
         return shown.replace(token, "***") if token else shown
 
     status = response.status_code
