@@ -22,7 +22,6 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from benchmarks.simulated_hosts import SimulatedHosts
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from db.jobs.job_store import Store
@@ -37,6 +36,7 @@ from optimizer.run.standing import Standing
 from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
 from optimizer.trials.trial import Phase, Trial
+from studies.simulated_hosts import SimulatedHosts
 
 _WORKLOAD = {"name": "instant", "command": {"argv": ["true"], "timeout_seconds": 60}}
 _SPACE = {

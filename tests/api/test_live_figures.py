@@ -6,12 +6,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from browser import see
-from callers import EXTERNAL, submit
-from fake_runner import ask, measure, tell
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from sse import events
 
 from db.connection.transactions import reading
 from db.jobs.job_store import Store
@@ -25,6 +21,10 @@ from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, submit
+from tests.support.api.fake_runner import ask, measure, tell
+from tests.support.api.sse import events
 
 LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1400"]}
 

@@ -6,15 +6,15 @@ from html import unescape
 from typing import Any
 
 import pytest
-from browser import see
-from callers import EXTERNAL, errors_of, require_problem, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from stored_job import keep, names, proved, remember
 
 from db.connection.transactions import writing
 from db.schema.job_row import JobState
 from jobs.results.finished import Finished
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
+from tests.support.api.stored_job import keep, names, proved, remember
 
 DRAWS, MODELS = "genetic", "forest"
 

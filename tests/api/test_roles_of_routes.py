@@ -3,16 +3,16 @@
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, QUEUED, bearer, local, require_problem, submit
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from served_routes import routes_of
 from sqlalchemy import Engine
 
 from api.app import make_app
 from api.pages.static_files import static_address
 from db.access.tokens import Role, make_token, revoke_token
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import EXTERNAL, QUEUED, bearer, local, require_problem, submit
+from tests.support.api.served_routes import routes_of
 
 # The least role; None: anyone, without a token too.
 RULES: dict[tuple[str, str], Role | None] = {

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from browser import see
-from callers import EXTERNAL, errors_of, submit
-from fake_runner import ask, drive, tell
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from stored_job import keep, proved
 
 from jobs.results.finished import Finished
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, errors_of, submit
+from tests.support.api.fake_runner import ask, drive, tell
+from tests.support.api.stored_job import keep, proved
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from autotune.scene import ASKED
 
 from cli.main import main
 from jobs.autotune.asked import configured
@@ -13,6 +12,7 @@ from sampler.runner.host_lock import MARK
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
+from tests.support.jobs.small_wave import ASKED
 
 SMALL = ["autotune", "--seconds", "0.6", "--low", "2MB", "--high", "8MB", "--value-size", "2000",
          "--read-seconds", "0.05", "--no-direct-reads"]  # fmt: skip

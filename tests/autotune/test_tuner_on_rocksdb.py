@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from autotune.scene import ASKED, asked, loaded, ran
 
 from jobs.autotune.after import read_randomly, recover
 from jobs.autotune.outcome import Run, document, figures, metrics
 from jobs.autotune.plots import run_plot
 from jobs.autotune.store import Layout, Store
+from tests.support.jobs.small_wave import ASKED, asked, loaded, ran
 
 FACTOR = ASKED.shape.factor
 

@@ -1,13 +1,13 @@
 from pathlib import Path
 
 import pytest
-from second_builds import build, with_default
 
 from sampler.bench.build_facts import build_facts, read_facts
 from sampler.bench.builds import builds_of, installed_build, program_of
 from sampler.bench.installed import find_db_bench
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from tests.support.sampler.second_builds import build, with_default
 
 LOG = """\
 2026/11/21-20:04:42.01 22975 RocksDB version: 10.2.1

@@ -1,19 +1,12 @@
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-# What other rooms' tests use too is in their folders.
-sys.path.append(str(Path(__file__).parents[1] / "cli"))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-sys.path.append(str(Path(__file__).parents[1] / "upgrade"))
-
-from terminal import Desk
-
 from cli.main import main
+from tests.support.cli.terminal import Desk
 
 WORKLOAD = """\
 name = "tiny"

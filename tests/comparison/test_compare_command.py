@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from second_builds import build, with_default
-from terminal import Desk
 
 from jobs.experiments.in_turn.runs_file import RUNS
+from tests.support.cli.terminal import Desk
+from tests.support.sampler.second_builds import build, with_default
 
 Capture = pytest.CaptureFixture[str]
 Compare = Callable[..., int]

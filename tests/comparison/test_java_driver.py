@@ -16,8 +16,9 @@ from sampler.bench.db_bench_output import parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from tests.support import ROOT
 
-DRIVER = Path(__file__).parents[2] / "drivers" / "java"
+DRIVER = ROOT / "drivers" / "java"
 SOURCES = sorted((DRIVER / "src" / "rocktune").glob("*.java"))
 READERS = """\
 name = "readers"

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from second_builds import build
 
 from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
 from jobs.experiments.comparison.guided import worked_out
@@ -18,6 +17,7 @@ from sampler.runner.settings import Settings
 from sampler.space.space import default_values, memory_bytes
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
+from tests.support.sampler.second_builds import build
 
 OPTIONS = '[DBOptions]\n  bytes_per_sync=1048576\n[CFOptions "default"]\n  num_levels=6\n'
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from made_up import tree
 
 from sampler.machine.cpu_state import read_cpu_state
 from sampler.machine.memory_state import read_memory_state
+from tests.support.jobs.made_up import tree
 
 NONE_OF_1 = "9223372036854771712\n"  # of version 1: as large as whole pages get
 STAT_2 = "anon 5\nfile 60\nshmem 30\nactive_file 20\ninactive_file 10\n"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from instant import left_running, read_from, write_workload
-from terminal import Desk
 
 from cli.main import main
 from jobs.doctor import quick_looks
 from sampler.runner.host_lock import host_lock
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import left_running, read_from, write_workload
 
 Diagnose = Callable[..., dict[str, Any]]
 CHECKS = {"other load", "stolen time", "memory", "swap", "huge pages", "cores", "governor",

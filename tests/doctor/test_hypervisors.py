@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from made_up import tree
 
 from sampler.machine.hypervisor import is_virtual
+from tests.support.jobs.made_up import tree
 
 X86, X86_GUEST = "flags\t\t: fpu vme\n", "flags\t\t: fpu hypervisor\n"
 ARM = "processor\t: 0\nFeatures\t: fp asimd\n"

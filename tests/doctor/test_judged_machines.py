@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from made_up import cpu, disk, memory, pressure, speed, use
 
 from jobs.doctor.cpu_check import judge_cpu
 from jobs.doctor.db_bench_check import judge_db_bench
@@ -19,6 +18,7 @@ from sampler.machine.memory_state import MemoryState
 from sampler.machine.pressure import Pressure
 from sampler.options.options_file import OptionsFile
 from sampler.runner.disk_state import DiskState
+from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_up import tree
 
 from sampler.machine.cpu_state import read_cpu_state
 from sampler.machine.cpu_use import CpuMoment, between, read_moment, running
@@ -19,6 +18,7 @@ from sampler.machine.memory_state import read_memory_state
 from sampler.machine.pressure import read_pressure
 from sampler.machine.processor_time import ProcessorTime
 from sampler.runner.disk_state import read_disk_state
+from tests.support.jobs.made_up import tree
 
 MIB = 2**20
 

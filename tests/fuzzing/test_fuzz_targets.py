@@ -4,15 +4,15 @@ import gzip
 import json
 import random
 
-import fuzz_seeds
 import pytest
-from fuzz_seeds import keep, kept, requests, seeds
-from fuzz_service import routes
-from fuzz_targets import LONGEST, TARGETS
 
 from jobs.archive import SCHEMA
 from sampler.common.documents import read_document
 from sampler.common.errors import InputError
+from tests.support.fuzzing import fuzz_seeds
+from tests.support.fuzzing.fuzz_seeds import keep, kept, requests, seeds
+from tests.support.fuzzing.fuzz_service import routes
+from tests.support.fuzzing.fuzz_targets import LONGEST, TARGETS
 
 CHANGED = 150
 SOME = 60  # requests: each takes milliseconds
@@ -100,7 +100,9 @@ def test_a_document_that_cannot_be_shown_is_refused_by_what_it_is():
 
 
 def test_a_target_that_breaks_is_noticed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("fuzz_targets.parse_options", lambda _: json.loads("["))
+    monkeypatch.setattr(
+        "tests.support.fuzzing.fuzz_targets.parse_options", lambda _: json.loads("[")
+    )
     with pytest.raises(json.JSONDecodeError):
         TARGETS["options"](b"")
 

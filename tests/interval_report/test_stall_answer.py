@@ -1,12 +1,12 @@
 """Why writes stalled, and why write amplification is below 1, in sentences."""
 
 import pytest
-from written_dumps import Dump, Family, clock, text
 
 from jobs.interval_report.amplification import partial_dumps, write_amplification
 from jobs.interval_report.documents import notes
 from jobs.interval_report.stall_answer import stall_answer
 from sampler.stats_dumps.opening import Opening, parse_openings
+from tests.support.sampler.written_dumps import Dump, Family, clock, text
 
 GIB = 2**30
 

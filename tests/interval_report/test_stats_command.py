@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from written_dumps import Dump, Family, any_file, clock, text
 
 from cli.main import main
 from cli.render.stats_screen import show_openings
@@ -17,8 +16,10 @@ from jobs.interval_report.documents import stats_document
 from jobs.interval_report.files import write_files
 from jobs.interval_report.pgfplots import pgfplots_file
 from sampler.stats_dumps.opening import parse_openings
+from tests.support import DATA
+from tests.support.sampler.written_dumps import Dump, Family, any_file, clock, text
 
-LOG = Path(__file__).parents[1] / "data" / "db_bench_outputs" / "sine_wave_intervals.txt"
+LOG = DATA / "db_bench_outputs" / "sine_wave_intervals.txt"
 SVG = "{http://www.w3.org/2000/svg}"
 
 

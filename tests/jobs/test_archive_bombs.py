@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from any_trials import plain_trial
 
 from jobs.archive import read_archive
 from jobs.specification.specify import specify
 from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES
 from sampler.common.errors import InputError
+from tests.support.db.any_trials import plain_trial
 
 MEBI = 2**20
 MEMORY = 4 * MOST_LINE_BYTES

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from any_trials import plain_trial
-from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
@@ -26,6 +24,8 @@ from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from tests.support.db.any_trials import plain_trial
+from tests.support.jobs.instant import Watcher, write_space, write_workload
 
 DECIDED: dict[str, dict[str, Any]] = {
     "prior": {

@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.batch.batch_file import specified
 from jobs.execution.assembly import assemble
@@ -18,6 +17,7 @@ from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
 from sampler.space.space import digest
+from tests.support.jobs.instant import write_space, write_workload
 
 
 def test_the_load_grows_with_the_options():

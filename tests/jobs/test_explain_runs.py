@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from instant import Watcher as Progress
-from instant import write_space, write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -21,6 +19,8 @@ from jobs.specification.specify import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher as Progress
+from tests.support.jobs.instant import write_space, write_workload
 
 
 class Explained:

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.execution.assembly import Assembly, assemble
 from jobs.results.export import ExportRefusedError, describe, export_options
@@ -9,6 +8,7 @@ from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, DB, TABLE, parse_options
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import write_space, write_workload
 
 GIB = 2**30
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from instant import Watcher
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -25,6 +24,7 @@ from sampler.runner.settings import Settings
 from sampler.space.space_file import load_space
 from sampler.workload.prepare import Prepare
 from sampler.workload.workload import Settle, Workload
+from tests.support.jobs.instant import Watcher
 
 UNDONE = """[Version]
   rocksdb_version=7.8.3

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from any_trials import any_trials, plain_trial
 from hypothesis import HealthCheck, given, settings
-from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
@@ -23,6 +21,8 @@ from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from tests.support.db.any_trials import any_trials, plain_trial
+from tests.support.jobs.instant import Watcher, write_space, write_workload
 
 
 @pytest.fixture

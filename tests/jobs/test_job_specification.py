@@ -3,13 +3,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.specification.numbers_asked import DEFAULT_TRIALS
 from jobs.specification.specification import specification_from_document
 from jobs.specification.specify import specify
 from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
+from tests.support.jobs.instant import write_space, write_workload
 
 
 def test_defaults():

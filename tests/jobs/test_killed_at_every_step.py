@@ -14,10 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from instant import SCRIPT, Watcher, left_running, write_space, write_workload
-from killed_child import CHANGES_FILES, Steps, killed
 from sqlalchemy import Engine, event
-from stored_trials import trials_of
 
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
@@ -30,6 +27,9 @@ from optimizer.run.standing import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.instant import SCRIPT, Watcher, left_running, write_space, write_workload
+from tests.support.sampler.killed_child import CHANGES_FILES, Steps, killed
 
 TRIALS = 120  # more than a trial has steps: each is killed in one of its own
 EVENTS = CHANGES_FILES | {"fcntl.flock", "subprocess.Popen", "os.killpg"}

@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.report.limit_rows import limit_lines, limit_rows
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.specify import specify
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
+from tests.support.jobs.instant import write_space, write_workload
 
 RATE = Limit("rate", at_least_baseline=0.95)
 P99 = Limit("write_p99", at_most=200.0)

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from instant import Watcher, left_running, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -33,6 +32,7 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher, left_running, write_space, write_workload
 
 
 def remembering(recall: Callable[..., object], name: str, stored: object) -> Callable[..., object]:

@@ -14,7 +14,6 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from any_trials import add_trials, any_trials, job_of, plain_trial
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 
@@ -26,6 +25,7 @@ from db.trials.trial_export import TrialNames
 from jobs.trial_export.trial_columns import TrialColumns
 from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Trial
+from tests.support.db.any_trials import add_trials, any_trials, job_of, plain_trial
 
 FIRST = ["number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
          "started_at", "finished_at", "bench_seconds"]  # fmt: skip

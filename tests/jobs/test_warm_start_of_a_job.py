@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -18,6 +17,7 @@ from jobs.specification.warm_start_text import parse_warm_start
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher, write_space, write_workload
 
 
 class Bench:

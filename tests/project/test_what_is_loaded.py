@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 LEARNS = ("scipy", "sklearn", "statsmodels", "pandas", "pyarrow", "distributed")
 HEAVY = (*LEARNS, "numpy", "plotly", "deap", "dask", "fastapi", "uvicorn", "sqlalchemy", "alembic",
          "pydantic", "jinja2", "httpx2", "cryptography", "structlog")  # fmt: skip

@@ -1,18 +1,12 @@
-import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
-
-# What the optimizer's tests measure with is in their folder.
-sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
-
-from pretended_job import HOSTILE, failing, finished_job
 
 from jobs.results.finished import Finished
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
+from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job
 
 
 @pytest.fixture(scope="package", autouse=True)

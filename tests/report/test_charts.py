@@ -3,8 +3,6 @@
 from typing import ClassVar
 
 import pytest
-from chart_parts import MIB, TERMS, candidates, trace
-from pretend_bench import trial_of
 
 from jobs.charts.changes import changes
 from jobs.charts.chart import short, thinned, words
@@ -12,6 +10,8 @@ from jobs.charts.convergence import convergence, noise_of
 from jobs.charts.fitness_terms import fitness_terms
 from jobs.charts.memory import best_within, memory
 from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.jobs.chart_parts import MIB, TERMS, candidates, trace
+from tests.support.optimizer.pretend_bench import trial_of
 
 
 class TestWords:

@@ -3,15 +3,14 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from chart_parts import TERMS, trace
-from pretend_bench import START, trial_of
-
 from jobs.charts.drift import drift
 from jobs.charts.front import front
 from jobs.charts.front_growth import front_growth
 from jobs.charts.parallel import parallel
 from optimizer.baseline.baseline import summarise
 from optimizer.trials.trial import Purpose, Trial
+from tests.support.jobs.chart_parts import TERMS, trace
+from tests.support.optimizer.pretend_bench import START, trial_of
 
 
 class TestParallel:

@@ -1,14 +1,13 @@
 """Plots of what matters, from a few known trials."""
 
-from chart_parts import row, trace
-from pretend_bench import trial_of
-
 from jobs.charts.groups import Question, groups, questions
 from jobs.charts.importance import importance
 from jobs.charts.sampling import sampling
 from jobs.charts.stability import stability
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.jobs.chart_parts import row, trace
+from tests.support.optimizer.pretend_bench import trial_of
 
 
 class TestImportance:

@@ -3,13 +3,13 @@
 import io
 
 import pytest
-from pretended_job import finished_job
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
 from jobs.charts.fronts_of_two import fronts_of_two
 from jobs.report.report import report_html
 from jobs.results.finished import Finished
+from tests.support.jobs.pretended_job import finished_job
 
 POINTS = {
     1: {"rate": 100.0, "write_p99": 50.0, "cpu_percent": 40.0},

@@ -1,12 +1,12 @@
 """The report of a job that was proved at a larger scale than it was searched at."""
 
 import numpy as np
-from pretended_job import finished_job, lsm
-from two_loads import LARGER, TwoLoads
 
 from jobs.report.report import report_html
 from jobs.report.report_content import content
 from optimizer.trials.trial import Phase
+from tests.support.jobs.pretended_job import finished_job, lsm
+from tests.support.optimizer.two_loads import LARGER, TwoLoads
 
 
 def test_says_where_and_compares_runs_of_one_load_alone() -> None:

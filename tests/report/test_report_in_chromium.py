@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Page, chromium
 
 from jobs.report.report import report_html
 from jobs.results.finished import Finished
 from jobs.results.report_engine import whole_page
+from tests.support.api.chromium import Page, chromium
+
+pytestmark = pytest.mark.chromium
 
 DRAWN = "document.documentElement.dataset.drawn"
 # What Plotly draws data with: points, lines and bars, boxes.

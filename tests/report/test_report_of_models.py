@@ -4,7 +4,6 @@ import io
 from dataclasses import replace
 
 import pytest
-from pretended_job import finished_job
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
@@ -12,6 +11,7 @@ from jobs.charts.model_effects import model_effects
 from jobs.report.report import report_html
 from jobs.report.report_content import content
 from jobs.results.finished import Finished
+from tests.support.jobs.pretended_job import finished_job
 
 SURE = {"total": 0.5, "low": 0.4, "high": 0.7, "alone": 0.45, "p": 1e-9, "p_holm": 1e-8}
 

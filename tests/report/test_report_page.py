@@ -10,9 +10,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from pretend_bench import PretendBench, flat
-from pretend_hosts import PretendHost, PretendHosts
-from pretended_job import HOSTILE, failing, finished_job, lsm
 
 from jobs.charts.chart import Chart
 from jobs.report.report import data, figure, report_html
@@ -20,6 +17,9 @@ from jobs.results.finished import Finished
 from jobs.results.report_engine import PLACE, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
 from sampler.space.space_file import space_from_document
+from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job, lsm
+from tests.support.optimizer.pretend_bench import PretendBench, flat
+from tests.support.optimizer.pretend_hosts import PretendHost, PretendHosts
 
 _VOID = {"meta", "br"}
 

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from pretended_job import finished_job
-
 from jobs.report.report_phases import phase_rows
 from jobs.results.finished import Finished
 from optimizer.budget.budget import divide
 from optimizer.trials.trial import Phase
+from tests.support.jobs.pretended_job import finished_job
 
 
 def test_all_phases_in_their_order(finished: Finished):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from watching import gone, make_fifo, read_line
 
 from sampler.runner.process import BenchProcess, Ended, Ending, Limits
+from tests.support.sampler.watching import gone, make_fifo, read_line
 
 Spawn = Callable[..., BenchProcess]
 FOREVER = "exec tail -f /dev/null"

@@ -1,12 +1,12 @@
 """The machine's clock is set, or the machine sleeps, in the middle of a run."""
 
 import pytest
-from real_runs import Measure
 
 from sampler.bench.run_ending import clock_problem
 from sampler.runner import process
 from sampler.runner.outcome import TrialState
 from sampler.runner.process import Ended, Ending
+from tests.support.sampler.real_runs import Measure
 
 
 def ran(wall_seconds: float, clock_set_by: float) -> Ended:

@@ -4,9 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_runs import tiny_plan
 
-from benchmarks.space_amplification import MOST_OFF, Load, judge, loads, page
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.counting import Counting
 from sampler.bench.installed import InstalledDbBench
@@ -18,6 +16,8 @@ from sampler.workload.db_bench_benchmarks import BENCHMARKS
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.metric_units import db_bench_metrics
 from sampler.workload.workload import Workload
+from studies.space_amplification import MOST_OFF, Load, judge, loads, page
+from tests.support.sampler.real_runs import tiny_plan
 
 JUDGED = (
     "fillrandom", "readrandomwriterandom", "deleterandom", "mergerandom", "appendrandom",

@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from real_runs import OUTPUTS, tiny_plan
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner.process import Ended, Ending
+from tests.support.sampler.real_runs import OUTPUTS, tiny_plan
 
 REAL = {file.stem: file.read_text() for file in sorted(OUTPUTS.glob("*.txt"))}
 LOADS = sorted(name for name in REAL if not name.startswith("fails"))

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from bench_processes import bench_children
-from real_runs import tiny_plan
-from watching import gone
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
@@ -18,6 +15,9 @@ from sampler.runner.process import Ended, Limits
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
+from tests.support.sampler.bench_processes import bench_children
+from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.watching import gone
 
 pytestmark = pytest.mark.db_bench
 # As it should while it is tried, and otherwise when it is to measure.

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from drawn_options import NOT_DRAWN, draw_options, drawn
 
 from jobs.execution.single_bench import single_bench
 from sampler.bench.installed import InstalledDbBench, try_options
@@ -13,6 +12,7 @@ from sampler.options.options_file import OptionsFile, format_options
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.drawn_options import NOT_DRAWN, draw_options, drawn
 
 
 def files_with(key: str, count: int = 300) -> Iterator[OptionsFile]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from real_runs import Keeping, Kept, tiny_plan
 
 from sampler.bench.db_bench_output import DbBenchOutput, parse_output
 from sampler.bench.installed import InstalledDbBench
@@ -20,6 +19,7 @@ from sampler.runner.process import Ending
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
+from tests.support.sampler.real_runs import Keeping, Kept, tiny_plan
 
 pytestmark = pytest.mark.db_bench
 COUNTERS = ("flush.write.bytes", "compact.write.bytes", "bytes.written", "wal.bytes")

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_processes import bench_children
-from real_runs import tiny_plan
-from small_disk import SmallDisk, made_or_skipped, small_disk
-from watching import gone
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.bench_processes import bench_children
+from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
+from tests.support.sampler.watching import gone
 
 pytestmark = pytest.mark.db_bench
 # Takes the disk just before it measures, but for what is given back.

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from watching import gone, read_line
 
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import is_alive, kill_marked, start_time, this_process
 from sampler.runner.host_lock import MARK, default_path, host_lock
+from tests.support import ROOT
+from tests.support.sampler.watching import gone, read_line
 
-HOLDER = Path(__file__).with_name("holding_the_lock.py")
+HOLDER = ROOT / "tests/support/sampler/holding_the_lock.py"
 Hold = Callable[..., tuple["subprocess.Popen[bytes]", str]]
 
 

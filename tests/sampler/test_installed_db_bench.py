@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from real_runs import at_baseline_of, drawn
 
 from sampler.bench.bench_plan import BenchPlan, differences, effective_values
 from sampler.bench.installed import (
@@ -18,6 +17,7 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 from sampler.space.space_file import SHIPPED
 from sampler.workload.workload import Workload
+from tests.support.sampler.real_runs import at_baseline_of, drawn
 
 pytestmark = pytest.mark.db_bench
 USERS_OWN = """# kept for years

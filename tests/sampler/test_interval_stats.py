@@ -1,12 +1,11 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampler.bench.interval_stats import Interval, parse_intervals
+from tests.support import DATA
 
-DATA = Path(__file__).parents[1] / "data" / "db_bench_outputs"
+DATA = DATA / "db_bench_outputs"
 SINE = (DATA / "sine_wave_intervals.txt").read_text()
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from real_runs import tiny_plan
-from watching import gone, make_fifo, read_line
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_bench import CommandBench
@@ -29,6 +27,9 @@ from sampler.runner.trial_folder import (
 from sampler.space.space import default_values
 from sampler.space.space_file import load_space
 from sampler.workload.workload import Command, Workload
+from tests.support import ROOT
+from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.watching import gone, make_fifo, read_line
 
 FOREVER = "exec tail -f /dev/null"
 Shell = Callable[..., LocalRunner]
@@ -265,12 +266,14 @@ def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_u
     controller = subprocess.Popen(
         [
             sys.executable,
-            str(Path(__file__).with_name("controller_of_a_trial.py")),
+            "-m",
+            "tests.support.sampler.controller_of_a_trial",
             str(settings.bench_dir),
             str(settings.lock),
             doing,
         ],
         stdout=subprocess.PIPE,
+        cwd=ROOT,
     )
     assert controller.stdout is not None
     assert read_line(controller.stdout.fileno()) == "started"

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
-from real_runs import Kept
 
 from sampler.bench.log_reading import LogSoFar, read_log, read_on
 from sampler.bench.rocksdb_log import RocksdbLog, parse_log
+from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
+from tests.support.sampler.real_runs import Kept
 
 parts = st.sampled_from([
     OPENED,

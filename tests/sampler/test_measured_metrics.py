@@ -2,7 +2,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from real_runs import OUTPUTS, TINY, Kept, Measure
 
 from sampler.bench.db_bench_output import DbBenchOutput, parse_output
 from sampler.bench.metrics import (
@@ -18,6 +17,7 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
 from sampler.runner.process import Ended, Ending
 from sampler.workload.workload import Workload
+from tests.support.sampler.real_runs import OUTPUTS, TINY, Kept, Measure
 
 DEFAULTS = {name: parameter.default for name, parameter in catalogue().items()}
 ENDED = Ended(

@@ -1,7 +1,6 @@
 """What each metric is measured in, against what db_bench really printed."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,7 @@ from sampler.bench.db_bench_output import parse_output
 from sampler.workload.metric_units import amount, db_bench_metrics, unit_of
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
-
-DATA = Path(__file__).parents[1] / "data"
+from tests.support import DATA
 
 
 def with_benchmarks(*names: str) -> Workload:

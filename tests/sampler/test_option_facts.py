@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from cases.case import ARTEFACTS
 
 from sampler.bench.installed import InstalledDbBench, TriedOptions, try_options
 from sampler.options.derived import derived_values
 from sampler.options.option_facts import OptionFact, option_facts
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile, format_options, parse_struct
 from sampler.parameters.catalogue import catalogue
+from tests.support.cases.case import ARTEFACTS
 
 SECTIONS = {"DBOptions": "DBOptions", "CFOptions": "CFOptions"}
 PLAIN = 'TableOptions/PlainTable "default"'

@@ -1,13 +1,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from real_runs import drawn
 
 from sampler.options.option_values import read_values, scaled, write_values
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 from sampler.space.space_file import SHIPPED, load_space
+from tests.support.sampler.real_runs import drawn
 
 OPTIONS = [parameter for parameter in catalogue().values() if parameter.is_option]
 

@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from killed_child import Steps, killed
 
 from sampler.runner.prepared_copies import FOLDER, UNUSED_SECONDS, PreparedCopies
 from sampler.runner.prepared_note import PreparedNote, read_note, write_note
 from sampler.runner.trial_folder import make_trial_folder, remove_leftovers
+from tests.support.sampler.killed_child import Steps, killed
 
 NOTE = PreparedNote(seconds=2.5, user_bytes=1_000, stored_bytes=2_000)
 TABLES = {"000009.sst": b"t" * 600, "000010.blob": b"b" * 200}

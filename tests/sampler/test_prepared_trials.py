@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from real_runs import Keeping, Kept, tiny_plan
 
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.preparing import Preparing
@@ -21,6 +20,7 @@ from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
 from sampler.workload.prepare import Prepare
+from tests.support.sampler.real_runs import Keeping, Kept, tiny_plan
 
 pytestmark = pytest.mark.db_bench
 KEYS, READS = 4_000, 3_000

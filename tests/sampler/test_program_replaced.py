@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from real_runs import tiny_plan
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
@@ -13,6 +12,7 @@ from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.real_runs import tiny_plan
 
 pytestmark = pytest.mark.db_bench
 WRAPPER = '#!/bin/sh\nexec db_bench "$@"\n'

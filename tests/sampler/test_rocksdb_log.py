@@ -4,11 +4,11 @@ import math
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
-from real_runs import OUTPUTS, Kept
 
 from sampler.bench.db_bench_output import parse_output
 from sampler.bench.rocksdb_log import RocksdbLog, joined, parse_log
+from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
+from tests.support.sampler.real_runs import OUTPUTS, Kept
 
 
 def nonsense(log: RocksdbLog) -> list[str]:

@@ -8,8 +8,8 @@ from sampler.parameters.catalogue import catalogue
 from sampler.space.latent import decode
 from sampler.space.space import Space
 from sampler.space.space_file import SHIPPED, load_space, space_text
+from tests.support import DATA
 
-DATA = Path(__file__).parents[1] / "data"
 BAD = sorted((DATA / "bad_spaces").glob("*.toml"))
 GOOD = sorted((DATA / "good_spaces").glob("*.toml"))
 WORKLOAD_FACTORS = {"threads", "compression_ratio"}

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from real_runs import tiny_plan
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner import process
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.real_runs import tiny_plan
 
 pytestmark = pytest.mark.db_bench
 BOUND = 0.02  # LOG, manifest and the printed statistics are written too, and are no data

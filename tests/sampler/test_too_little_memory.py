@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from real_runs import tiny_plan
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.real_runs import tiny_plan
 
 pytestmark = pytest.mark.db_bench
 LIMITED = """#!/bin/sh

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from two_stages import TwoStages
-from watching import gone, make_fifo, read_line
 
 from sampler.common.errors import InputError
 from sampler.runner import trial_processes
@@ -16,6 +14,8 @@ from sampler.runner.prepared_copies import FOLDER
 from sampler.runner.process import BenchProcess, Limits
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.two_stages import TwoStages
+from tests.support.sampler.watching import gone, make_fifo, read_line
 
 FOREVER = "exec tail -f /dev/null"
 FILL = "echo 7 >db/CURRENT"

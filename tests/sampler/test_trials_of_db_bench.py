@@ -2,7 +2,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from real_runs import TINY, Keeping, Measure, tiny_plan
 
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import parse_output
@@ -13,6 +12,7 @@ from sampler.runner.outcome import TrialState
 from sampler.runner.process import Ending
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
+from tests.support.sampler.real_runs import TINY, Keeping, Measure, tiny_plan
 
 pytestmark = pytest.mark.db_bench
 SMALL = {"write_buffer_size": 8 * 2**20, "compression_type": "none"}

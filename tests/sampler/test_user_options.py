@@ -30,8 +30,9 @@ from sampler.options.options_file import (
 )
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space import memory_bytes
+from tests.support import DATA
 
-CASES = Path(__file__).parents[1] / "data" / "cases"
+CASES = DATA / "cases"
 MIB = 2**20
 
 

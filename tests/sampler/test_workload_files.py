@@ -13,8 +13,8 @@ from sampler.workload.workload_file import (
     workload_document,
     workload_from_document,
 )
+from tests.support import DATA
 
-DATA = Path(__file__).parents[1] / "data"
 SINE = ("sine", "warlo-command")
 BAD = sorted((DATA / "bad_workloads").glob("*.toml"))
 GOOD = sorted((DATA / "good_workloads").glob("*.toml"))

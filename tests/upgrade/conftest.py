@@ -1,17 +1,11 @@
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-# What other rooms' tests use too is in their folders.
-sys.path.append(str(Path(__file__).parents[1] / "cli"))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-
-from terminal import Desk
-
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
+from tests.support.cli.terminal import Desk
 
 WORKLOAD = """\
 name = "tiny"

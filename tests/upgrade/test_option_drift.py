@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
-from second_builds import build, with_default, without_option
 
 from jobs.experiments.upgrade.option_drift import Concern, option_drift
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.options.options_file import CF, DB, OptionsFile, leaves
+from tests.support.sampler.second_builds import build, with_default, without_option
 
 pytestmark = pytest.mark.db_bench
 

@@ -1,12 +1,12 @@
 from pathlib import Path
 
 import pytest
-from second_builds import REFUSES, build, with_default, without_option
 
 from jobs.experiments.upgrade.own_file import own_file
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, DB, parse_options
+from tests.support.sampler.second_builds import REFUSES, build, with_default, without_option
 
 pytestmark = pytest.mark.db_bench
 OWN = parse_options("""\

@@ -2,7 +2,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from second_builds import build, with_default
 
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN, Case, cases_of
 from jobs.experiments.upgrade.option_drift import option_drift
@@ -10,6 +9,7 @@ from jobs.experiments.upgrade.own_file import own_file
 from jobs.specification.specification import Specification
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.options.options_file import CF, TABLE, OptionsFile, parse_options
+from tests.support.sampler.second_builds import build, with_default
 
 pytestmark = pytest.mark.db_bench
 

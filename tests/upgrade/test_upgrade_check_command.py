@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from second_builds import build, with_default, without_option
-from terminal import Desk
 
 from cli.main import main
 from jobs.experiments.in_turn.runs_file import RUNS
+from tests.support.cli.terminal import Desk
+from tests.support.sampler.second_builds import build, with_default, without_option
 
 Capture = pytest.CaptureFixture[str]
 Check = Callable[..., int]

@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import pytest
-from batch_nights import FIRST, nights_of, result
 from sqlalchemy import Engine, insert
 
 from cli.operations.nights import nights_command
@@ -14,6 +13,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import batch, job
 from jobs.regression.watch import watch
 from sampler.common.errors import InputError
+from tests.support.jobs.batch_nights import FIRST, nights_of, result
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 

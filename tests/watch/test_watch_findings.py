@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 from jobs.regression.watch import Watch, watch
 from jobs.regression.watch_page import watch_page
 from jobs.regression.watch_words import told
 from jobs.specification.specify import specify
+from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 SEEDS = 20

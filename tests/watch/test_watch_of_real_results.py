@@ -4,11 +4,11 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from batch_nights import ASKED, nights_of, result
-from pretended_job import finished_job
 
 from jobs.regression.watch_series import series_of
 from jobs.specification.specification import Specification
+from tests.support.jobs.batch_nights import ASKED, nights_of, result
+from tests.support.jobs.pretended_job import finished_job
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.watch_simulation import SIGMA, changed, draw, night_chances, quiet
 from models.change_points.change_point_watch import PER_100_NIGHTS, watch_series
+from studies.watch.simulation import SIGMA, changed, draw, night_chances, quiet
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import pytest
 from hypothesis import given, settings
-from written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
 from sampler.bench.interval_stats import parse_intervals
 from sampler.stats_dumps.opening import Opening, parse_openings
+from tests.support.sampler.written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
 
 def moments(told: str) -> list[list[float]]:
