@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from api.auth.security import TokensEverMade
 from api.http.middleware import Around, BodyLimit, rate_limit
-from api.http.problems import Problem
+from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
 from api.http.responses import Exports
 from api.pages import (
@@ -34,7 +34,7 @@ from api.pages import (
 )
 from api.pages import results as results_page
 from api.pages import schedules as schedules_page
-from api.pages.errors import add_handlers, shown
+from api.pages.errors import add_handlers, error_answer
 from api.routes import (
     catalogue,
     events,
@@ -109,8 +109,8 @@ def make_app(
     )
     time_statements(engine)
     add_handlers(app)
-    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=shown)
-    app.add_middleware(Around, limit=rate_limit(settings.rate_limit), refusal=shown)
+    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_answer)
+    app.add_middleware(Around, limit=rate_limit(settings.rate_limit), refusal=error_answer)
     for routes in (health, catalogue, jobs, trials, results, trade_offs, events, schedules):
         app.include_router(routes.router)
     for pages in (
@@ -153,7 +153,7 @@ def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
             )
             schemas = made.setdefault("components", {}).setdefault("schemas", {})
             reference = "#/components/schemas/{model}"
-            whole = Problem.model_json_schema(ref_template=reference)
+            whole = ProblemDocument.model_json_schema(ref_template=reference)
             schemas |= whole.pop("$defs", {})
             schemas["Problem"] = whole
             app.openapi_schema = made

@@ -22,7 +22,7 @@ _log = structlog.get_logger("api")
 _UNLIMITED = {"/healthz", "/readyz"}
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"x-frame-options", b"DENY")]
 Refusal = Callable[[Request, ProblemError], ASGIApp]
-"""How an error is answered, as ``api.pages.errors.shown`` does."""
+"""How an error is answered, as ``api.pages.errors.error_answer`` does."""
 
 
 def rate_limit(text: str) -> RateLimitItem:

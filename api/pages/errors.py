@@ -19,7 +19,7 @@ from starlette.routing import compile_path
 from api.http.problems import ProblemError, answer, field_problems, refused
 from api.pages.page import page
 from api.services.dependencies import NotModifiedError, Service
-from api.services.validation_errors import finding_of, findings_of_job
+from api.services.validation_errors import findings_of_job, refusal
 from db.leases.lease import LeaseHeld
 from jobs.external.open_jobs import NotAsked
 from jobs.queue.lifecycle import WrongState
@@ -29,7 +29,7 @@ from sampler.common.errors import InputError
 _NOT_PAGES = ("/v1/", "/openapi.json", "/static/")
 
 
-def shown(request: Request, error: ProblemError) -> Response:
+def error_answer(request: Request, error: ProblemError) -> Response:
     """The error as a page where a browser asked for one; else as a problem document."""
     if not _wants_page(request):
         return answer(error)
@@ -63,25 +63,22 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def _problem(request: Request, error: ProblemError) -> Response:
-        return shown(request, error)
+        return error_answer(request, error)
 
     @app.exception_handler(InputError)
     def _input(request: Request, error: InputError) -> Response:
-        return shown(request, refused(field_problems(error)))
+        return error_answer(request, refused(field_problems(error)))
 
     @app.exception_handler(WrongState)
     @app.exception_handler(NotAsked)
     @app.exception_handler(LeaseHeld)
     @app.exception_handler(LeaseLost)
     def _conflict(request: Request, error: Exception) -> Response:
-        return shown(request, ProblemError(409, str(error)))
+        return error_answer(request, ProblemError(409, str(error)))
 
     @app.exception_handler(RequestValidationError)
     def _invalid(request: Request, error: RequestValidationError) -> Response:
-        findings = [finding_of(found) for found in error.errors()]
-        findings += findings_of_job(request, error)
-        # Of a value that may be of several types, each type has its own say.
-        return shown(request, refused(list({each.field: each for each in findings}.values())))
+        return error_answer(request, refusal(error.errors(), findings_of_job(request, error)))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:
@@ -90,14 +87,14 @@ def add_handlers(app: FastAPI) -> None:
             # Pages are not in the description: of theirs the framework's word must do.
             headers["Allow"] = _methods(app, request.url.path) or headers.get("Allow", "")
         said = ProblemError(error.status_code, str(error.detail), headers=headers)
-        return shown(request, said)
+        return error_answer(request, said)
 
     @app.exception_handler(SQLAlchemyError)
     def _database(request: Request, error: SQLAlchemyError) -> Response:
         if isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) in _OLD:
             _log.error("the database's tables are not of this version; upgrade them")
             old = ProblemError(503, "the database's tables are not of this version")
-            return shown(request, old)
+            return error_answer(request, old)
         if isinstance(error, OperationalError | NoConnection) or (
             isinstance(error, DBAPIError) and error.connection_invalidated
         ):
@@ -105,7 +102,7 @@ def add_handlers(app: FastAPI) -> None:
             late = ProblemError(
                 503, "the database does not answer; try again", headers={"Retry-After": "5"}
             )
-            return shown(request, late)
+            return error_answer(request, late)
         return _unexpected(request, error)
 
     @app.exception_handler(NotModifiedError)
@@ -115,7 +112,7 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     def _unexpected(request: Request, error: Exception) -> Response:
         _log.error("a request failed", path=request.url.path, exc_info=error)
-        return shown(request, ProblemError(500, "Rocktune failed; its log says why"))
+        return error_answer(request, ProblemError(500, "Rocktune failed; its log says why"))
 
 
 def _methods(app: FastAPI, path: str) -> str:

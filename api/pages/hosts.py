@@ -37,7 +37,7 @@ def hosts_page(
     )
 
 
-def environment_of(environment: Mapping[str, Any]) -> dict[str, Any]:
+def environment_shown(environment: Mapping[str, Any]) -> dict[str, Any]:
     """What a job ran on, as its page shows it: warnings, rows by name, its hosts."""
     build = environment.get("build")
     rows = {name: value for name, value in environment.items() if name not in _APART}

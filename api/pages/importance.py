@@ -11,7 +11,7 @@ from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
 from api.pages.job_page import job_page
 from api.services.dependencies import JobDep, Service, ServiceDep
-from api.services.stored_job import ranking_of
+from api.services.stored_job import job_ranking
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
@@ -58,7 +58,7 @@ def matters_page(
 def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any] | None, bool]:
     """What the interface answers; None where it says that there is none yet."""
     try:
-        return ranking_of(service, job)
+        return job_ranking(service, job)
     except (ProblemError, WrongState):
         return None, False
 

@@ -166,7 +166,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Shape:
+class NamedSchema:
     """A named shape of a document."""
 
     name: str
@@ -214,11 +214,13 @@ def operations(described: Mapping[str, Any]) -> Iterator[Operation]:
             )
 
 
-def shapes(described: Mapping[str, Any]) -> Iterator[Shape]:
+def shapes(described: Mapping[str, Any]) -> Iterator[NamedSchema]:
     """The named shapes of an OpenAPI 3.1 description, by name."""
     for name, schema in sorted(described["components"]["schemas"].items()):
         own = properties(schema)
-        yield Shape(name, schema.get("description", ""), own, [] if own else list(holds(schema)))
+        yield NamedSchema(
+            name, schema.get("description", ""), own, [] if own else list(holds(schema))
+        )
 
 
 def _when(status: str, text: str) -> str:

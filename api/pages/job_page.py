@@ -62,14 +62,14 @@ router = APIRouter(
 
 
 @router.post("/cancel")
-def cancel_job(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+def cancel_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
     """Ends a job; what was measured is kept."""
     jobs.cancel_job(service, job)
     return RedirectResponse(f"/jobs/{job.id}", 303)
 
 
 @router.post("/resume")
-def resume_job(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
+def resume_by_button(service: ServiceDep, job: JobDep, _form: FormDep) -> Response:
     """Lets a failed or cancelled job go on from what it has measured."""
     jobs.resume_job(service, job)
     return RedirectResponse(f"/jobs/{job.id}", 303)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 
 from api.auth.security import Caller, page_requires
-from api.pages.hosts import environment_of
+from api.pages.hosts import environment_shown
 from api.pages.job_page import job_page
 from api.routes.events import event_id
 from api.services.dependencies import JobDep, Service, ServiceDep
@@ -38,7 +38,7 @@ def live_page(
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
         outcome=_outcome(service, job),
-        environment=environment_of(job.environment or {}),
+        environment=environment_shown(job.environment or {}),
     )
 
 

@@ -13,7 +13,7 @@ from jinja2 import Environment
 
 from api.auth.cookies import form_token, new_forms_secret
 from api.auth.security import Caller
-from api.pages.static_files import address
+from api.pages.static_files import static_address
 from db.access.tokens import Role
 from jobs.report.report import data, figure, p_value, readable, signed
 from jobs.results.page_environment import page_environment
@@ -79,7 +79,7 @@ def page(
 def _environment() -> Environment:
     environment = page_environment("api.pages")
     environment.finalize = readable
-    environment.globals |= {"static": address, "version": version("rocktune")}
+    environment.globals |= {"static": static_address, "version": version("rocktune")}
     environment.filters |= {
         "amount": bytes_or_figure,
         "bytes": format_bytes,

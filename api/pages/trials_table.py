@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 
 from api.auth.security import Caller, page_requires
 from api.pages.job_page import job_page
-from api.pages.sorted_table import Column, address, sortable, unless_empty
+from api.pages.sorted_table import Column, sortable, table_address, unless_empty
 from api.routes.jobs import After
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, ServiceDep
@@ -55,7 +55,7 @@ def trials_table(
     asked = {"state": state, "phase": phase, "sort": sort}
 
     def at(**changed: object) -> str:
-        return address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
+        return table_address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
 
     baseline = baseline_so_far(service.engine, job)
     larger = confirms_larger_load(job)

@@ -24,7 +24,7 @@ from api.schemas.result_schemas import (
     Ranking,
 )
 from api.services.dependencies import UNCHANGED, CachedJobDep, ServiceDep
-from api.services.stored_job import ranking_of, require_done, result_of
+from api.services.stored_job import job_ranking, require_done, result_of
 from db.access.tokens import Role
 from jobs.report.artifacts import MINIMAL, OPTIONS
 from jobs.report.report_of_job import report_of_job
@@ -75,7 +75,7 @@ def rank_parameters(
     That is by its share of the variance where models rank, and by its permutation importance
     where forests do.
     """
-    found, final = ranking_of(service, job)
+    found, final = job_ranking(service, job)
     rows = list(found["parameters"])
     if metric is not None:
         _require_metric(metric, found)
@@ -96,7 +96,7 @@ def show_anova(
     service: ServiceDep, job: CachedJobDep, response: Response, metric: Metric = None
 ) -> Response:
     """The analysis of variance of every parameter and metric, the smallest p first."""
-    found, final = ranking_of(service, job)
+    found, final = job_ranking(service, job)
     if metric is not None:
         _require_metric(metric, found)
     rows = [

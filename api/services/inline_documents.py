@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from api.http.problems import shown
+from api.http.problems import shortened
 from db.schema.types import safe_text
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import (
@@ -103,4 +103,4 @@ def require_plain(part: object, field: str) -> None:
     if isinstance(part, int) and abs(part) >= 2**63:
         raise InputError(field, "holds a whole number of more than 64 bits")
     if isinstance(part, str) and safe_text(part) != part:
-        raise InputError(field, f"holds {shown(part)}, which has characters that are no text")
+        raise InputError(field, f"holds {shortened(part)}, which has characters that are no text")

@@ -44,7 +44,7 @@ def result_of(service: Service, job: JobRow) -> Mapping[str, Any]:
     return result
 
 
-def ranking_of(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
+def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
     """What a job has learned about its parameters, and whether it is the last word.
 
     Raises:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from api.http.problems import FieldProblem, field_problems, safe, shown
+from api.http.problems import FieldProblem, ProblemError, field_problems, refused, safe, shortened
 from api.schemas.job_schemas import JobChange
 from api.services.inline_documents import Registry
 from api.services.submission import specification_from
@@ -23,12 +23,23 @@ def finding_of(found: Any) -> FieldProblem:
     place, *parts = found["loc"]
     if found["type"] == "json_invalid":
         return FieldProblem(field="body", problem="is not JSON")
-    given = None if found["type"] == "missing" else shown(found.get("input"))
+    given = None if found["type"] == "missing" else shortened(found.get("input"))
     if parts and parts[0] in WRITE:
         return FieldProblem(field=parts[0], problem=WRITE[parts[0]], value=given)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     named = field.removeprefix(".") or str(place)
     return FieldProblem(field=safe(named), problem=safe(str(found["msg"])), value=given)
+
+
+def refusal(errors: Iterable[Any], rest: Iterable[FieldProblem]) -> ProblemError:
+    """A 422 that names each field once.
+
+    Args:
+        errors: Those of pydantic; of a value that may be of several types, each type has its say.
+        rest: What is wrong beside them.
+    """
+    found = [*map(finding_of, errors), *rest]
+    return refused(list({each.field: each for each in found}.values()))
 
 
 def findings_of_job(request: Request, error: RequestValidationError) -> list[FieldProblem]:

@@ -7,17 +7,21 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cli.client.answers import LostError, UnavailableError
-from cli.client.where import Url
+from api.schemas.job_schemas import JobPublic
+from cli.client.client_errors import LostError, UnavailableError, understood
+from cli.client.remote import Remote, require_json
+from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import job_options
-
-if TYPE_CHECKING:
-    from cli.client.remote import Remote
+from cli.render.screen import screen
+from cli.stored.show import print_job
+from jobs.specification.named_files import inlined
+from jobs.specification.request import option_of
+from sampler.common.errors import InputError, noting, refuse_noted
 
 EXAMPLES = """
 Examples:
@@ -35,7 +39,7 @@ _AGAIN_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 @job_options(at_a_service=True)
-def submit(
+def submit_command(
     asked: Mapping[str, Any],
     watch: Annotated[bool, typer.Option("--watch", help="Show how it goes, to its end.")] = False,
     as_json: Annotated[
@@ -48,11 +52,6 @@ def submit(
     Exit status: 0 the service has it, 2 bad input, 1 the service failed or
     cannot be reached; with --watch that of `rocktune show`.
     """
-    from cli.client.where import opened, require_service
-    from jobs.specification.named_files import inlined
-    from jobs.specification.request import option_of
-    from sampler.common.errors import InputError, noting, refuse_noted
-
     require_service(url)
     found: list[InputError] = []
     body: dict[str, Any] = {}
@@ -60,23 +59,11 @@ def submit(
         body = inlined(asked)
     for name, value in {**asked, **body}.items():
         with noting(found):
-            _require_json(option_of(name), value)
+            require_json(option_of(name), value)
     refuse_noted(found)
     with opened(url, None) as remote:
         document = _submitted(remote, body)
         return _tell(remote, document, watch=watch, as_json=as_json)
-
-
-def _require_json(field: str, value: object) -> None:
-    """TOML and the terminal know dates and infinities; JSON knows neither."""
-    from sampler.common.errors import InputError
-
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError:
-        raise InputError(field, "nan and inf cannot be asked for over HTTP") from None
-    except TypeError:
-        raise InputError(field, "holds a date or a time; write it as a text") from None
 
 
 def _submitted(remote: Remote, body: dict[str, Any]) -> Any:
@@ -100,11 +87,6 @@ def _submitted(remote: Remote, body: dict[str, Any]) -> Any:
 
 
 def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
-    from api.schemas.job_schemas import JobPublic
-    from cli.client.answers import understood
-    from cli.render.screen import screen
-    from cli.stored.show import show_job
-
     job = understood(JobPublic, document)
     if as_json and not watch:
         sys.stdout.write(json.dumps(document) + "\n")
@@ -112,6 +94,6 @@ def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
     console = screen(stderr=as_json)
     console.print(f"job {job.id} is {job.state}: {job.why}", soft_wrap=True)
     if watch:
-        return show_job(remote, job.id, follow=True, as_json=as_json)
+        return print_job(remote, job.id, follow=True, as_json=as_json)
     console.print(f"Watch it with: rocktune show {job.id}", soft_wrap=True)
     return Exit.DONE

@@ -24,7 +24,7 @@ Examples:
 """
 
 
-def doctor(
+def doctor_command(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     baseline: Annotated[

@@ -54,7 +54,7 @@ Examples:
 
 
 @job_options()
-def tune(
+def tune_command(
     asked: Mapping[str, Any],
     scheduler: Scheduler = None,
     certificates: Certificates = None,
@@ -193,7 +193,7 @@ def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
 
     from rich.console import Console
 
-    from cli.render.outcome_table import print_outcome
+    from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
     from sampler.common.errors import InputError
 

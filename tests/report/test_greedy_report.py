@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
 from jobs.charts.fronts_of_two import fronts_of_two
 from jobs.report.report import report_html
 from jobs.results.finished import Finished

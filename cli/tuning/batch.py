@@ -8,23 +8,34 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from sqlalchemy import Engine
 
 from cli.options.cluster_options import Certificates, Scheduler, place_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from sqlalchemy import Engine
-
-    from db.schema.job_row import JobRow
-    from jobs.batch.batch_plan import BatchPlan
-    from jobs.batch.batch_turn import BatchTurn
-    from jobs.execution.place import Place
-    from sampler.runner.settings import Settings
+from cli.render.batch_table import batch_table
+from cli.render.screen import screen, told_once
+from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.schema.job_row import JobRow, JobState
+from jobs.batch.batch_file import findings_of, read_batch
+from jobs.batch.batch_items import BATCH_RESULT
+from jobs.batch.batch_plan import BatchPlan
+from jobs.batch.batch_run import interrupt_batch, is_well, open_batch, run_batch
+from jobs.batch.batch_turn import BatchHeld, BatchTurn, TurnLost
+from jobs.execution.place import Place
+from jobs.queue.queued_job import LIVE
+from jobs.report.artifacts import REPORT, require_folder, write_artifacts
+from jobs.results.finished import finished_job
+from jobs.results.whole_file import write_whole
+from jobs.specification.specification import specification_from_document
+from sampler.common.errors import InputError, refuse_noted
+from sampler.runner.settings import Settings, load_settings
 
 EXAMPLES = """
 Examples:
@@ -40,7 +51,7 @@ option of `rocktune tune`, as trials = 96; or one [[job]] for each job, with opt
 """
 
 
-def batch(
+def batch_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
     scheduler: Scheduler = None,
     certificates: Certificates = None,
@@ -62,13 +73,6 @@ def batch(
     still ran), or the batch is being run already; 2 bad input, before
     anything was run; 130 interrupted (go on with --resume).
     """
-    from db.connection.engine import make_engine
-    from db.connection.migrate import upgrade
-    from jobs.batch.batch_file import read_batch
-    from jobs.batch.batch_turn import BatchHeld, BatchTurn
-    from jobs.report.artifacts import require_folder
-    from sampler.runner.settings import load_settings
-
     plan = read_batch(file)
     settings = load_settings()
     require_folder(out)
@@ -102,12 +106,6 @@ class _Here:
 
 
 def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
-    from rich.console import Console
-
-    from cli.tuning.run_here import terminate_like_interrupt
-    from jobs.batch.batch_run import interrupt_batch, open_batch, run_batch
-    from jobs.batch.batch_turn import BatchHeld, TurnLost
-
     engine, out = here.engine, here.out
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     _check(plan, here, console)
@@ -133,7 +131,11 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
     terminate_like_interrupt()
     try:
         document = run_batch(
-            engine, batch_id, run_one, failed=told_failed, waiting=_told_once(console)
+            engine,
+            batch_id,
+            run_one,
+            failed=told_failed,
+            waiting=told_once(console, "waiting: {}"),
         )
     except TurnLost as lost:
         complain(str(lost))
@@ -148,9 +150,6 @@ def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
 
 def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     """Checks every job against where it is measured, before the first begins."""
-    from jobs.batch.batch_file import findings_of
-    from sampler.common.errors import InputError, refuse_noted
-
     found: list[InputError] = []
     for item in plan.items:
         try:
@@ -167,13 +166,6 @@ class _OneByOne:
         self._here, self._console = here, console
 
     def __call__(self, item: str, row: JobRow) -> None:
-        from cli.tuning.run_here import run_here, tell_warnings
-        from db.schema.job_row import JobState
-        from jobs.queue.queued_job import LIVE
-        from jobs.report.artifacts import REPORT, write_artifacts
-        from jobs.results.finished import finished_job
-        from jobs.specification.specification import specification_from_document
-
         here = self._here
         folder = here.out / item
         if row.state is JobState.DONE:
@@ -205,25 +197,8 @@ class _OneByOne:
         write_artifacts(finished, folder)
 
 
-def _told_once(console: Console) -> Any:
-    told: set[str] = set()
-
-    def tell(who: str) -> None:
-        if who not in told:
-            told.add(who)
-            console.print(f"waiting: {who}", soft_wrap=True)
-
-    return tell
-
-
 def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     """Writes batch.json and prints the table; whether all jobs ended well."""
-    from cli.render.batch_table import batch_table
-    from cli.render.screen import screen
-    from jobs.batch.batch_items import BATCH_RESULT
-    from jobs.batch.batch_run import is_well
-    from jobs.results.whole_file import write_whole
-
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     write_whole(out / BATCH_RESULT, text.encode())
     if as_json:

@@ -1,22 +1,21 @@
-"""`rocktune options`: the OPTIONS file of what was proven better."""
+"""`rocktune options` and `report`: the files of a finished job."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from cli.client.answers import NotFoundError
+from cli.client.client_errors import NotFoundError
+from cli.client.following import job_of
+from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 from jobs.results.whole_file import write_whole
 
-if TYPE_CHECKING:
-    from cli.client.remote import Remote
-
-EXAMPLES = """
+OPTIONS_EXAMPLES = """
 Examples:
 
   rocktune options 12                      to standard output
@@ -27,7 +26,7 @@ Examples:
 """
 
 
-def options(
+def options_command(
     job_id: JobId,
     out: Annotated[
         Path | None, typer.Option(help="Receives it; else standard output does.")
@@ -54,9 +53,9 @@ def options(
     if out is not None:
         write_whole(out, text.encode())
     elif sys.stdout.isatty():
-        from cli.render.screen import plain
+        from cli.client.untrusted_text import printable
 
-        sys.stdout.write("".join(f"{plain(line)}\n" for line in text.splitlines()))
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in text.splitlines()))
     else:
         sys.stdout.write(text)
     return Exit.DONE
@@ -64,8 +63,6 @@ def options(
 
 def _options(remote: Remote, job_id: int, *, minimal: bool) -> str | None:
     """The file's text; None where nothing was better."""
-    from cli.client.following import job_of
-
     try:
         return remote.text(f"jobs/{job_id}/options", minimal="true" if minimal else None)
     except NotFoundError:
@@ -73,3 +70,36 @@ def _options(remote: Remote, job_id: int, *, minimal: bool) -> str | None:
         if job_of(remote, job_id)[0].state.value != "done":
             raise
         return None
+
+
+REPORT_EXAMPLES = """
+Examples:
+
+  rocktune report 12                        writes report-12.html
+
+  rocktune report 12 --out /tmp/load.html   writes it there, whole or not at all
+
+  rocktune report 12 --db /tmp/other.db     of a job in another database
+"""
+
+
+def report_command(
+    job_id: JobId,
+    out: Annotated[
+        Path | None, typer.Option(help="Receives the page; report-ID.html by default.")
+    ] = None,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Writes the report of a finished job: one HTML file that opens without a network.
+
+    Where an earlier version of Rocktune made it, it is made anew from the stored trials.
+
+    Exit status: 0 written, 2 bad input, such as a job that has not ended.
+    """
+    path = Path(f"report-{job_id}.html") if out is None else out
+    with opened(url, db) as remote:
+        page = remote.page(f"jobs/{job_id}/report")
+    write_whole(path, page)
+    typer.echo(f"Written to {path}")
+    return Exit.DONE

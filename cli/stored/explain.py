@@ -6,16 +6,19 @@ import json
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cli.client.answers import NotFoundError, not_understood
-from cli.client.where import Db, JobId, Url, opened
+from cli.client.client_errors import NotFoundError, understanding
+from cli.client.following import job_of
+from cli.client.untrusted_text import cleaned
+from cli.client.where import Db, JobId, Json, Url, opened
+from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
-
-if TYPE_CHECKING:
-    from jobs.experiments.explain_runs import Watcher
+from cli.render.outcome_screen import show_explanation
+from cli.render.screen import screen, told_once
+from jobs.experiments.explain_runs import Watcher
 
 EXAMPLES = """
 Examples:
@@ -30,7 +33,7 @@ Examples:
 """
 
 
-def explain(
+def explain_command(
     job_id: JobId,
     runs: Annotated[
         int, typer.Option(help="Real runs of each configuration, at least 3; 0: none.", min=0)
@@ -41,7 +44,7 @@ def explain(
     margin: Annotated[
         str, typer.Option(help="With --runs: the fitness that the fewest changes may lose.")
     ] = "10%",
-    as_json: Annotated[bool, typer.Option("--json", help="As the service tells it.")] = False,
+    as_json: Json = False,
     url: Url = None,
     db: Db = None,
 ) -> int:
@@ -58,9 +61,6 @@ def explain(
     Exit status: 0 explained, 3 nothing was proven better, or the explanation is
     withheld, 2 bad input, 130 interrupted (the same command goes on).
     """
-    from cli.render.explanation_screen import show_explanation
-    from cli.render.screen import cleaned, screen
-
     if runs:
         status = _measure(job_id, runs, steps, margin, url=url, db=db)
         if status is not None:
@@ -73,17 +73,13 @@ def explain(
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
         return Exit.DONE
-    try:
+    with understanding():
         show_explanation(screen(), cleaned(document), job_id)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise not_understood() from None
     return Exit.DONE
 
 
 def _explanation(remote: Any, job_id: int) -> tuple[Any, str]:
     """The document; None where there is nothing to explain, and why."""
-    from cli.client.following import job_of
-
     try:
         return remote.get(f"jobs/{job_id}/explanation"), ""
     except NotFoundError as none:
@@ -97,8 +93,6 @@ def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> int | None:
     """Measures on this machine; a status where that is the end of it."""
-    from cli.operations.service import open_database
-    from cli.options.database_option import require_there
     from db.jobs.job_store import Store
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
@@ -115,30 +109,33 @@ def _measure(
     given = db or os.environ.get("ROCKTUNE_DB") or None
     require_there(db)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    engine = open_database(given, migrate=False)
     try:
-        try:
-            job = Store(engine).job(job_id)
-        except KeyError:
-            raise InputError("ID", f"there is no job {job_id}") from None
-        if job.state is not JobState.DONE:
-            problem = f"job {job_id} is {job.state.value}; it has no result yet"
-            raise InputError("ID", problem)
-        measure_explanation(
-            engine, job, load_settings(), runs=runs, steps=steps, margin=share, watcher=_watcher()
-        )
+        with open_database(given) as engine:
+            try:
+                job = Store(engine).job(job_id)
+            except KeyError:
+                raise InputError("ID", f"there is no job {job_id}") from None
+            if job.state is not JobState.DONE:
+                problem = f"job {job_id} is {job.state.value}; it has no result yet"
+                raise InputError("ID", problem)
+            measure_explanation(
+                engine,
+                job,
+                load_settings(),
+                runs=runs,
+                steps=steps,
+                margin=share,
+                watcher=_watcher(),
+            )
     except LeaseHeld as held:
         raise InputError("ID", f"{held}") from None
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are kept with job {job_id}. The same command goes on")
         return Exit.INTERRUPTED
-    finally:
-        engine.dispose()
     return None
 
 
 def _watcher() -> Watcher:
-    from cli.render.screen import screen
     from jobs.experiments.explain_design import Design
     from jobs.experiments.explain_runs import Watcher
 
@@ -155,5 +152,5 @@ def _watcher() -> Watcher:
     return Watcher(
         begins=begins,
         ended=ended,
-        waiting=lambda holder: console.print(f"waiting: {holder} uses this host"),
+        waiting=told_once(console),
     )

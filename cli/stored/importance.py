@@ -1,23 +1,22 @@
-"""`rocktune parameters`: which options matter, as far as a job has learned it."""
+"""`rocktune parameters` and `contributions`: which options matter, as far as a job knows."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from cli.client.answers import not_understood, understood
-from cli.client.where import Db, JobId, Url, opened
+from api.schemas.result_schemas import Contributions, Ranking
+from cli.client.client_errors import understanding, understood
+from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.exits import Exit
+from cli.render.outcome_screen import print_contributions
+from cli.render.screen import bare_table, screen
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from api.schemas.result_schemas import Ranking
-
-EXAMPLES = """
+PARAMETERS_EXAMPLES = """
 Examples:
 
   rocktune parameters 12
@@ -27,13 +26,13 @@ Examples:
 _UNKNOWN = "Unknown: fewer than 10 trials ended well, or all of them measured the same."
 
 
-def parameters(
+def parameters_command(
     job_id: JobId,
     metric: Annotated[
         str | None, typer.Option(help="Of this metric alone, in its own order.")
     ] = None,
     top: Annotated[int | None, typer.Option(help="Only so many.", min=1)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As the service tells it.")] = False,
+    as_json: Json = False,
     url: Url = None,
     db: Db = None,
 ) -> int:
@@ -45,19 +44,14 @@ def parameters(
     once the parameter is shuffled (its permutation importance), and the
     p-value of the analysis of variance. Both p are corrected (Holm).
     """
-    from api.schemas.result_schemas import Ranking
-    from cli.render.screen import screen
-
     with opened(url, db) as remote:
         document = remote.get(f"jobs/{job_id}/parameters", metric=metric, top=top)
     ranking = understood(Ranking, document)
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
         return Exit.DONE
-    try:
+    with understanding():
         table, learned = _table(ranking, metric), _learned(ranking)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise not_understood() from None
     console = screen()
     console.print(table)
     console.print(learned, soft_wrap=True)
@@ -69,11 +63,8 @@ def parameters(
 
 
 def _table(ranking: Ranking, metric: str | None) -> Table:
-    from rich.table import Table
-
     metrics = [metric] if metric else list(ranking.forest)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", justify="right", no_wrap=True)
+    table = bare_table(right=("",), no_wrap=True)
     table.add_column("parameter", overflow="fold")
     for name in metrics:
         table.add_column(name, justify="right", no_wrap=True)
@@ -115,3 +106,35 @@ def _r2(ranking: Ranking) -> dict[str, float | None]:
     if ranking.models:
         return {name: each["r2_cross_validated"] for name, each in ranking.models.items()}
     return {name: each["r2"] for name, each in ranking.forest.items()}
+
+
+CONTRIBUTIONS_EXAMPLES = """
+Examples:
+
+  rocktune contributions 12                 the top 6
+
+  rocktune contributions 12 --top 100       all that changed
+"""
+
+
+def contributions_command(
+    job_id: JobId,
+    top: Annotated[int, typer.Option(help="So many parameters.", min=1)] = 6,
+    as_json: Json = False,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Says what each parameter contributed to what a greedy job found.
+
+    In percent of each metric of the objective, value against value as they
+    were kept, and in percent of the whole gain.
+    """
+    with opened(url, db) as remote:
+        document = remote.get(f"jobs/{job_id}/contributions")
+    understood(Contributions, document)
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+        return Exit.DONE
+    with understanding():
+        print_contributions(screen(), document, top=top)
+    return Exit.DONE

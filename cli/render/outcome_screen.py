@@ -1,4 +1,4 @@
-"""What a finished job says on the terminal."""
+"""What a finished job found: the proof, the changed options, contributions, an explanation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from cli.render.contribution_table import print_contributions
+from cli.render.screen import bare_table
 from jobs.charts.learned import by_models, ranked_r2
+from jobs.report.contribution_rows import (
+    TOP,
+    ContributionRow,
+    contribution_lines,
+    contribution_rows,
+)
 from jobs.report.limit_rows import limit_lines
 from jobs.report.warm_start_lines import warm_start_lines
 from jobs.results.explanation_words import (
+    basis_words,
     estimate_words,
     minimal_lines,
     step_words,
@@ -37,7 +44,7 @@ def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
         for line in limit_lines(result):
             console.print(f"{line}.", highlight=False, soft_wrap=True)
         return
-    console.print(_table(result))
+    console.print(_proof_table(result))
     console.print(
         f"Medians of {verdict['pairs']} fresh runs of each, in turn; "
         "changes are the pairs' geometric means with 95% intervals.",
@@ -108,12 +115,10 @@ def _ranking(result: Mapping[str, Any]) -> str:
     return f"What matters most: {top} (R2 {shown}{doubt})."
 
 
-def _table(result: Mapping[str, Any]) -> Table:
+def _proof_table(result: Mapping[str, Any]) -> Table:
     verdict = result["verdict"]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for title in ("default", "best" if result["best"] else "candidate", "change", "95% interval"):
-        table.add_column(title, justify="right")
+    subject = "best" if result["best"] else "candidate"
+    table = bare_table(("",), ("default", subject, "change", "95% interval"))
     terms = [row["name"] for row in result["job"]["objective"]["metric"]]
     for metric in dict.fromkeys([*terms, *_MORE]):
         change = verdict["change"].get(metric)
@@ -121,8 +126,8 @@ def _table(result: Mapping[str, Any]) -> Table:
             continue
         table.add_row(
             metric.upper() if metric in terms else metric,
-            figure(metric, result["baseline"]["metrics"][metric]),
-            figure(metric, verdict["metrics"][metric]),
+            metric_figure(metric, result["baseline"]["metrics"][metric]),
+            metric_figure(metric, verdict["metrics"][metric]),
             f"{change['percent']:+.1f}%",
             f"{change['low']:+.1f}% to {change['high']:+.1f}%",
         )
@@ -158,7 +163,7 @@ def _noise(result: Mapping[str, Any]) -> str:
     return f"Noise of the baseline: {'; '.join(parts)}."
 
 
-def figure(metric: str, value: float) -> str:
+def metric_figure(metric: str, value: float) -> str:
     """A metric's value, with its unit where that is bytes."""
     if metric in _BYTES:
         return format_bytes(value)
@@ -168,12 +173,88 @@ def figure(metric: str, value: float) -> str:
 def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Table:
     """The options of a configuration that differ from the baseline's."""
     known = catalogue()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("option", "default", "best"):
-        table.add_column(title)
+    table = bare_table(("option", "default", "best"))
     for name in dict.fromkeys([*best, *baseline]):
         before, after = baseline.get(name, "inactive"), best.get(name, "inactive")
         if before != after:
             factor = name in known and known[name].section == "workload"
             table.add_row(f"{name} (workload factor)" if factor else name, str(before), str(after))
+    return table
+
+
+def print_contributions(
+    console: Console, found: Mapping[str, Any], *, top: int | None = TOP
+) -> None:
+    """Prints the table of the top contributors and how far the search came.
+
+    Args:
+        console: Where.
+        found: ``contributions`` of result.json.
+        top: So many parameters at most; None: all that changed.
+    """
+    rows = contribution_rows(found, top)
+    if rows:
+        console.print(_contribution_table(rows, len(found["parameters"])))
+    for line in contribution_lines(found):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
+    metrics = list(dict.fromkeys(metric for row in rows for metric in row.changes))
+    first = f"top {len(rows)} of {of} contributors"
+    table = bare_table((first, "from", "to"), ("values", *metrics, "fitness", "share"))
+    for row in rows:
+        changes = [f"{row.changes[m]:+.1f}%" if m in row.changes else "" for m in metrics]
+        share = "" if row.share is None else f"{row.share:.1f}%"
+        table.add_row(
+            row.name,
+            row.before,
+            row.after,
+            str(row.values) if row.values else "",
+            *changes,
+            f"{row.gain:+z.0f}",
+            share,
+        )
+    return table
+
+
+def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: int) -> None:
+    """Prints the path as a table, which changes are enough, and what that rests on.
+
+    Args:
+        console: One on which text is nothing but text.
+        explanation: As the service tells it.
+        job_id: Of the job.
+    """
+    console.print(_step_table(explanation))
+    for line in minimal_lines(explanation):
+        console.print(line, soft_wrap=True)
+    console.print(basis_words(explanation).replace(" ID ", f" {job_id} "), soft_wrap=True)
+
+
+def _step_table(explanation: Mapping[str, Any]) -> Table:
+    measured = (explanation["measured"] or {}).get("steps", [])
+    kept = set((explanation["minimal"] or {}).get("kept", ()))
+    metrics = list(explanation["steps"][0]["metrics"]) if explanation["steps"] else []
+    table = bare_table(right=("",), no_wrap=True)
+    table.add_column("change", overflow="fold")
+    table.add_column("fitness", justify="right", no_wrap=True)
+    if measured:
+        table.add_column("measured", justify="right", no_wrap=True)
+    for name in metrics:
+        table.add_column(name.upper(), justify="right", no_wrap=True)
+    table.add_column("enough", no_wrap=True)
+    for place, step in enumerate(explanation["steps"]):
+        cells = [estimate_words(step["gain"])]
+        if measured:
+            found = measured[place] if place < len(measured) else None
+            cells.append(estimate_words(found["fitness"]) if found else "")
+        cells += [f"{step['metrics'][name]['expected']:+.1f}%" for name in metrics]
+        needed = any(change["name"] in kept for change in step["changes"])
+        table.add_row(str(place + 1), step_words(step), *cells, "kept" if needed else "")
+    total = [estimate_words(explanation["predicted"])]
+    if measured:
+        winner = explanation["measured"]["winner"]
+        total.append(estimate_words(winner["fitness"]) if winner else "")
+    table.add_row("", "all of them: the winner", *total, *("" for _ in metrics), "")
     return table

@@ -1,24 +1,81 @@
-"""`rocktune pick`: the best of what a job has measured, by a preference named afterwards."""
+"""`rocktune front` and `pick`: choices between what a job has measured."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from cli.client.answers import not_understood, understood
-from cli.client.where import Db, JobId, Url, opened
+from api.schemas.pick_schemas import PickAnswer, PickRow
+from api.schemas.result_schemas import ParetoFront
+from cli.client.client_errors import understanding, understood
+from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.exits import Exit, complain
+from cli.render.outcome_screen import changed_options, metric_figure
+from cli.render.screen import bare_table, screen
+from jobs.report.artifacts import OPTIONS, require_folder
+from jobs.results.whole_file import write_whole
+from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 
-if TYPE_CHECKING:
-    from rich.table import Table
+FRONT_EXAMPLES = """
+Examples:
 
-    from api.schemas.pick_schemas import PickAnswer, PickRow
+  rocktune front 12                                in the metrics of the job's objective
 
-EXAMPLES = """
+  rocktune front 12 --x write_p99 --y rate         throughput against latency
+
+  rocktune front 12 --x cpu_percent --y rate       throughput against CPU use
+"""
+
+
+def front_command(
+    job_id: JobId,
+    x: Annotated[str | None, typer.Option(help="One metric of two; with --y.")] = None,
+    y: Annotated[str | None, typer.Option(help="The other; the best in it is last.")] = None,
+    as_json: Json = False,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Lists the Pareto front: what no other measured configuration beats.
+
+    Single runs: explored, not proven. `rocktune pick` takes one of them by a
+    service level or by weights.
+    """
+    with opened(url, db) as remote:
+        document = remote.get(f"jobs/{job_id}/pareto", x=x, y=y)
+    answer = understood(ParetoFront, document)
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+        return Exit.DONE
+    with understanding():
+        table = _front_table(answer)
+    console = screen()
+    console.print(table)
+    console.print(
+        f"{len(answer.points)} on the front. Single runs: explored, not proven.", soft_wrap=True
+    )
+    return Exit.DONE
+
+
+def _front_table(answer: ParetoFront) -> Table:
+    table = bare_table(right=("trial", *answer.metrics), no_wrap=True)
+    if answer.baseline:
+        level = [metric_figure(name, answer.baseline[name]) for name in answer.metrics]
+        table.add_row("baseline", *level)
+    for point in answer.points:
+        shown = [
+            metric_figure(name, point.metrics[name]) if name in point.metrics else "-"
+            for name in answer.metrics
+        ]
+        table.add_row(str(point.number), *shown)
+    return table
+
+
+PICK_EXAMPLES = """
 Examples:
 
   rocktune pick 12                                    by the job's own objective
@@ -35,7 +92,7 @@ Examples:
 """
 
 
-def pick(
+def pick_command(
     job_id: JobId,
     weights: Annotated[
         str | None, typer.Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
@@ -61,7 +118,7 @@ def pick(
     out: Annotated[
         Path | None, typer.Option(help="A folder that receives the OPTIONS file of the first.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As the service tells it.")] = False,
+    as_json: Json = False,
     url: Url = None,
     db: Db = None,
 ) -> int:
@@ -73,10 +130,6 @@ def pick(
     Exit status: 0 picked, 3 nothing keeps the limits or is better than the
     baseline, 2 bad input.
     """
-    from api.schemas.pick_schemas import PickAnswer
-    from jobs.report.artifacts import OPTIONS, require_folder
-    from jobs.results.whole_file import write_whole
-
     if out is not None:
         require_folder(out)
     with opened(url, db) as remote:
@@ -108,8 +161,6 @@ def pick(
 
 def _objective(given: str) -> str:
     """As the interface takes it: a shipped name, or the file's content."""
-    from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
-
     if given in SHIPPED:
         return given
     return json.dumps(objective_document(load_objective(given)), allow_nan=False)
@@ -122,14 +173,9 @@ def _nothing(answer: PickAnswer) -> str:
 
 
 def _print(answer: PickAnswer, *, model: bool) -> None:
-    from cli.render.outcome_table import changed_options
-    from cli.render.screen import screen
-
     console = screen()
-    try:
-        table = _table(answer)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise not_understood() from None
+    with understanding():
+        table = _pick_table(answer)
     if answer.picks:
         console.print(table)
         console.print(
@@ -141,10 +187,10 @@ def _print(answer: PickAnswer, *, model: bool) -> None:
     else:
         kept = f"The best of {kept}"
     console.print(f"{kept}. Means of the runs that there are, clocks corrected.", soft_wrap=True)
-    console.print(_standing(answer, model=model), soft_wrap=True)
+    console.print(_certainty(answer, model=model), soft_wrap=True)
 
 
-def _standing(answer: PickAnswer, *, model: bool) -> str:
+def _certainty(answer: PickAnswer, *, model: bool) -> str:
     """How sure that is."""
     said = f"These picks are {answer.standing}: the best of many runs is partly luck."
     own = next((row.trial for row in answer.picks if row.proven_by_job), None)
@@ -157,18 +203,15 @@ def _standing(answer: PickAnswer, *, model: bool) -> str:
     return said
 
 
-def _table(answer: PickAnswer) -> Table:
-    from rich.table import Table
-
+def _pick_table(answer: PickAnswer) -> Table:
     terms = [row["name"] for row in answer.objective["metric"]]
     limited = [row["metric"] for row in answer.objective.get("limit", [])]
     metrics = list(dict.fromkeys([*terms, *limited, "memory"]))
     shown = [name for name in metrics if name in answer.baseline.metrics]
     models = any(row.model for row in answer.picks)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("trial", "runs", "fitness", *(["models"] if models else []), *shown):
-        table.add_column(title, justify="right", no_wrap=True)
-    level = [_figure(name, answer.baseline.metrics[name]) for name in shown]
+    opinion_title = ["models"] if models else []
+    table = bare_table(right=("trial", "runs", "fitness", *opinion_title, *shown), no_wrap=True)
+    level = [metric_figure(name, answer.baseline.metrics[name]) for name in shown]
     table.add_row("baseline", "", "0", *([""] if models else []), *level)
     for row in answer.picks:
         opinion = [_opinion(row)] if models else []
@@ -184,11 +227,5 @@ def _opinion(row: PickRow) -> str:
 
 def _cell(row: PickRow, name: str) -> str:
     change = row.change.get(name)
-    value = _figure(name, row.metrics[name]) if name in row.metrics else "-"
+    value = metric_figure(name, row.metrics[name]) if name in row.metrics else "-"
     return value if change is None else f"{value} ({change:+.1f}%)"
-
-
-def _figure(name: str, value: float) -> str:
-    from cli.render.outcome_table import figure
-
-    return figure(name, value)
