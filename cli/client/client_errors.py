@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from cli.client.untrusted_text import cleaned, printable
-from jobs.specification.request import JobRequest, option_of
 from sampler.common.errors import InputError, refuse_noted
 
 if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
@@ -106,9 +105,8 @@ def _refuse_constant(name: str) -> NoReturn:
 _AWAY = (502, 503, 504)
 _NO_SUCH_PATH = "Not Found"
 _NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
-_OPTIONS = JobRequest.model_fields.keys() | {
-    "state", "limit", "metric", "cron", "time_zone", "missed", "weights", "model", "slo", "x", "y"
-}  # fmt: skip
+_OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights", "model", "slo",
+            "x", "y"}  # fmt: skip
 
 
 def refuse(response: Response, place: str, *, token: str | None) -> NoReturn:
@@ -171,9 +169,12 @@ def _when(response: Response, detail: str) -> str:
 
 def _as_given(field: str) -> str:
     """A field of the interface as the terminal calls it."""
+    # `rocktune --help` need not wait for the library that checks requests.
+    from jobs.specification.request import JobRequest, option_of
+
     first, _, rest = field.partition(".")
     if first in _NAMES:
         return _NAMES[first]
-    if first not in _OPTIONS:
+    if first not in _OPTIONS | JobRequest.model_fields.keys():
         return field
     return f"{option_of(first)}{' ' if rest else ''}{rest}"
