@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.main import main as rocktune
-from jobs.experiments.comparison.artifacts import RESULT
-from jobs.experiments.comparison.table import METRICS, Table, tables
-from jobs.experiments.comparison.words import sentences
-from jobs.experiments.in_turn.runs_file import RUNS, Run
-from jobs.experiments.in_turn.turns import whole_sets
-from jobs.experiments.upgrade.verdict import change_in_words
+from jobs.experiments.comparison.report import RESULT
+from jobs.experiments.comparison.tables import METRICS, Table, comparison_sentences, tables
+from jobs.experiments.interleaved import RUNS, MeasuredRun, whole_sets
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from studies.json_lines import read_lines
@@ -96,7 +93,7 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
     Args:
         rows: What was compared, then its runs.
     """
-    head, runs = rows[0], [Run(**row) for row in rows[1:]]
+    head, runs = rows[0], [MeasuredRun(**row) for row in rows[1:]]
     loads = [name for name in PAGE if any(run.case == name for run in runs)]
     found = tables(whole_sets(runs, ("A", "B")), loads, "A", ["B"], METRICS)
     machine = head["machine"]
@@ -111,7 +108,7 @@ def page_text(rows: Sequence[Mapping[str, Any]]) -> str:
         "Medians; differences are geometric means over runs next to each other, with 95% "
         "intervals. p is corrected over this page (Holm).",
         _others(found),
-        "What it says:\n\n" + "\n".join(f"- {line}" for line in sentences(found)),
+        "What it says:\n\n" + "\n".join(f"- {line}" for line in comparison_sentences(found)),
         "What to know:\n\n" + "\n".join(f"- {line}" for line in [*_builds(head),
                                                                  *head["cautions"]]),
     ]  # fmt: skip
@@ -130,7 +127,7 @@ def _compared(found: Sequence[Table]) -> str:
         here = "| | | not measured | |"
         if row:
             p = f"{row.p_holm:.2g}"
-            here = f"| {row.new:,.0f} | {row.old:,.0f} | {change_in_words(row)} | {p} |"
+            here = f"| {row.new:,.0f} | {row.old:,.0f} | {row.in_words} | {p} |"
         lines.append(f"| {what} | {java * 1000:,} | {native * 1000:,} | {said} {here}")
     return "Operations per second:\n\n" + "\n".join(lines)
 
@@ -141,7 +138,7 @@ def _others(found: Sequence[Table]) -> str:
     for table in found:
         lines += [
             f"| {table.workload} | {name} | {row.old:.4g} | {row.new:.4g} | "
-            f"{change_in_words(row)} | {row.p_holm:.2g} |"
+            f"{row.in_words} | {row.p_holm:.2g} |"
             for name in _SHOWN
             if (row := table.rows.get(name))
         ]

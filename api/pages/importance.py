@@ -15,8 +15,8 @@ from api.services.stored_job import job_ranking
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.queue.lifecycle import WrongState, is_external
-from jobs.views.matters import matters
-from jobs.views.matters_charts import details as details_of
+from jobs.views.importance import importance_details as details_of
+from jobs.views.importance import importance_view
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)
@@ -36,7 +36,7 @@ def matters_page(
     if found is not None and metric and metric not in found["forest"]:
         known = ", ".join(found["forest"])
         raise InputError("metric", f"the objective has no {metric!r:.80}; known are {known}")
-    told = matters(found, metric or None) if found is not None else None
+    told = importance_view(found, metric or None) if found is not None else None
     more = None
     if details and found is not None and told is not None:
         more = details_of(service.engine, job, found, learned=told["learned"])

@@ -14,8 +14,8 @@ from api.routes.events import event_id
 from api.services.dependencies import JobDep, Service, ServiceDep
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
-from jobs.results.finished import options_of
-from jobs.views.live_job import live_job
+from jobs.results.outcome import options_of
+from jobs.views.live import live_job
 
 router = APIRouter(include_in_schema=False)
 

@@ -21,7 +21,7 @@ from api.services.taken_jobs import take_clone, take_job
 from api.services.validation_errors import findings_of_rest, refusal
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
-from jobs.report.limit_rows import limits_asked
+from jobs.report.rows import limits_asked
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limit_text import limit_words
 from sampler.common.errors import InputError

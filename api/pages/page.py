@@ -15,8 +15,8 @@ from api.auth.cookies import form_token, new_forms_secret
 from api.auth.security import Caller
 from api.pages.static_files import static_address
 from db.access.tokens import Role
-from jobs.report.report import data, figure, p_value, readable, signed
-from jobs.results.page_environment import page_environment
+from jobs.results.figures import figure
+from jobs.results.pages import page_environment
 from sampler.common.byte_size import format_bytes
 from sampler.workload.metric_units import BYTES, unit_of
 
@@ -78,19 +78,13 @@ def page(
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
     environment = page_environment("api.pages")
-    environment.finalize = readable
     environment.globals |= {"static": static_address, "version": version("rocktune")}
     environment.filters |= {
         "amount": bytes_or_figure,
-        "bytes": format_bytes,
-        "data": data,
         "duration": duration,
-        "figure": figure,
         "grouped": grouped,
         "iso": moment_iso,
         "moment": moment,
-        "p": p_value,
-        "signed": signed,
     }
     return environment
 

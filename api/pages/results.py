@@ -19,10 +19,9 @@ from api.services.stored_job import picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.report.artifacts import OPTIONS
-from jobs.views.course import baseline_so_far
-from jobs.views.pick_of_job import Preference
-from jobs.views.won import won
-from jobs.views.won_charts import won_charts
+from jobs.views.pick import Preference
+from jobs.views.results import front_charts, results_view
+from jobs.views.trial_series import baseline_so_far
 from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
 from sampler.common.errors import InputError
 
@@ -145,10 +144,10 @@ def won_page(
         job=job,
         tab="won",
         status=200 if asked is None or asked.problem is None else 422,
-        found=won(service.engine, job, result) if result else None,
+        found=results_view(service.engine, job, result) if result else None,
         asked=asked,
         details=details,
-        plots=won_charts(service.engine, job, result) if details and result else [],
+        plots=front_charts(service.engine, job, result) if details and result else [],
     )
 
 

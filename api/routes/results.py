@@ -26,14 +26,12 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import UNCHANGED, CachedJobDep, ServiceDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.access.tokens import Role
-from jobs.report.artifacts import MINIMAL, OPTIONS
-from jobs.report.report_of_job import report_of_job
+from jobs.report.artifacts import MINIMAL, OPTIONS, report_of_job
 from jobs.results.explanation_words import withheld_words
-from jobs.results.finished import options_of
-from jobs.results.report_engine import policy
-from jobs.views.dependence_of_job import dependence_document, dependence_of_job
-from jobs.views.explained_job import explained_job
-from jobs.views.live_charts import live_charts
+from jobs.results.outcome import options_of
+from jobs.results.pages import policy
+from jobs.views.live import live_charts
+from jobs.views.models import dependence_document, dependence_of_job, explained_job
 from optimizer.results.learned_document import FORESTS
 
 router = APIRouter(

@@ -18,8 +18,7 @@ from api.services.stored_job import measured_trials, picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.specification.resolved_job import resolve_stored
-from jobs.views.front_of_job import front_of_two
-from jobs.views.pick_of_job import Preference
+from jobs.views.pick import Preference, front_of_two
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document
 from sampler.common.errors import InputError

@@ -17,7 +17,7 @@ from db.jobs.job_store import Store
 from db.schema.job_row import ENDED, JobRow
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
-from jobs.results.report_engine import VERSION
+from jobs.results.pages import VERSION
 from sampler.bench.installed import InstalledDbBench
 
 

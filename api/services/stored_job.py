@@ -14,7 +14,7 @@ from db.schema.job_row import JobRow, JobState
 from jobs.external.external import live_ranking
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import resolve_stored
-from jobs.views.pick_of_job import Preference, pick_of_job
+from jobs.views.pick import Preference, pick_of_job
 from optimizer.trials.trial import Trial
 
 _MOST_LIVE = 5000

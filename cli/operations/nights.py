@@ -17,9 +17,8 @@ from cli.options.exits import Exit
 from cli.render.screen import bare_table, screen
 from db.connection.migrate import require_current
 from db.nightly.nights import nights as read_nights
-from jobs.regression.watch import Watch, date_of, watch
-from jobs.regression.watch_page import watch_page
-from jobs.regression.watch_words import name_of, told
+from jobs.regression.detection import RegressionReport, date_of, detect_regressions
+from jobs.regression.report import name_of, regression_page, report_lines
 from jobs.results.whole_file import write_whole
 from sampler.common.errors import InputError
 
@@ -69,22 +68,22 @@ def nights_command(
         found = read_nights(engine, name)
     if not found:
         raise InputError("NAME", f"no batch named {name!r} has ended in this database")
-    watched = watch(found, per_100_nights=false_alarms)
+    watched = detect_regressions(found, per_100_nights=false_alarms)
     if out is not None:
-        write_whole(out, watch_page(watched, name).encode())
+        write_whole(out, regression_page(watched, name).encode())
     if as_json:
         sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
     else:
         console = screen()
         console.print(_table(watched, last))
-        for line in told(watched):
+        for line in report_lines(watched):
             console.print(printable(line), soft_wrap=True)
         if out is not None:
             console.print(f"Written to {out}", soft_wrap=True)
     return Exit.ANSWER_IS_NO if watched.worsened else Exit.DONE
 
 
-def _table(watched: Watch, last: int) -> Table:
+def _table(watched: RegressionReport, last: int) -> Table:
     """A row a series, a column a night; ``!``: a change begins, ``?``: the night stands out."""
     shown = range(max(0, len(watched.nights) - last), len(watched.nights))
     marks = {(each.series, each.night): "?" for each in watched.outliers}

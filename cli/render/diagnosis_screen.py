@@ -10,14 +10,18 @@ from rich.table import Table
 
 from cli.client.untrusted_text import printable
 from cli.render.screen import bare_table
-from jobs.doctor.diagnosis import Diagnosis
-from jobs.doctor.examination import Watcher
-from jobs.doctor.finding import Finding, Level, percent
+from jobs.doctor.examination import Diagnosis, ExaminationObserver
+from jobs.doctor.finding import Finding, Severity, percent
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
 
-_STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "red"}
+_STYLES = {
+    Severity.OK: "green",
+    Severity.NOTE: "cyan",
+    Severity.WARNING: "yellow",
+    Severity.PROBLEM: "red",
+}
 _INDENT = 9
 _CHECK_WIDTH = 14
 _WIDTH = 110
@@ -53,9 +57,11 @@ class DiagnosisScreen:
         self._holder = ""
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> ExaminationObserver:
         """Itself, as the examination knows it."""
-        return Watcher(found=self.found, waiting=self.waiting, began=self.began, ended=self.ended)
+        return ExaminationObserver(
+            found=self.found, waiting=self.waiting, began=self.began, ended=self.ended
+        )
 
     def __enter__(self) -> DiagnosisScreen:
         """Begins to show."""
@@ -97,7 +103,7 @@ class DiagnosisScreen:
         """The noise, what can be proven, and one last line."""
         if diagnosis.noise:
             self._noise(diagnosis.noise)
-        counts = [_counted(diagnosis.count(level), level) for level in reversed(Level)]
+        counts = [_counted(diagnosis.count(level), level) for level in reversed(Severity)]
         self._console.print(
             f"\n{diagnosis.fitness}: {', '.join(counts)}", style="bold", soft_wrap=True
         )
@@ -156,8 +162,8 @@ def provable_table(noise: Noise) -> Table:
     return table
 
 
-def _counted(number: int, level: Level) -> str:
-    return f"{number} {level}{'' if number == 1 or level is Level.OK else 's'}"
+def _counted(number: int, level: Severity) -> str:
+    return f"{number} {level}{'' if number == 1 or level is Severity.OK else 's'}"
 
 
 def _pairs(number: int) -> str:

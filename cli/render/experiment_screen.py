@@ -9,15 +9,12 @@ from rich.table import Table
 
 from cli.client.untrusted_text import printable
 from cli.render.screen import bare_table, told_once
-from jobs.experiments.comparison.compared import Asked, Compared
-from jobs.experiments.comparison.words import load_words, percent
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import Watcher
-from jobs.experiments.upgrade.check import Builds, Checked, Differences
-from jobs.experiments.upgrade.option_drift import Concern
-from jobs.experiments.upgrade.p_words import p_figure
-from jobs.experiments.upgrade.verdict import change_in_words
-from jobs.report.report import amount
+from jobs.experiments.comparison.comparison import ComparisonRequest, ComparisonResult
+from jobs.experiments.comparison.tables import load_words
+from jobs.experiments.interleaved import InterleavedRuns, MeasuredRun, RunsObserver
+from jobs.experiments.upgrade.builds import Concern
+from jobs.experiments.upgrade.check import BuildDifferences, Builds, Checked
+from jobs.results.figures import metric_amount, p_figure, share_percent
 from sampler.bench.builds import Build
 from sampler.common.byte_size import format_bytes
 
@@ -30,18 +27,22 @@ class RunsShown:
         self._console, self._run_of = console, run_of
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> RunsObserver:
         """Itself, as who measures knows it."""
-        return Watcher(begins=self._begins, waiting=told_once(self._console), ended=self._ended)
+        return RunsObserver(
+            begins=self._begins, waiting=told_once(self._console), ended=self._ended
+        )
 
     def caution(self, line: str) -> None:
         """What must be known before the figures are read."""
         self._print(f"note: {printable(line)}")
 
-    def _begins(self, left: int, of: int) -> None:
-        self._print(f"{left} runs" if left == of else f"{left} runs of {of} are left")
+    def _begins(self, runs: InterleavedRuns, left: int) -> None:
+        self._print(
+            f"{left} runs" if left == runs.total else f"{left} runs of {runs.total} are left"
+        )
 
-    def _ended(self, run: Run) -> None:
+    def _ended(self, run: MeasuredRun) -> None:
         said = run.state if run.failure is None else f"{run.state}: {printable(run.failure)}"
         what = self._run_of.format(case=printable(run.case), side=run.side)
         self._print(f"round {run.round}, {what}: {said}, {run.seconds:.1f} s")
@@ -50,7 +51,7 @@ class RunsShown:
         self._console.print(line, soft_wrap=True)
 
 
-def show_subjects(console: Console, asked: Asked) -> None:
+def show_subjects(console: Console, asked: ComparisonRequest) -> None:
     """One line a subject: what it is, what runs it, what it holds in memory; one a workload."""
     for each in asked.subjects:
         facts = each.build.facts
@@ -64,7 +65,7 @@ def show_subjects(console: Console, asked: Asked) -> None:
         console.print(printable(load_words(workload)), soft_wrap=True)
 
 
-def show_compared(console: Console, compared: Compared) -> None:
+def show_compared(console: Console, compared: ComparisonResult) -> None:
     """The table, then the findings in words."""
     pairs = list(dict.fromkeys((each.before, each.after) for each in compared.tables))
     for before, after in pairs:
@@ -80,7 +81,7 @@ def show_compared(console: Console, compared: Compared) -> None:
         console.print(printable(sentence), soft_wrap=True)
 
 
-def _compared_table(compared: Compared, before: str, after: str) -> Table:
+def _compared_table(compared: ComparisonResult, before: str, after: str) -> Table:
     change = f"{after} against {before} (95% interval)"
     table = bare_table(("workload", "metric"), (before, after, change, "p"))
     table.add_column("better")
@@ -93,12 +94,12 @@ def _compared_table(compared: Compared, before: str, after: str) -> Table:
             table.add_row(
                 workload,
                 name,
-                amount(row.old, name),
-                amount(row.new, name),
-                change_in_words(row),
+                metric_amount(row.old, name),
+                metric_amount(row.new, name),
+                row.in_words,
                 p_figure(row.p_holm),
                 each.better(name) or "",
-                percent(row.smallest_change),
+                share_percent(row.smallest_change),
             )
             workload = ""
     return table
@@ -113,7 +114,7 @@ def show_builds(console: Console, builds: Builds) -> None:
         console.print(f"{title}: {_build(build)}", soft_wrap=True)
 
 
-def show_differences(console: Console, found: Differences) -> None:
+def show_differences(console: Console, found: BuildDifferences) -> None:
     """What changed without a load."""
     drift = found.drift
     for concern in Concern:
@@ -165,7 +166,7 @@ def _checked_table(checked: Checked) -> Table:
                 metric.metric.upper(),
                 _figure(metric.old),
                 _figure(metric.new),
-                change_in_words(metric),
+                metric.in_words,
                 p_figure(metric.p_holm),
                 said,
                 f"{100 * metric.smallest_change:.2g}%",

@@ -9,15 +9,15 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.render.screen import bare_table
-from jobs.charts.learned import by_models, ranked_r2
-from jobs.report.contribution_rows import (
+from jobs.charts.importance import by_models, ranked_r2
+from jobs.report.rows import (
     TOP,
     ContributionRow,
     contribution_lines,
     contribution_rows,
+    limit_lines,
+    warm_start_lines,
 )
-from jobs.report.limit_rows import limit_lines
-from jobs.report.warm_start_lines import warm_start_lines
 from jobs.results.explanation_words import (
     basis_words,
     estimate_words,

@@ -201,7 +201,7 @@ def limits_line(job: JobPublic) -> str:
     Raises:
         LookupError, TypeError, ValueError, AttributeError: The job has something that is no limit.
     """
-    from jobs.report.limit_rows import limits_asked
+    from jobs.report.rows import limits_asked
     from optimizer.objective.limit_text import limit_words
 
     asked = job.specification.get("objective", {})  # of an older service it may not be told

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +17,10 @@ from cli.client.untrusted_text import cleaned
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
+from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
-from cli.render.screen import screen, told_once
-from jobs.experiments.explain_runs import Watcher
+from cli.render.screen import screen
+from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
 
 EXAMPLES = """
 Examples:
@@ -96,7 +98,7 @@ def _measure(
     from db.jobs.job_store import Store
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
-    from jobs.experiments.explain_runs import measure_explanation
+    from jobs.experiments.explain import measure_explanation
     from optimizer.budget.detect_text import parse_detect
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
@@ -135,22 +137,11 @@ def _measure(
     return None
 
 
-def _watcher() -> Watcher:
-    from jobs.experiments.explain_design import Design
-    from jobs.experiments.explain_runs import Watcher
-
+def _watcher() -> RunsObserver:
     console = screen(stderr=True)
 
-    def begins(design: Design, left: int) -> None:
-        subjects = ", ".join(design.subjects)
-        console.print(f"{left} runs: {design.rounds} rounds of {subjects}", soft_wrap=True)
+    def begins(runs: InterleavedRuns, left: int) -> None:
+        subjects = ", ".join(runs.sides)
+        console.print(f"{left} runs: {runs.rounds} rounds of {subjects}", soft_wrap=True)
 
-    def ended(run: dict[str, Any]) -> None:
-        said = run["failure"] or f"{run['seconds']:.1f} s"
-        console.print(f"round {run['round']}, {run['subject']}: {run['state']}, {said}")
-
-    return Watcher(
-        begins=begins,
-        ended=ended,
-        waiting=told_once(console),
-    )
+    return replace(RunsShown(console, run_of="{side}").watcher, begins=begins)

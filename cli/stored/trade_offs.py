@@ -17,7 +17,8 @@ from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options, metric_figure
 from cli.render.screen import bare_table, screen
-from jobs.report.artifacts import OPTIONS, require_folder
+from jobs.report.artifacts import OPTIONS
+from jobs.results.output_folder import require_folder
 from jobs.results.whole_file import write_whole
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 

@@ -30,8 +30,9 @@ from jobs.batch.batch_run import interrupt_batch, is_well, open_batch, run_batch
 from jobs.batch.batch_turn import BatchHeld, BatchTurn, TurnLost
 from jobs.execution.place import Place
 from jobs.queue.queued_job import LIVE
-from jobs.report.artifacts import REPORT, require_folder, write_artifacts
-from jobs.results.finished import finished_job
+from jobs.report.artifacts import REPORT, write_artifacts
+from jobs.results.outcome import job_outcome
+from jobs.results.output_folder import require_folder
 from jobs.results.whole_file import write_whole
 from jobs.specification.specification import specification_from_document
 from sampler.common.errors import InputError, refuse_noted
@@ -172,7 +173,7 @@ class _OneByOne:
             # Killed just after it had ended, its files may be missing; the report is the last.
             if not (folder / REPORT).exists():
                 folder.mkdir(parents=True, exist_ok=True)
-                write_artifacts(finished_job(here.engine, row.id), folder)
+                write_artifacts(job_outcome(here.engine, row.id), folder)
             self._console.print(f"{item}: job {row.id} is done")
             return
         specification = specification_from_document(row.specification)

@@ -52,8 +52,7 @@ def doctor_command(
     """
     from cli.render.diagnosis_screen import DiagnosisScreen
     from cli.render.screen import screen
-    from jobs.doctor.diagnosis import Fitness
-    from jobs.doctor.examination import examine
+    from jobs.doctor.examination import Fitness, examine
     from jobs.doctor.noise import USUAL_TRIALS
     from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings

@@ -53,7 +53,7 @@ def guide_command(
     For TRocksDB, which keeps keys and values in files of their own, and translated for
     RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
     """
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from jobs.results.whole_file import write_whole
     from sampler.kioxia_guide.document import guide_document
     from sampler.kioxia_guide.guide import guide as worked_out

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from db.schema.job_row import JobState
     from jobs.execution.assembly import Assembly
     from jobs.execution.place import Place
-    from jobs.results.finished import Finished
+    from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings
 
@@ -30,7 +30,7 @@ def run_here(
     check: Callable[[], None] = lambda: None,
     expected: Collection[JobState] | None = None,
     place: Place | None = None,
-) -> Finished:
+) -> JobOutcome:
     """Runs what is left of a job, as ``run_job`` does, and raises what that raises.
 
     Args:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from db.jobs.job_store import Store
     from jobs.execution.place import Place
-    from jobs.results.finished import Finished
+    from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
 
 EXAMPLES = """
@@ -76,7 +76,7 @@ def tune_command(
     """
     from db.connection.engine import make_engine
     from db.connection.migrate import upgrade
-    from jobs.report.artifacts import require_folder
+    from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
     from sampler.runner.settings import load_settings
 
@@ -96,7 +96,7 @@ def tune_command(
 
 def _run(
     engine: Engine, specification: Specification, place: Place, *, resume: bool, out: Path
-) -> Finished | None:
+) -> JobOutcome | None:
     """The job's outcome; None when it was interrupted."""
     from rich.console import Console
 
@@ -105,7 +105,7 @@ def _run(
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.lease_keeper import JobCancelled
-    from jobs.results.finished import finished_job
+    from jobs.results.outcome import job_outcome
     from jobs.specification.warm_start import require_job
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
@@ -117,7 +117,7 @@ def _run(
         _say(console, _nothing_to_resume(store))
     if earlier and earlier.state is JobState.DONE:
         console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
-        return finished_job(engine, earlier.id)
+        return job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
     settings = load_settings()
@@ -187,7 +187,7 @@ def _say(console: Console, what: str) -> None:
     console.print(what, markup=False, highlight=False, soft_wrap=True)
 
 
-def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
+def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     """Writes the files and prints what was found."""
     import json
 

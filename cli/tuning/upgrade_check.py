@@ -64,7 +64,7 @@ def upgrade_check_command(
     """
     from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
     from cli.render.screen import screen
-    from jobs.experiments.upgrade.check import check_upgrade, differences, find_builds
+    from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
     from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings
 
@@ -85,7 +85,7 @@ def upgrade_check_command(
     try:
         builds = find_builds(old, new, settings)
         show_builds(answer, builds)
-        found = differences(builds, specification)
+        found = build_differences(builds, specification)
         show_differences(answer, found)
         checked = check_upgrade(
             specification, builds, found, settings, out,

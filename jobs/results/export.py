@@ -113,7 +113,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     lines += [f"Limit {kept_words(row)}" for row in judged]
     if not tried:
         lines.append(_untried(problem))
-    return [*lines, *carried_apart(problem, best["configuration"])]
+    return [*lines, *outside_file_lines(problem, best["configuration"])]
 
 
 def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
@@ -132,7 +132,7 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
     ]
     if not tried:
         lines.append(_untried(problem))
-    return [*lines, *carried_apart(problem, minimal["configuration"])]
+    return [*lines, *outside_file_lines(problem, minimal["configuration"])]
 
 
 def _untried(problem: Problem) -> str:
@@ -140,7 +140,7 @@ def _untried(problem: Problem) -> str:
     return f"Measured {how}: this file was not tried with RocksDB"
 
 
-def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
+def outside_file_lines(problem: Problem, configuration: Configuration) -> list[str]:
     """What belongs to a configuration and no OPTIONS file can hold: a line each."""
     values = problem.space.complete(configuration)
     lines: list[str] = []

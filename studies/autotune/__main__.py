@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from jobs.autotune.compare import run_alone
-from jobs.autotune.outcome import document, figures
-from jobs.autotune.shape import FULL_SECONDS
+from jobs.autotune.request import FULL_SECONDS
+from jobs.autotune.run import document, figures
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings, load_settings

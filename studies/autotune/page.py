@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jobs.autotune.plots import run_plot
+from jobs.autotune.compare import run_plot
 from jobs.autotune.policy import POLICIES
-from jobs.autotune.shape import FULL_SECONDS
-from jobs.charts.curves_svg import curves_svg
+from jobs.autotune.request import FULL_SECONDS
+from jobs.charts.curves import curves_svg
 from sampler.common.byte_size import format_bytes
 from studies.autotune.tables import figures_table, of, ratios_table
 

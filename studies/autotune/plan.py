@@ -6,9 +6,16 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.autotune.asked import Asked, scaled_step
 from jobs.autotune.policy import POLICIES, Marks
-from jobs.autotune.shape import FULL_SECONDS, HIGH, LOW, TAIL, Shape
+from jobs.autotune.request import (
+    FULL_SECONDS,
+    HIGH,
+    LOW,
+    TAIL,
+    AutotuneRequest,
+    LoadShape,
+    scaled_step,
+)
 
 # The thesis found what flushes alone can write, and made its wave's peak a little more: 190 and
 # 200 MB/s (section 3.5.1).
@@ -48,17 +55,17 @@ def steps(repeats: Mapping[str, int]) -> list[Step]:
     return found
 
 
-def probe(share: float) -> Asked:
+def probe(share: float) -> AutotuneRequest:
     """A load without compaction and without a limit: what flushes can write.
 
     Args:
         share: How long the wave of 350 s takes, as a share of that.
     """
-    wide = Shape(seconds=_PROBE_SECONDS, low=_UNLIMITED, high=_UNLIMITED)
-    return Asked(policy="off", shape=wide, marks=Marks(), read_seconds=0.0, tree=share)
+    wide = LoadShape(seconds=_PROBE_SECONDS, low=_UNLIMITED, high=_UNLIMITED)
+    return AutotuneRequest(policy="off", shape=wide, marks=Marks(), read_seconds=0.0, tree=share)
 
 
-def asked(step: Step, *, capacity: float, share: float) -> Asked:
+def asked(step: Step, *, capacity: float, share: float) -> AutotuneRequest:
     """The run: the thesis's wave, its rates in proportion to what this disk can do.
 
     Args:
@@ -67,14 +74,14 @@ def asked(step: Step, *, capacity: float, share: float) -> Asked:
         share: How long it takes, as a share of the thesis's.
     """
     high = capacity * _PEAK
-    shape = Shape(
+    shape = LoadShape(
         name=step.shape,
         seconds=FULL_SECONDS[step.shape] * share,
         low=high * LOW / HIGH,
         high=high,
         tail=high * TAIL / HIGH,
     )
-    return Asked(
+    return AutotuneRequest(
         policy=step.policy,
         shape=shape,
         marks=Marks(capacity=capacity, step=scaled_step(shape)),

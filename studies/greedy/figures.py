@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from jobs.specification.resolved_job import resolve
-from jobs.views.front_of_job import FrontOfTwo, front_of_two
+from jobs.views.pick import FrontOfTwo, front_of_two
 from optimizer.explanation.compared import BASELINE, Compared, compare
 from sampler.common.errors import InputError
 from sampler.space.space import Configuration, digest

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from jobs.report.contribution_rows import TOP, contribution_rows
-from jobs.views.front_of_job import FrontOfTwo
+from jobs.report.rows import TOP, contribution_rows
+from jobs.views.pick import FrontOfTwo
 from optimizer.explanation.compared import BASELINE, Compared
 from sampler.common.byte_size import format_bytes
 from studies.greedy.cases import CONTRIBUTORS, CPU_FRONT, LATENCY_FRONT

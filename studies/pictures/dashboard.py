@@ -24,7 +24,7 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from db.jobs.job_store import Store
-from jobs.archive import read_archive, restore, restore_archive
+from jobs.archive import read_archive, restore_archive, restore_archived
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
@@ -69,7 +69,7 @@ def stock(engine: Engine, folder: Path) -> None:
         assembly = assemble(specification, settings)
         run_job(engine, job_id, specification, assembly, settings, progress=Silent())
     whole = read_archive(ARCHIVES / "load-quick.jsonl.gz")
-    restore(engine, replace(whole, trials=whole.trials[:_CUT]))
+    restore_archived(engine, replace(whole, trials=whole.trials[:_CUT]))
 
 
 def take(page: SeenPage, url: str, folder: Path, pages: Mapping[str, str]) -> None:

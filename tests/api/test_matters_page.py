@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import writing
 from db.schema.job_row import JobState
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from tests.support.api.browser import see
 from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
 from tests.support.api.stored_job import keep, names, proved, remember
@@ -35,7 +35,7 @@ def part(html: str, begins: str, ends: str) -> str:
     return unescape(html.partition(begins)[2].partition(ends)[0])
 
 
-def learned_in(finished: Finished, **more: Any) -> dict[str, Any]:
+def learned_in(finished: JobOutcome, **more: Any) -> dict[str, Any]:
     """A ranking as a job that goes on keeps it."""
     kept = ("parameters", "forest", "models", "ranked_by")
     return {name: finished.result[name] for name in kept} | more

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
-from jobs.autotune.asked import configured
+from jobs.autotune.request import configured
 from sampler.bench.command_bench import last_line_metrics
 from sampler.common.errors import InputError
 from sampler.runner.host_lock import MARK

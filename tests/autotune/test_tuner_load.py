@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.autotune.load import off_spans
-from jobs.autotune.pace import Pace
-from jobs.autotune.shape import FULL_SECONDS, Shape
+from jobs.autotune.load import Pace, off_spans
+from jobs.autotune.request import FULL_SECONDS, LoadShape
 from jobs.charts.curves import Span
 from sampler.common.errors import InputError
 
@@ -14,7 +13,7 @@ from sampler.common.errors import InputError
 @pytest.mark.parametrize("name", FULL_SECONDS)
 @pytest.mark.parametrize("share", [1.0, 0.1])
 def test_a_shape_is_the_thesis_wave_however_long(name: str, share: float) -> None:
-    shape = Shape(name=name, seconds=FULL_SECONDS[name] * share)
+    shape = LoadShape(name=name, seconds=FULL_SECONDS[name] * share)
     assert shape.wave_seconds == pytest.approx(350 * share)
     for x in (0.0, 87.5, 175.0, 300.0, 349.9):  # equation 3.2, in MB/s
         wave = 75 * math.sin(math.pi / 175 * x + 3 * math.pi / 2) + 125
@@ -25,7 +24,7 @@ def test_a_shape_is_the_thesis_wave_however_long(name: str, share: float) -> Non
 @settings(deadline=None, max_examples=25)
 @given(st.sampled_from(sorted(FULL_SECONDS)), st.floats(1, 1000))
 def test_planned_bytes_are_the_area_under_the_rate(name: str, seconds: float) -> None:
-    shape = Shape(name=name, seconds=seconds)
+    shape = LoadShape(name=name, seconds=seconds)
     steps = 4000
     area = sum(shape.rate((i + 0.5) * seconds / steps) for i in range(steps)) * seconds / steps
     assert shape.planned_bytes == pytest.approx(area, rel=2e-3)
@@ -43,7 +42,7 @@ def test_planned_bytes_are_the_area_under_the_rate(name: str, seconds: float) ->
 )
 def test_a_shape_that_cannot_be_run_is_refused(wrong: dict) -> None:
     with pytest.raises(InputError, match="--"):
-        Shape(**wrong)
+        LoadShape(**wrong)
 
 
 @settings(deadline=None, max_examples=25)

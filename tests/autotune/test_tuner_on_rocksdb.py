@@ -5,10 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from jobs.autotune.after import read_randomly, recover
-from jobs.autotune.outcome import Run, document, figures, metrics
-from jobs.autotune.plots import run_plot
-from jobs.autotune.store import Layout, Store
+from jobs.autotune.compare import run_plot
+from jobs.autotune.database import DatabaseLayout, TunedDatabase
+from jobs.autotune.run import (
+    AutotuneRun,
+    command_metrics,
+    document,
+    figures,
+    read_randomly,
+    recover,
+)
 from tests.support.jobs.small_wave import ASKED, asked, loaded, ran
 
 FACTOR = ASKED.shape.factor
@@ -25,7 +31,7 @@ def test_without_compaction_all_is_left_to_recovery(tmp_path: Path) -> None:
     assert found["recovery_bytes"] > 0.5 * found["writes"] * ASKED.value_size
     assert found["settled_write_amplification"] > 1.5
     assert found["settled_space_amplification"] < found["space_amplification"]
-    assert metrics(run)["time"] > run.loaded.seconds
+    assert command_metrics(run)["time"] > run.loaded.seconds
     assert run.filtered.found > 0
     assert run.rocksdb
 
@@ -60,13 +66,15 @@ def test_a_database_opened_anew_has_the_options_asked_for(tmp_path: Path) -> Non
 
 
 def test_reads_without_filters_look_at_no_filter(tmp_path: Path) -> None:
-    with Store(tmp_path / "db", Layout(factor=FACTOR, compacting=False)) as store:
+    with TunedDatabase(tmp_path / "db", DatabaseLayout(factor=FACTOR, compacting=False)) as store:
         for number in range(0, 600, 2):
             store.put(number.to_bytes(16, "big"), b"v" * 2000)
         store.flush()
     useful = {}
     for filters in (True, False):
-        with Store(tmp_path / "db", Layout(factor=FACTOR, filters=filters)) as store:
+        with TunedDatabase(
+            tmp_path / "db", DatabaseLayout(factor=FACTOR, filters=filters)
+        ) as store:
             assert store.get((2).to_bytes(16, "big")) == b"v" * 2000
             for number in range(1, 600, 2):
                 assert store.get(number.to_bytes(16, "big")) is None
@@ -84,6 +92,6 @@ def test_reads_are_drawn_from_all_keys(tmp_path: Path) -> None:
 
 def test_a_tree_that_does_not_recover_in_time_has_no_metrics(tmp_path: Path) -> None:
     run = ran(tmp_path, asked("off"))
-    late = Run(run.asked, run.loaded, None, None, type(run.recovery)(None, 1, 1), None)
-    assert metrics(late) is None
+    late = AutotuneRun(run.asked, run.loaded, None, None, type(run.recovery)(None, 1, 1), None)
+    assert command_metrics(late) is None
     assert figures(late)["recovery_seconds"] is None

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
-from jobs.experiments.comparison.job_side import side_of_job
+from jobs.experiments.comparison.sides import side_of_job
 from jobs.experiments.comparison.subject import subject_of
 from jobs.specification.named_files import specify
 from sampler.common.errors import InputError

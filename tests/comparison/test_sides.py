@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.comparison.around import DOUBLE, HALF, MIDDLE, sides_around
-from jobs.experiments.comparison.guided import worked_out
-from jobs.experiments.comparison.side import Side, read_side
+from jobs.experiments.comparison.sides import (
+    DOUBLE,
+    HALF,
+    MIDDLE,
+    Side,
+    read_side,
+    sides_around,
+    worked_out,
+)
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError

@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.comparison.table import METRICS, require_metrics, tables
-from jobs.experiments.comparison.words import load_words, percent, sentences
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import Sets, order_of_runs, whole_sets
+from jobs.experiments.comparison.tables import (
+    METRICS,
+    comparison_sentences,
+    load_words,
+    require_metrics,
+    tables,
+)
+from jobs.experiments.interleaved import MeasuredRun, Sets, order_of_runs, whole_sets
+from jobs.results.figures import share_percent
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import load_workload
@@ -37,7 +42,7 @@ def simulated(
     failing: str = "",
 ) -> Sets:
     """A machine that gets 40% slower on the way; ``ratios``: by workload and subject."""
-    runs: list[Run] = []
+    runs: list[MeasuredRun] = []
     seed = int(rng.integers(2**31))
     turns = [*order_of_runs(workloads, subjects, rounds=rounds, seed=seed)]
     for number, workload, names in turns:
@@ -52,7 +57,7 @@ def simulated(
             }
             bad = name == failing
             runs.append(
-                Run(round=number, case=workload, side=name, started_at="",
+                MeasuredRun(round=number, case=workload, side=name, started_at="",
                     state="failed" if bad else "done", failure="IO error: broken" if bad else None,
                     metrics={} if bad else metrics, seconds=1.0)
             )  # fmt: skip
@@ -77,7 +82,7 @@ def test_what_differs_is_found_with_its_size_and_the_side_that_is_better():
     assert first.rows["rate"].change.low < 80 < first.rows["rate"].change.high
     assert (first.better("rate"), first.better("waf"), first.better("sa")) == ("B", "A", None)
     assert [second.better(name) for name in second.rows] == [None] * 3
-    said = sentences([first, second])
+    said = comparison_sentences([first, second])
     assert said[0].startswith("v, B against A: better in rate +")
     assert "; worse in waf +" in said[0]
     assert said[0].endswith("; no difference shown in sa")
@@ -99,7 +104,7 @@ def test_one_that_never_ends_well_is_said():
     sets = simulated(np.random.default_rng(4), {}, "AB", "w", rounds=3, failing="B")
     (table,) = tables(sets, "w", "A", ["B"], METRICS)
     assert not table.rows
-    assert sentences([table]) == [
+    assert comparison_sentences([table]) == [
         "w, B against A: B failed in 3 of 3 runs: IO error: broken",
         "w, B against A: too few rounds ended well to compare anything",
     ]
@@ -115,7 +120,13 @@ def test_metrics_are_those_that_the_loads_have():
 
 def test_percentages_have_two_digits_and_no_exponent():
     shares = (0.0, 0.00004123, 0.0123, 1.84, 123.4)
-    assert [percent(share) for share in shares] == ["0%", "0.0041%", "1.2%", "180%", "12000%"]
+    assert [share_percent(share) for share in shares] == [
+        "0%",
+        "0.0041%",
+        "1.2%",
+        "180%",
+        "12000%",
+    ]
 
 
 def test_what_a_load_runs_is_one_line():

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.experiments.in_turn.runs_file import Run
-from jobs.experiments.in_turn.turns import order_of_runs, whole_sets
+from jobs.experiments.interleaved import MeasuredRun, order_of_runs, whole_sets
 
 SUBJECTS, WORKLOADS = ("as-is", "half", "double"), ("v", "w")
 
 
-def runs_in(turns: Sequence[tuple[int, str, str]]) -> list[Run]:
+def runs_in(turns: Sequence[tuple[int, str, str]]) -> list[MeasuredRun]:
     return [
-        Run(round=number, case=workload, side=name, started_at=f"{place:06}", state="done",
+        MeasuredRun(round=number, case=workload, side=name, started_at=f"{place:06}", state="done",
             failure=None, metrics={"rate": float(place)}, seconds=1.0)
         for place, (number, workload, name) in enumerate(turns)
     ]  # fmt: skip

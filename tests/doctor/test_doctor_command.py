@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
-from jobs.doctor import quick_looks
+from jobs.doctor import examination
 from sampler.runner.host_lock import host_lock
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import left_running, read_from, write_workload
@@ -46,7 +46,7 @@ def diagnose(
     handler = signal.getsignal(signal.SIGTERM)
 
     def run(*arguments: object, watching: float = 0.1, **variables: str) -> dict[str, Any]:
-        monkeypatch.setattr(quick_looks, "WATCH_SECONDS", watching)
+        monkeypatch.setattr(examination, "WATCH_SECONDS", watching)
         for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
             monkeypatch.delenv(name)
         for name, value in {**desk.variables(), **variables}.items():
@@ -126,7 +126,7 @@ class TestMadeBad:
                     subprocess.Popen([sys.executable, "-c", "while True: pass"])
                 )
                 loops.callback(loop.kill)
-            told = diagnose("--quick", watching=quick_looks.WATCH_SECONDS)
+            told = diagnose("--quick", watching=examination.WATCH_SECONDS)
         assert (told["status"], levels(told)["other load"]) == (3, "problem")
 
     @pytest.fixture

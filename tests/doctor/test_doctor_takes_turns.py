@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor import quick_looks
-from jobs.doctor.examination import Watcher, examine
+from jobs.doctor import examination
+from jobs.doctor.examination import ExaminationObserver, examine
 from jobs.doctor.finding import Finding
 from jobs.specification.named_files import specify
 from sampler.runner.host_lock import host_lock
@@ -42,14 +42,14 @@ class Scene:
         def never(*_: object) -> None:
             raise AssertionError("nothing is waited for, nothing run")
 
-        watcher = Watcher(found=self.found, waiting=never, began=never, ended=never)
+        watcher = ExaminationObserver(found=self.found, waiting=never, began=never, ended=never)
         diagnosis = examine(specify(), self.settings, runs=runs, watcher=watcher)
         return {finding.check: finding for finding in diagnosis.findings}
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(quick_looks, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(examination, "WATCH_SECONDS", 0.05)
     return Scene(tmp_path)
 
 

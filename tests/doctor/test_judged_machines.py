@@ -4,12 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor.cpu_check import judge_cpu
 from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.disk_check import judge_disk_speed, judge_disk_state
-from jobs.doctor.finding import Finding, Level, figure, graded, percent
-from jobs.doctor.load_check import judge_benchmarks, judge_load
-from jobs.doctor.memory_check import judge_memory
+from jobs.doctor.finding import Finding, Severity, graded, percent
+from jobs.doctor.machine_checks import (
+    judge_benchmarks,
+    judge_cpu,
+    judge_disk_speed,
+    judge_disk_state,
+    judge_load,
+    judge_memory,
+)
+from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
 from sampler.machine.cpu_use import CpuUse
@@ -28,8 +33,8 @@ def levels(findings: list[Finding]) -> dict[str, str]:
 
 
 def test_bad_news_has_advice():
-    Finding("x", Level.OK, "y")
-    for level in (Level.NOTE, Level.WARNING, Level.PROBLEM):
+    Finding("x", Severity.OK, "y")
+    for level in (Severity.NOTE, Severity.WARNING, Severity.PROBLEM):
         with pytest.raises(ValueError, match="what is to be done"):
             Finding("x", level, "y")
 
@@ -141,7 +146,7 @@ def test_a_benchmark_outside_of_the_lock_is_worse_than_a_trial_within_it():
     assert levels(judge_benchmarks(None, "process 5")) == {"benchmarks": "warning"}
     assert levels(judge_benchmarks(None, None)) == {"benchmarks": "note"}
     (finding,) = judge_benchmarks((6, 7), None)
-    assert finding.level is Level.PROBLEM
+    assert finding.level is Severity.PROBLEM
     assert finding.found.endswith("6, 7")
 
 
@@ -259,7 +264,7 @@ class TestDbBench:
 
     def test_none_at_all(self):
         (finding,) = judge_db_bench("no 'db_bench' on this machine; install it", ())
-        assert finding.level is Level.PROBLEM
+        assert finding.level is Severity.PROBLEM
         assert finding.found == "no 'db_bench' on this machine"
         assert "apt-get install rocksdb-tools" in finding.advice
 

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.doctor.cpu_check import judge_cpu
-from jobs.doctor.finding import Finding, Level
-from jobs.doctor.load_check import judge_benchmarks, judge_load
-from jobs.doctor.memory_check import judge_memory
+from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.machine_checks import judge_benchmarks, judge_cpu, judge_load, judge_memory
 from sampler.machine.control_groups import cpu_quota, memory_left
 from sampler.machine.cpu_state import governors, read_cpu_state, turbo
 from sampler.machine.cpu_use import between, read_moment, running
@@ -21,7 +19,7 @@ def nothing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path if request.param == "empty" else tmp_path / "missing"
 
 
-def told(findings: list[Finding]) -> dict[str, tuple[Level, str]]:
+def told(findings: list[Finding]) -> dict[str, tuple[Severity, str]]:
     return {f.check: (f.level, f.found.split(":")[0]) for f in findings}
 
 
@@ -32,7 +30,7 @@ def test_processors(nothing: Path):
     assert cpu_quota(nothing, nothing) is None
     state = read_cpu_state(nothing, nothing)
     assert state.cores >= 1  # asked of the kernel itself
-    assert told(judge_cpu(state, most_jobs=1))["hypervisor"] == (Level.NOTE, "unknown")
+    assert told(judge_cpu(state, most_jobs=1))["hypervisor"] == (Severity.NOTE, "unknown")
 
 
 def test_load(nothing: Path):
@@ -43,7 +41,7 @@ def test_load(nothing: Path):
     assert running("db_bench", nothing) is None
     findings = [*judge_load(use, pressure, seconds=2), *judge_benchmarks(None, None)]
     checks = ("other load", "stolen time", "disk load", "benchmarks")
-    assert told(findings) == dict.fromkeys(checks, (Level.NOTE, "not shown here"))
+    assert told(findings) == dict.fromkeys(checks, (Severity.NOTE, "not shown here"))
 
 
 def test_memory(nothing: Path):
@@ -53,4 +51,4 @@ def test_memory(nothing: Path):
     assert numbers == (None, None, None)
     assert (state.swap_used_bytes, state.pages_swapped, state.huge_pages) == (None, None, None)
     findings = told(judge_memory(state, state, load_bytes=1, stalled=None))
-    assert findings["memory"] == findings["swap"] == (Level.NOTE, "not shown here")
+    assert findings["memory"] == findings["swap"] == (Severity.NOTE, "not shown here")

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from jobs.doctor.diagnosis import Diagnosis, Fitness
-from jobs.doctor.finding import Finding, Level
-from jobs.doctor.noise import noise_of
-from jobs.doctor.noise_check import judge_failures, judge_noise, not_measured
+from jobs.doctor.examination import Diagnosis, Fitness
+from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.noise import judge_failures, judge_noise, noise_of, not_measured
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -108,7 +107,7 @@ def test_levels_of_noise(factor: float, level: str):
 def test_a_drift_is_told():
     times = [1 + 0.002 * n for n in range(10)]
     (finding,) = judge_noise(noise_of(runs(time=times)))
-    assert finding.level is Level.NOTE
+    assert finding.level is Severity.NOTE
     assert "drifting (p = 0.00" in finding.found
     steady = judge_noise(noise_of(runs(waf=times)))
     assert [f.level for f in steady] == ["ok"]  # byte counters do not drift
@@ -124,7 +123,7 @@ def test_runs_that_failed():
     assert judge_failures(runs(time=[1, 2])) == []
     failed = runs("Corruption: x\nfull", time=[1, 2])
     (finding,) = judge_failures([*runs(time=[1]), *failed])
-    assert finding.level is Level.PROBLEM
+    assert finding.level is Severity.PROBLEM
     assert finding.found == "2 of 3 runs of the baseline ended badly: full"
 
 
@@ -133,10 +132,10 @@ def test_runs_that_failed():
     [("ok", "fit"), ("note", "fit"), ("warning", "fit with care"), ("problem", "not fit")],
 )
 def test_the_sum(worst: str, fitness: str):
-    findings = (Finding("a", Level.OK, "b"), Finding("c", Level(worst), "d", "e"))
+    findings = (Finding("a", Severity.OK, "b"), Finding("c", Severity(worst), "d", "e"))
     diagnosis = Diagnosis(machine={}, workload="w", findings=findings, noise=None)
     assert diagnosis.fitness is Fitness(fitness)
-    assert sum(diagnosis.count(level) for level in Level) == 2
+    assert sum(diagnosis.count(level) for level in Severity) == 2
 
 
 def test_the_document_is_json():

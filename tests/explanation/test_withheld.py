@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.report.explanation_rows import explanation_rows
+from jobs.report.rows import explanation_rows
 from jobs.results.explanation_words import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.explanation.document import explanation_document

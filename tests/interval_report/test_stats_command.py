@@ -10,11 +10,9 @@ from hypothesis import HealthCheck, given, settings
 
 from cli.main import main
 from cli.render.stats_screen import show_openings
-from jobs.charts.curves import Curve, Curves, Span
-from jobs.charts.curves_svg import curves_svg
+from jobs.charts.curves import Curves, Span, TimeCurve, curves_svg, pgfplots_file
 from jobs.interval_report.documents import stats_document
-from jobs.interval_report.files import write_files
-from jobs.interval_report.pgfplots import pgfplots_file
+from jobs.interval_report.files import write_interval_files
 from sampler.stats_dumps.opening import parse_openings
 from tests.support import DATA
 from tests.support.sampler.written_dumps import Dump, Family, any_file, clock, text
@@ -233,14 +231,14 @@ def test_whatever_is_read_can_be_shown_and_written(tmp_path: Path, log: str) -> 
     if openings := parse_openings(log):
         json.dumps(stats_document("LOG", openings), allow_nan=False)
         show_openings(openings)
-        write_files(tmp_path / "out", "LOG", openings)
+        write_interval_files(tmp_path / "out", "LOG", openings)
 
 
 def plot() -> Curves:
     points = [(0.0, 1.0), (1.0, None), (2.0, 4.0)]
     return Curves(
         name="p", title="50% & more", caption="", x_title="s", y_title="MB/s",
-        curves=[Curve("a_b", points), Curve("cap", points, dashed=True)],
+        curves=[TimeCurve("a_b", points), TimeCurve("cap", points, dashed=True)],
         shaded=[Span(0.5, 1.5)],
     )  # fmt: skip
 

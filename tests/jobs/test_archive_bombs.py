@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.archive import read_archive
+from jobs.archive import MOST_LINE_BYTES, read_archive
 from jobs.specification.named_files import specify
-from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES
 from sampler.common.errors import InputError
 from tests.support.db.any_trials import plain_trial
 

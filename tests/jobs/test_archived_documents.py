@@ -19,7 +19,7 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
@@ -103,7 +103,7 @@ def test_an_archive_of_a_job_that_remembers_nothing_is_what_it_always_was(
 def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
     database: Engine, elsewhere: Engine, tmp_path: Path, settings: Settings
 ):
-    def ran(engine: Engine, job_id: int, specification: Specification) -> Finished:
+    def ran(engine: Engine, job_id: int, specification: Specification) -> JobOutcome:
         assembly = assemble(specification, settings)
         return run_job(engine, job_id, specification, assembly, settings, progress=Watcher())
 

@@ -13,8 +13,9 @@ from db.leases.process import this_process
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.experiments.explain_runs import Watcher, measure_explanation
-from jobs.results.finished import finished_job, kept_report
+from jobs.experiments.explain import measure_explanation, run_document
+from jobs.experiments.interleaved import MeasuredRun, RunsObserver
+from jobs.results.outcome import job_outcome, kept_report
 from jobs.specification.named_files import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
@@ -46,16 +47,16 @@ class Explained:
         self.record.write_text("")
         left = self.stop_after
 
-        def ended(run: dict[str, Any]) -> None:
+        def ended(run: MeasuredRun) -> None:
             nonlocal left
-            self.ended.append(run)
+            self.ended.append(run_document(run))
             left -= 1
             if left == 0:
                 raise KeyboardInterrupt
 
         return measure_explanation(
             self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
-            margin=0.1, watcher=Watcher(ended=ended),
+            margin=0.1, watcher=RunsObserver(ended=ended),
         )  # fmt: skip
 
     @property
@@ -89,7 +90,7 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
 
     kept = job.store.result(job.id)
     assert kept is not None and kept["explanation"] == json.loads(json.dumps(found))
-    finished = finished_job(job.engine, job.id)
+    finished = job_outcome(job.engine, job.id)
     assert finished.options is not None and finished.minimal is not None
     assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
     assert job.store.job(job.id).lease_owner is None

@@ -16,7 +16,7 @@ from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked, live_ranking
 from jobs.external.telling import Told
 from jobs.queue.lifecycle import WrongState, cancel, resume
-from jobs.results.finished import options_of
+from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.options.options_file import parse_options

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.specification.compaction_debt import too_small_warnings
 from jobs.specification.named_files import specify
 from jobs.specification.resolved_job import resolve
@@ -152,7 +152,7 @@ def holds_the_load(configuration: Mapping[str, Any]) -> bool:
     return bool(memtables > 1_300 * 26_016 / 16)
 
 
-def run(specification: Specification, database: Engine, settings: Settings) -> Finished:
+def run(specification: Specification, database: Engine, settings: Settings) -> JobOutcome:
     assembly = assemble(specification, settings)
     job = Store(database).create_job(specification.document(), specification.digest())
     return run_job(database, job, specification, assembly, settings, progress=Watcher())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.results.options_diff import OptionLine
+from jobs.results.option_changes import OptionLine
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.specification.named_files import specify
 from jobs.specification.request import parse_warm_start
 from jobs.specification.resolved_job import resolve
@@ -35,13 +35,13 @@ class Bench:
     def stored(self, specification: Specification) -> int:
         return self.store.create_job(specification.document(), specification.digest())
 
-    def run(self, specification: Specification, job_id: int) -> Finished:
+    def run(self, specification: Specification, job_id: int) -> JobOutcome:
         return run_job(
             self.engine, job_id, specification, assemble(specification, self.settings),
             self.settings, progress=Watcher(), told=self.told.append,
         )  # fmt: skip
 
-    def done(self, **more: object) -> tuple[int, Finished]:
+    def done(self, **more: object) -> tuple[int, JobOutcome]:
         specification = self.specified(**more)
         job_id = self.stored(specification)
         return job_id, self.run(specification, job_id)

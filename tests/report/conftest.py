@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
 from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job
@@ -21,6 +21,6 @@ def quick_ranking() -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
-def finished() -> Finished:
+def finished() -> JobOutcome:
     """A job with something better, drift, and failures whose words are hostile."""
     return failing(finished_job(60), HOSTILE)

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import pytest
 
-from jobs.charts.changes import changes
+from jobs.charts.changes import changes_chart
 from jobs.charts.chart import short, thinned, words
-from jobs.charts.convergence import convergence, noise_of
-from jobs.charts.fitness_terms import fitness_terms
-from jobs.charts.memory import best_within, memory
+from jobs.charts.contributions import fitness_terms_chart
+from jobs.charts.convergence import convergence_chart, fitness_noise
+from jobs.charts.memory import best_within, memory_chart
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.jobs.chart_parts import MIB, TERMS, candidates, trace
 from tests.support.optimizer.pretend_bench import trial_of
@@ -38,7 +38,7 @@ class TestChanges:
     )
 
     def test_which_way_is_better_decides_the_colour(self):
-        chart = changes(self.ROWS, TERMS, {"waf": 2.5})
+        chart = changes_chart(self.ROWS, TERMS, {"waf": 2.5})
         assert chart is not None
         assert [t["marker"]["color"] for t in chart.traces] == ["@accent", "@second", "@dim"]
         assert chart.title == "waf better; rate worse"
@@ -47,47 +47,47 @@ class TestChanges:
             [-10.0], [4.0], [3.0])  # fmt: skip
 
     def test_what_crosses_zero_is_not_told_from_noise(self):
-        chart = changes([("waf", {"percent": -1.0, "low": -3.0, "high": 1.0})], TERMS, {})
+        chart = changes_chart([("waf", {"percent": -1.0, "low": -3.0, "high": 1.0})], TERMS, {})
         assert chart is not None
         assert chart.title == "waf not told from noise"
 
     def test_what_could_be_seen_is_shaded(self):
-        chart = changes(self.ROWS, TERMS, {"waf": 2.5})
+        chart = changes_chart(self.ROWS, TERMS, {"waf": 2.5})
         assert chart is not None
         (band,) = [s for s in chart.layout["shapes"] if s["type"] == "rect"]
         assert (band["x0"], band["x1"]) == (-2.5, 2.5)
         assert "Shaded" in chart.caption
-        wide = changes(self.ROWS, TERMS, {"waf": 500.0})
+        wide = changes_chart(self.ROWS, TERMS, {"waf": 500.0})
         assert wide is not None
         (band,) = [s for s in wide.layout["shapes"] if s["type"] == "rect"]
         assert [band["x0"], band["x1"]] == wide.layout["xaxis"]["range"]
 
     def test_an_interval_that_knows_nothing_does_not_squeeze_the_rest(self):
-        chart = changes(self.ROWS, TERMS, {})
+        chart = changes_chart(self.ROWS, TERMS, {})
         assert chart is not None
         assert chart.layout["xaxis"]["range"][0] > -170
         assert "The interval of write_p99 goes on" in chart.caption
 
     def test_nothing_was_compared(self):
-        assert changes([], TERMS, {}) is None
+        assert changes_chart([], TERMS, {}) is None
 
 
 class TestTerms:
     def test_they_add_up_to_the_fitness(self):
-        chart = fitness_terms(["waf", "rate"], {"waf": 100.0, "rate": 300.0}, {"waf": 1.0})
+        chart = fitness_terms_chart(["waf", "rate"], {"waf": 100.0, "rate": 300.0}, {"waf": 1.0})
         assert chart is not None
         assert chart.title == "rate gives +300 of the fitness of 400"
         assert chart.traces[0]["x"] == [100.0, 300.0, 400.0]
         assert chart.traces[1]["x"] == [1.0, None, 1.0]
 
     def test_a_proof_that_gained_nothing_says_so(self):
-        chart = fitness_terms(["waf", "rate"], {"waf": 100.0, "rate": -300.0}, {})
+        chart = fitness_terms_chart(["waf", "rate"], {"waf": 100.0, "rate": -300.0}, {})
         assert chart is not None
         assert chart.title == "In the proof the terms add up to -200: nothing was gained"
         assert len(chart.traces) == 1
 
     def test_no_proof(self):
-        assert fitness_terms(["waf"], {}, {}) is None
+        assert fitness_terms_chart(["waf"], {}, {}) is None
 
 
 class TestMemory:
@@ -97,7 +97,9 @@ class TestMemory:
         return candidates(self.FITNESS, memory=[64 * MIB, 32 * MIB, 512 * MIB])
 
     def test_the_best_that_needs_no_more_is_named(self):
-        chart = memory(self.trials(), self.FITNESS, baseline=64 * MIB, budget=512 * MIB, winner=2)
+        chart = memory_chart(
+            self.trials(), self.FITNESS, baseline=64 * MIB, budget=512 * MIB, winner=2
+        )
         assert chart is not None
         assert chart.title == (
             "Within the baseline's memory trial 2 is best (500); trial 4 reaches 900 with 512 MiB"
@@ -109,19 +111,19 @@ class TestMemory:
 
     def test_what_is_far_below_is_counted(self):
         fitness = {**self.FITNESS, 3: -9000.0}
-        chart = memory(self.trials(), fitness, baseline=64 * MIB, budget=None, winner=None)
+        chart = memory_chart(self.trials(), fitness, baseline=64 * MIB, budget=None, winner=None)
         assert chart is not None
         assert "1 lie below the plot." in chart.caption
 
     def test_none_stays_within(self):
         assert best_within(self.trials(), self.FITNESS, MIB) is None
-        chart = memory(self.trials(), self.FITNESS, baseline=MIB, budget=None, winner=None)
+        chart = memory_chart(self.trials(), self.FITNESS, baseline=MIB, budget=None, winner=None)
         assert chart is not None
         assert "No configuration stayed" in chart.title
 
     def test_a_benchmark_that_tells_no_memory(self):
         trials = candidates(self.FITNESS, waf=[1.0, 1.0, 1.0])
-        assert memory(trials, self.FITNESS, baseline=MIB, budget=None, winner=None) is None
+        assert memory_chart(trials, self.FITNESS, baseline=MIB, budget=None, winner=None) is None
 
 
 class TestConvergence:
@@ -133,14 +135,14 @@ class TestConvergence:
         return [*baselines, *(trial_of(n, {}) for n in range(3, 8)), proof]
 
     def test_the_line_is_the_best_so_far(self):
-        line = trace(convergence(self.trials(), self.FITNESS), "best so far")
+        line = trace(convergence_chart(self.trials(), self.FITNESS), "best so far")
         assert list(zip(line["x"], line["y"], strict=True)) == [
             (3, -100.0), (4, 400.0), (6, 900.0), (8, 900.0)]  # fmt: skip
 
     def test_the_band_is_twice_the_baselines_own_spread(self):
-        noise = noise_of(self.trials(), self.FITNESS)
+        noise = fitness_noise(self.trials(), self.FITNESS)
         assert noise == pytest.approx(42.426, abs=0.001)
-        chart = convergence(self.trials(), self.FITNESS)
+        chart = convergence_chart(self.trials(), self.FITNESS)
         assert chart is not None
         (band,) = [s for s in chart.layout["shapes"] if s["type"] == "rect"]
         assert (band["y0"], band["y1"]) == pytest.approx((-84.853, 84.853), abs=0.001)
@@ -149,18 +151,18 @@ class TestConvergence:
 
     def test_runs_that_measured_again_are_told(self):
         for count, told in ((1, "1 run measured again"), (2, "2 runs measured again")):
-            chart = convergence(self.trials(), self.FITNESS, again=count)
+            chart = convergence_chart(self.trials(), self.FITNESS, again=count)
             assert chart is not None and told in chart.caption
-        once = convergence(self.trials(), self.FITNESS)
+        once = convergence_chart(self.trials(), self.FITNESS)
         assert once is not None and "measured again" not in once.caption
 
     def test_a_best_within_the_noise_is_called_so(self):
-        chart = convergence(self.trials()[:3], self.FITNESS)
+        chart = convergence_chart(self.trials()[:3], self.FITNESS)
         assert chart is not None
         assert "No single run rose above the noise" in chart.title
 
     def test_what_is_very_bad_does_not_squeeze_the_rest(self):
-        chart = convergence(self.trials(), self.FITNESS)
+        chart = convergence_chart(self.trials(), self.FITNESS)
         assert trace(chart, "far below")["x"] == [7]
         assert min(trace(chart, "configuration")["y"]) == -100.0
         assert trace(chart, "far below")["y"] == [-1350.0]
@@ -168,20 +170,20 @@ class TestConvergence:
     def test_thousands_are_thinned_and_that_is_said(self):
         fitness = {number: float(number) for number in range(1, 6002)}
         trials = [trial_of(number, {}) for number in fitness]
-        chart = convergence(trials, fitness)
+        chart = convergence_chart(trials, fitness)
         assert len(trace(chart, "configuration")["x"]) <= 3000
         assert chart is not None and "of 6,001 points are drawn" in chart.caption
         assert max(trace(chart, "best so far")["y"]) == 6001.0
 
     def test_what_breaks_a_limit_is_never_the_best_so_far(self):
-        chart = convergence(self.trials(), self.FITNESS, breaking={6, 7})
+        chart = convergence_chart(self.trials(), self.FITNESS, breaking={6, 7})
         assert trace(chart, "best so far")["y"] == [-100.0, 400.0, 400.0]
         assert trace(chart, "breaks a limit")["x"] == [6]  # trial 7 is far below
         assert chart is not None
         assert "was trial 4" in chart.title and "of 3" in chart.title
         assert "Crosses: 2 broke a limit" in chart.caption
-        assert convergence(self.trials(), self.FITNESS, breaking=range(3, 8)) is None
+        assert convergence_chart(self.trials(), self.FITNESS, breaking=range(3, 8)) is None
 
     def test_nothing_new_ended_well(self):
-        assert convergence([], {}) is None
-        assert convergence(self.trials()[:2], self.FITNESS) is None
+        assert convergence_chart([], {}) is None
+        assert convergence_chart(self.trials()[:2], self.FITNESS) is None

@@ -4,9 +4,9 @@ from typing import Any
 
 from test_report_page import plots, read
 
-from jobs.charts.contributions import contributions
+from jobs.charts.contributions import contributions_chart
 from jobs.results.explanation_words import minimal_lines
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 
 
 def estimate(expected: float, half: float) -> dict[str, float]:
@@ -39,7 +39,7 @@ EXPLANATION = {
 
 
 def test_each_bar_begins_where_the_one_before_ends():
-    chart = contributions(EXPLANATION)
+    chart = contributions_chart(EXPLANATION)
     assert chart is not None
     bars, whole = chart.traces
     assert bars["base"] == [0.0, 300.0, 340.0] and bars["x"] == [300.0, 40.0, -60.0]
@@ -54,7 +54,7 @@ def test_each_bar_begins_where_the_one_before_ends():
 def test_what_was_measured_stands_beside_it():
     measured = {"steps": [{"fitness": estimate(250, 30)}, None], "rounds": 7, "host": "h",
                 "minimal": {"shown": False, "why": "fitness -40 [-90, +10]"}}  # fmt: skip
-    chart = contributions({**EXPLANATION, "measured": measured})
+    chart = contributions_chart({**EXPLANATION, "measured": measured})
     assert chart is not None
     diamonds = chart.traces[2]
     assert (diamonds["y"], diamonds["x"]) == ([0], [250.0])
@@ -67,11 +67,11 @@ def test_what_was_measured_stands_beside_it():
 
 
 def test_without_a_step_there_is_no_plot():
-    assert contributions(None) is None
-    assert contributions({**EXPLANATION, "steps": []}) is None
+    assert contributions_chart(None) is None
+    assert contributions_chart({**EXPLANATION, "steps": []}) is None
 
 
-def test_the_report_has_the_section(finished: Finished):
+def test_the_report_has_the_section(finished: JobOutcome):
     page = read(finished)
     explanation = finished.result["explanation"]
     assert "Why it is better" in page.text

@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
-from jobs.charts.fronts_of_two import fronts_of_two
-from jobs.report.report import report_html
-from jobs.results.finished import Finished
+from jobs.charts.front import two_metric_front_charts
+from jobs.report.artifacts import report_html
+from jobs.results.outcome import JobOutcome
 from tests.support.jobs.pretended_job import finished_job
 
 POINTS = {
@@ -20,11 +20,11 @@ POINTS = {
 
 
 @pytest.fixture(scope="module")
-def greedy() -> Finished:
+def greedy() -> JobOutcome:
     return finished_job(36, strategy="greedy")
 
 
-def test_the_page_says_what_each_parameter_gained_and_what_was_left(greedy: Finished):
+def test_the_page_says_what_each_parameter_gained_and_what_was_left(greedy: JobOutcome):
     found, page = greedy.result["contributions"], report_html(greedy)
     assert "What each parameter contributed" in page
     assert f"{len(found['left'])} " not in found["why"]  # the names, not a number
@@ -34,7 +34,7 @@ def test_the_page_says_what_each_parameter_gained_and_what_was_left(greedy: Fini
     assert "flattered" in page
 
 
-def test_so_does_the_screen_instead_of_a_ranking(greedy: Finished):
+def test_so_does_the_screen_instead_of_a_ranking(greedy: JobOutcome):
     console = Console(file=io.StringIO(), width=200)
     print_outcome(console, greedy.result)
     said = console.file.getvalue()
@@ -51,7 +51,7 @@ def test_another_strategy_has_no_contributions():
 
 
 def test_fronts_of_throughput_latency_and_cpu():
-    charts = {chart.name: chart for chart in fronts_of_two(POINTS, [1, 2, 3])}
+    charts = {chart.name: chart for chart in two_metric_front_charts(POINTS, [1, 2, 3])}
     assert charts.keys() == {"front-rate-write_p99", "front-cpu_percent-rate"}
     on = {
         name: next(t for t in chart.traces if t["name"] == "front")["text"]
@@ -67,5 +67,5 @@ def test_fronts_of_throughput_latency_and_cpu():
 
 def test_no_front_without_its_metrics():
     without = {n: {"rate": found["rate"]} for n, found in POINTS.items()}
-    assert fronts_of_two(without, [1, 2, 3]) == []
-    assert fronts_of_two(dict(list(POINTS.items())[:2]), [1, 2]) == []
+    assert two_metric_front_charts(without, [1, 2, 3]) == []
+    assert two_metric_front_charts(dict(list(POINTS.items())[:2]), [1, 2]) == []

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from jobs.report.report import report_html
-from jobs.report.report_content import content
+from jobs.report.artifacts import report_html
+from jobs.report.content import content
 from optimizer.trials.trial import Phase
 from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.two_loads import LARGER, TwoLoads

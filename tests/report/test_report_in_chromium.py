@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.report.report import report_html
-from jobs.results.finished import Finished
-from jobs.results.report_engine import whole_page
+from jobs.report.artifacts import report_html
+from jobs.results.outcome import JobOutcome
+from jobs.results.pages import whole_page
 from tests.support.api.chromium import Page, chromium
 
 pytestmark = pytest.mark.chromium
@@ -43,7 +43,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="module")
-def address(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> str:
+def address(finished: JobOutcome, tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_bytes(whole_page(report_html(finished)))
     return path.as_uri()

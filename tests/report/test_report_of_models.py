@@ -7,17 +7,17 @@ import pytest
 from rich.console import Console
 
 from cli.render.outcome_screen import print_outcome
-from jobs.charts.model_effects import model_effects
-from jobs.report.report import report_html
-from jobs.report.report_content import content
-from jobs.results.finished import Finished
+from jobs.charts.importance import model_effects_chart
+from jobs.report.artifacts import report_html
+from jobs.report.content import content
+from jobs.results.outcome import JobOutcome
 from tests.support.jobs.pretended_job import finished_job
 
 SURE = {"total": 0.5, "low": 0.4, "high": 0.7, "alone": 0.45, "p": 1e-9, "p_holm": 1e-8}
 
 
 @pytest.fixture(scope="module")
-def guided() -> Finished:
+def guided() -> JobOutcome:
     return finished_job(44, strategy="forest")
 
 
@@ -25,7 +25,7 @@ def rows(**totals: float) -> list[dict]:
     return [{"name": n, "model": {"waf": {**SURE, "total": t}}} for n, t in totals.items()]
 
 
-def test_models_say_what_matters(guided: Finished):
+def test_models_say_what_matters(guided: JobOutcome):
     said, page = content(guided), report_html(guided)
     assert said["modelled"]
     assert [chart.name for chart in said["effects"]] == [
@@ -39,12 +39,12 @@ def test_models_say_what_matters(guided: Finished):
     assert "models learn from them, and from every trial of the search" in page
 
 
-def unlearned(guided: Finished, r2: float) -> Finished:
+def unlearned(guided: JobOutcome, r2: float) -> JobOutcome:
     forest = {m: {**f, "r2_cross_validated": r2} for m, f in guided.result["forest"].items()}
     return replace(guided, result={**guided.result, "forest": forest})
 
 
-def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: Finished):
+def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: JobOutcome):
     few, enough = (report_html(unlearned(guided, r2)) for r2 in (0.1, 0.5))
     assert "want more draws than this strategy makes" in few
     assert "one random forest per metric" not in few
@@ -52,7 +52,7 @@ def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: Finish
     assert "one random forest per metric" in enough
 
 
-def test_the_terminal_tells_what_matters_by_the_models(guided: Finished):
+def test_the_terminal_tells_what_matters_by_the_models(guided: JobOutcome):
     page = Console(record=True, width=200, file=io.StringIO())
     print_outcome(page, guided.result)
     (line,) = [x for x in page.export_text().splitlines() if x.startswith("What matters most")]
@@ -63,15 +63,15 @@ def test_the_terminal_tells_what_matters_by_the_models(guided: Finished):
 
 def test_a_chart_names_the_first_and_its_doubt():
     model = {"r2_cross_validated": 0.8, "trials": 60}
-    chart = model_effects("waf", rows(b=0.2, a=0.6, c=0.0), model)
+    chart = model_effects_chart("waf", rows(b=0.2, a=0.6, c=0.0), model)
     assert chart is not None
     assert chart.title == "waf: a matters most"
     assert chart.layout["yaxis"]["ticktext"] == ["a", "b"]
     assert chart.traces[1]["x"] == [0.6, 0.2]
     assert chart.traces[1]["error_x"]["arrayminus"] == pytest.approx([0.2, 0.0])
-    doubtful = model_effects("waf", rows(a=0.6), {"r2_cross_validated": 0.1, "trials": 20})
-    unknown = model_effects("waf", rows(a=0.6), {"r2_cross_validated": None, "trials": 9})
+    doubtful = model_effects_chart("waf", rows(a=0.6), {"r2_cross_validated": 0.1, "trials": 20})
+    unknown = model_effects_chart("waf", rows(a=0.6), {"r2_cross_validated": None, "trials": 9})
     assert doubtful is not None and "do not rely on the order, R2 is 0.10" in doubtful.title
     assert unknown is not None and "R2 is unknown" in unknown.title
-    assert model_effects("waf", rows(c=0.0), model) is None
-    assert model_effects("sa", rows(a=0.6), model) is None
+    assert model_effects_chart("waf", rows(c=0.0), model) is None
+    assert model_effects_chart("sa", rows(a=0.6), model) is None

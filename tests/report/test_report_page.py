@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from jobs.charts.chart import Chart
-from jobs.report.report import data, figure, report_html
-from jobs.results.finished import Finished
-from jobs.results.report_engine import PLACE, policy, whole_page
+from jobs.report.artifacts import report_html
+from jobs.results.figures import figure
+from jobs.results.outcome import JobOutcome
+from jobs.results.pages import PLACE, plot_data, policy, whole_page
 from optimizer.objective.objective import Limit, Objective, Term
 from sampler.space.space_file import space_from_document
 from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job, lsm
@@ -53,7 +54,7 @@ class Reader(HTMLParser):
             self.text += data
 
 
-def read(finished: Finished) -> Reader:
+def read(finished: JobOutcome) -> Reader:
     reader = Reader()
     reader.feed(report_html(finished))
     reader.close()
@@ -68,7 +69,7 @@ def plots(page: Reader) -> list[Any]:
 
 
 class TestAWholeJob:
-    def test_says_all_that_is_known(self, finished: Finished):
+    def test_says_all_that_is_known(self, finished: JobOutcome):
         page = read(finished)
         for title in (
             "Baseline against best", "What changed", "The terms of the fitness",
@@ -88,7 +89,7 @@ class TestAWholeJob:
             and "which has loaded this file" in page.text
         )
 
-    def test_every_plot_says_what_it_shows(self, finished: Finished):
+    def test_every_plot_says_what_it_shows(self, finished: JobOutcome):
         page = report_html(finished)
         labels = re.findall(r'role="img" aria-label="([^"]{40,})"', page)
         assert len(labels) == page.count("<figure>") == page.count("<figcaption>")
@@ -97,7 +98,7 @@ class TestAWholeJob:
             assert any("title" in axis for axis in shown) or not shown[0].get("visible", True)
             assert {each["type"] for each in plot["data"]} <= {"scatter", "bar", "box"}  # no WebGL
 
-    def test_words_of_others_are_only_words(self, finished: Finished):
+    def test_words_of_others_are_only_words(self, finished: JobOutcome):
         page = read(finished)
         assert page.tags.count("b") == report_html(finished).count("<b>")
         assert "</script><script>alert(1)</script>" in page.text
@@ -136,7 +137,7 @@ def test_choices_of_ones_own_are_only_words():
 def test_no_text_can_end_the_data():
     """Even one that no plot has made harmless."""
     chart = Chart("x", "", "", [{"name": "</script><!--&"}], {"title": float("nan")})
-    text = data(chart)
+    text = plot_data(chart)
     assert not set("<>&") & set(text)
     assert json.loads(text) == {
         "data": [{"name": "</script><!--&"}],
@@ -145,7 +146,7 @@ def test_no_text_can_end_the_data():
 
 
 @pytest.fixture(scope="module")
-def on_three_hosts() -> Finished:
+def on_three_hosts() -> JobOutcome:
     odd = PretendHost("odd-<b>", jump=1000, jumps=2.0)
     machines = [PretendHost("a"), PretendHost("b", slow=2.0), odd]
     hosts = PretendHosts(machines, function=lsm_slow)
@@ -153,7 +154,7 @@ def on_three_hosts() -> Finished:
 
 
 class TestManyHosts:
-    def test_the_result_tells_them_apart(self, on_three_hosts: Finished):
+    def test_the_result_tells_them_apart(self, on_three_hosts: JobOutcome):
         job = on_three_hosts
         told = {host["name"]: host for host in job.result["hosts"]}
         assert sum(host["trials"] for host in told.values()) == 400
@@ -161,7 +162,7 @@ class TestManyHosts:
         assert level["b"] / level["a"] == pytest.approx(2, rel=0.1)
         assert [name for name, host in told.items() if host["set_aside"]] == ["odd-<b>"]
 
-    def test_the_page_shows_them(self, on_three_hosts: Finished):
+    def test_the_page_shows_them(self, on_three_hosts: JobOutcome):
         page = read(on_three_hosts)
         assert "odd-<b>" in page.text
         assert "set aside: its baseline's" in page.text
@@ -209,7 +210,7 @@ class TestOtherJobs:
         assert "<h2>Throughput, latency and CPU use</h2>" in page  # whatever the objective
         assert "waf" in page
 
-    def test_a_result_of_an_earlier_version(self, finished: Finished):
+    def test_a_result_of_an_earlier_version(self, finished: JobOutcome):
         """Without what was added since, and with a term that had no weight."""
         result = json.loads(json.dumps(finished.result))
         for name in ("power", "sampling", "explanation"):
@@ -222,7 +223,7 @@ class TestOtherJobs:
         # What the proof could have shown follows from the spread.
         assert re.search(r"80 times in 100 if it is at least\s+waf \d+\.\d%", page.text)
 
-    def test_what_later_versions_know_is_shown(self, finished: Finished):
+    def test_what_later_versions_know_is_shown(self, finished: JobOutcome):
         power = {"level": 0.9, "pairs": 5, "smallest_change": {"waf": 1.25, "sa": None}}
         curve = [{"draws": n, "top_k_overlap": n / 100, "kendall_tau": 0.5} for n in (20, 40)]
         sampling = {"draws": 40, "planned": 50, "why": "it was steady", "curve": curve}
@@ -232,13 +233,13 @@ class TestOtherJobs:
         assert "it was steady" in page.text
         assert any("draws" in str(p["layout"]["xaxis"].get("title")) for p in plots(page))
 
-    def test_figures_that_are_no_numbers(self, finished: Finished):
+    def test_figures_that_are_no_numbers(self, finished: JobOutcome):
         fitness = {**finished.fitness, 10: float("inf"), 11: float("nan")}
         assert plots(read(replace(finished, fitness=fitness)))
 
 
 class TestWhatDrawsIt:
-    def test_it_goes_in_once_and_is_let_run_by_its_digest(self, finished: Finished):
+    def test_it_goes_in_once_and_is_let_run_by_its_digest(self, finished: JobOutcome):
         page = whole_page(report_html(finished)).decode()
         assert PLACE not in page
         reader = Reader()
@@ -258,7 +259,7 @@ class TestWhatDrawsIt:
         with pytest.raises(ValueError, match="no place"):
             whole_page("<html></html>")
 
-    def test_words_of_others_are_not_taken_for_its_place(self, finished: Finished):
+    def test_words_of_others_are_not_taken_for_its_place(self, finished: JobOutcome):
         page = whole_page(report_html(failing(finished, PLACE)))
         assert page.count(b"plotly.js v") == whole_page(report_html(finished)).count(
             b"plotly.js v"
@@ -272,7 +273,7 @@ class TestLimits:
         (Limit("rate", at_least_baseline=0.5), Limit("write_p99", at_most=1.0)),
     )
 
-    def limited(self, *limits: Limit) -> Finished:
+    def limited(self, *limits: Limit) -> JobOutcome:
         return finished_job(24, objective=replace(self.OBJECTIVE, limits=limits))
 
     def test_are_listed_with_bound_value_and_runs(self):
@@ -295,5 +296,5 @@ class TestLimits:
         old = replace(finished, result={**finished.result, "verdict": verdict})
         assert "rate >= 0.5 baseline n/a not judged" in " ".join(read(old).text.split())
 
-    def test_without_any_there_is_no_such_section(self, finished: Finished):
+    def test_without_any_there_is_no_such_section(self, finished: JobOutcome):
         assert "Limits" not in read(finished).text

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from jobs.report.report_phases import phase_rows
-from jobs.results.finished import Finished
+from jobs.report.phases import phase_rows
+from jobs.results.outcome import JobOutcome
 from optimizer.budget.budget import divide
 from optimizer.trials.trial import Phase
 from tests.support.jobs.pretended_job import finished_job
 
 
-def test_all_phases_in_their_order(finished: Finished):
+def test_all_phases_in_their_order(finished: JobOutcome):
     rows = phase_rows(finished.trials, finished.result)
     assert [row.name for row in rows] == ["baseline", "sample", "rank", "search", "confirm"]
     assert sum(row.runs for row in rows) == len(finished.trials) == 60
@@ -23,7 +23,7 @@ def test_all_phases_in_their_order(finished: Finished):
     assert f"{2 * divide(60).pairs} proof runs ended well" in confirm.why_ended
 
 
-def ended(finished: Finished, planned: int | None, **job: Any) -> str:
+def ended(finished: JobOutcome, planned: int | None, **job: Any) -> str:
     """Why the search ended, had the job been asked for so and planned so many configurations."""
     asked = {**finished.result["job"], **job}
     plan = None if planned is None else {"explore": planned}
@@ -32,7 +32,7 @@ def ended(finished: Finished, planned: int | None, **job: Any) -> str:
     return next(row.why_ended for row in rows if row.name == "search")
 
 
-def test_a_search_that_ended_otherwise(finished: Finished):
+def test_a_search_that_ended_otherwise(finished: JobOutcome):
     explored = finished.result["plan"]["explore"]
     assert ended(finished, 99, search={"stop_early": True}) == (
         f"the search stopped early, as its settings allow, after {explored} configurations"
@@ -47,7 +47,7 @@ def test_a_search_that_ended_otherwise(finished: Finished):
     assert ended(finished, None) == f"{explored} new configurations were tried"
 
 
-def test_what_the_search_could_still_have_gained_is_told(finished: Finished):
+def test_what_the_search_could_still_have_gained_is_told(finished: JobOutcome):
     explored = finished.result["plan"]["explore"]
     search = {"saved": 0, "why": "expected gain 30, the noise is 21"}
     told = replace(finished, result={**finished.result, "search": search})
@@ -57,7 +57,7 @@ def test_what_the_search_could_still_have_gained_is_told(finished: Finished):
     assert ended(told, explored + 9, search={"stop_early": True}) == search["why"]
 
 
-def test_configurations_that_were_measured_again_are_not_new(finished: Finished):
+def test_configurations_that_were_measured_again_are_not_new(finished: JobOutcome):
     explored = finished.result["plan"]["explore"]
     last = max(t.number for t in finished.trials if t.phase is Phase.SEARCH and not t.is_baseline)
     trials = tuple(replace(t, subject=5) if t.number == last else t for t in finished.trials)
@@ -69,7 +69,7 @@ def test_configurations_that_were_measured_again_are_not_new(finished: Finished)
     assert ended(again, None) == f"{explored - 1} new configurations were tried"
 
 
-def test_why_the_draws_ended_is_told_where_it_is_known(finished: Finished):
+def test_why_the_draws_ended_is_told_where_it_is_known(finished: JobOutcome):
     result = {**finished.result, "sampling": {"why": "the order was steady"}}
     rows = phase_rows(finished.trials, result)
     assert rows[1].why_ended == "the order was steady"
@@ -84,6 +84,6 @@ def test_a_job_without_a_search_has_no_ranking_phase():
     assert [row.name for row in rows] == ["baseline", "sample", "confirm"]
 
 
-def test_given_trials_are_no_part_of_what_was_done(finished: Finished):
+def test_given_trials_are_no_part_of_what_was_done(finished: JobOutcome):
     given = [replace(trial, given=True) for trial in finished.trials]
     assert phase_rows(given, finished.result) == []

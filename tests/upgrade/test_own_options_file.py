@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.experiments.upgrade.own_file import own_file
+from jobs.experiments.upgrade.builds import own_file
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, DB, parse_options

@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.experiments.upgrade.builds import option_drift, own_file
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN, Case, cases_of
-from jobs.experiments.upgrade.option_drift import option_drift
-from jobs.experiments.upgrade.own_file import own_file
 from jobs.specification.specification import Specification
 from sampler.bench.installed import InstalledDbBench, probe
 from sampler.options.options_file import CF, TABLE, OptionsFile, parse_options

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jobs.experiments.in_turn.runs_file import Run, Side
-from jobs.experiments.in_turn.turns import order_of_runs
+from jobs.experiments.interleaved import MeasuredRun, Side, order_of_runs, whole_sets
+from jobs.experiments.paired import RunPair, compare_cases, pairs_of
+from jobs.experiments.upgrade.builds import ChangedValue, Concern
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT, OWN
-from jobs.experiments.upgrade.comparison import SIDES, RunPair, causes, compare, whole_pairs
-from jobs.experiments.upgrade.option_drift import ChangedValue, Concern
-from jobs.experiments.upgrade.p_words import p_figure, p_words
-from jobs.experiments.upgrade.verdict import is_worse, sentences
+from jobs.experiments.upgrade.check import SIDES
+from jobs.experiments.upgrade.verdict import causes, is_worse, upgrade_sentences
+from jobs.results.figures import p_figure, p_words
 from optimizer.budget.power import smallest_change
 from optimizer.objective.objective_file import load_objective
 from sampler.options.options_file import CF
@@ -27,6 +27,10 @@ DYNAMIC = ChangedValue(
 )  # fmt: skip
 
 
+def whole_pairs(runs: list[MeasuredRun]) -> dict[tuple[int, str], RunPair]:
+    return pairs_of(whole_sets(runs, SIDES), *SIDES)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def quick_collections() -> Iterator[None]:
     """statsmodels collects garbage at every correction: let it find little to look through."""
@@ -36,7 +40,7 @@ def quick_collections() -> Iterator[None]:
 
 
 def run(number: int, case: str, side: Side, metrics: Mapping[str, float], state: str = "done"):
-    return Run(
+    return MeasuredRun(
         round=number, case=case, side=side, started_at="2026-01-01T00:00:00+00:00", state=state,
         failure=None if state == "done" else "IO error: broken", metrics=metrics, seconds=1.0,
     )  # fmt: skip
@@ -75,7 +79,7 @@ def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
     checks, alarms = 400, 0
     nothing: dict[str, dict[str, float]] = {DEFAULTS: {}, KEPT: {}, OWN: {}}
     for _ in range(checks):
-        answers = compare(simulated(rng, nothing, pairs=5), [*nothing], TERMS)
+        answers = compare_cases(simulated(rng, nothing, pairs=5), [*nothing], TERMS)
         alarms += any(m.significant for each in answers for m in each.metrics.values())
     assert alarms <= stats.binom.ppf(0.999, checks, 0.05)
     assert alarms > 0  # a test that never alarms would not be at 5% either
@@ -84,7 +88,7 @@ def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
 def test_a_worse_build_is_found_and_told_which_way():
     rng = np.random.default_rng(1)
     pairs = simulated(rng, {DEFAULTS: {"waf": 1.2, "rate": 2.5}}, pairs=9)
-    (answer,) = compare(pairs, [DEFAULTS], TERMS)
+    (answer,) = compare_cases(pairs, [DEFAULTS], TERMS)
     waf, rate = answer.metrics["waf"], answer.metrics["rate"]
     assert waf.worse
     assert waf.change.low < 20 < waf.change.high
@@ -92,7 +96,7 @@ def test_a_worse_build_is_found_and_told_which_way():
     assert not rate.worse
     assert answer.worse
     assert is_worse([answer], None)
-    told = sentences([answer], WHAT, {}, [], None)
+    told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0].startswith(f"WAF +{waf.change.percent:.1f}%")
     assert "with the defaults as they come: worse" in told[0]
     assert told[1] == "No default changed: it is the build itself."
@@ -111,10 +115,10 @@ def test_a_worse_build_is_found_and_told_which_way():
 def test_whether_it_is_the_build_or_its_defaults(defaults: float, kept: float, said: str):
     rng = np.random.default_rng(5)
     pairs = simulated(rng, {DEFAULTS: {"waf": defaults}, KEPT: {"waf": kept}}, pairs=9)
-    answers = compare(pairs, [DEFAULTS, KEPT], TERMS)
+    answers = compare_cases(pairs, [DEFAULTS, KEPT], TERMS)
     found = causes(pairs, answers[0])
     assert [*found] == ["waf"]
-    told = sentences(answers, WHAT, found, [DYNAMIC], None)
+    told = upgrade_sentences(answers, WHAT, found, [DYNAMIC], None)
     assert said in told[1]
     named = "level_compaction_dynamic_level_bytes (false -> true)" in told[1]
     assert named == found["waf"].shown == (defaults != kept)
@@ -132,8 +136,8 @@ def test_what_the_pairs_cannot_tell_is_not_told():
                 run(number, case, "new", {"waf": new}),
             ]
     pairs = whole_pairs(runs)
-    answers = compare(pairs, [DEFAULTS, KEPT], TERMS)
-    told = sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC], None)
+    answers = compare_cases(pairs, [DEFAULTS, KEPT], TERMS)
+    told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC], None)
     assert told[1].endswith("these pairs cannot tell whether it is the build or its defaults.")
 
 
@@ -143,9 +147,9 @@ def test_bytes_that_are_the_same_in_every_run_have_no_probability_of_zero():
     for number in (1, 2, 3):
         runs.append(run(number, DEFAULTS, "old", {"waf": 0.5}))
         runs.append(run(number, DEFAULTS, "new", {"waf": 1.0}))
-    answers = compare(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+    answers = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS[:1])
     assert answers[0].metrics["waf"].p_holm == 0
-    told = sentences(answers, WHAT, causes(whole_pairs(runs), answers[0]), [], None)
+    told = upgrade_sentences(answers, WHAT, causes(whole_pairs(runs), answers[0]), [], None)
     assert told[0].endswith(": worse, p < 1e-06.")
 
 
@@ -161,15 +165,15 @@ def test_a_probability_is_told_no_finer_than_it_is_known(p: float, figure: str):
 def test_with_several_changed_defaults_none_is_called_guilty():
     rng = np.random.default_rng(5)
     pairs = simulated(rng, {DEFAULTS: {"waf": 1.3}, KEPT: {}}, pairs=9)
-    answers = compare(pairs, [DEFAULTS, KEPT], TERMS)
-    told = sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC, DYNAMIC], None)
+    answers = compare_cases(pairs, [DEFAULTS, KEPT], TERMS)
+    told = upgrade_sentences(answers, WHAT, causes(pairs, answers[0]), [DYNAMIC, DYNAMIC], None)
     assert told[1].endswith("which of them was not measured.")
 
 
 def test_where_nothing_is_shown_the_answer_says_what_could_have_been():
     rng = np.random.default_rng(3)
-    answers = compare(simulated(rng, {DEFAULTS: {}}, pairs=7), [DEFAULTS], TERMS)
-    (told,) = sentences(answers, WHAT, {}, [], None)
+    answers = compare_cases(simulated(rng, {DEFAULTS: {}}, pairs=7), [DEFAULTS], TERMS)
+    (told,) = upgrade_sentences(answers, WHAT, {}, [], None)
     assert told.startswith("No metric is shown to have changed; with 80% probability")
     assert f"TIME {100 * answers[0].metrics['time'].smallest_change:.2g}%" in told
 
@@ -186,7 +190,7 @@ def test_the_change_that_could_have_been_shown_is_shown_in_80_of_100_checks():
             for side, level in (("old", 1.0), ("new", ratio)):
                 value = level * float(np.exp(rng.normal(0, spread)))
                 runs.append(run(number, DEFAULTS, side, {"waf": value}))  # type: ignore[arg-type]
-        (answer,) = compare(whole_pairs(runs), [DEFAULTS], TERMS[:1])
+        (answer,) = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS[:1])
         seen += answer.metrics["waf"].worse
     assert abs(seen / checks - 0.8) < 0.07  # 3.5 standard errors
 
@@ -197,10 +201,10 @@ def test_a_build_that_fails_where_the_old_one_does_not_is_worse():
     for number in (1, 2, 3):
         runs.append(run(number, DEFAULTS, "old", fine))
         runs.append(run(number, DEFAULTS, "new", {}, state="failed" if number == 2 else "done"))
-    (answer,) = compare(whole_pairs(runs), [DEFAULTS], TERMS)
+    (answer,) = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS)
     assert (answer.failed_old, answer.failed_new, answer.pairs) == (0, 1, 3)
     assert answer.worse
-    told = sentences([answer], WHAT, {}, [], None)
+    told = upgrade_sentences([answer], WHAT, {}, [], None)
     assert told[0] == (
         "The new build failed in 1 of 3 runs with the defaults as they come, the old one never: "
         "IO error: broken."
@@ -221,7 +225,7 @@ def test_one_failure_of_the_old_build_does_not_excuse_those_of_the_new(
             state = "failed" if number <= failing else "done"
             metrics = {"waf": 1.0} if state == "done" else {}
             runs.append(run(number, DEFAULTS, side, metrics, state=state))  # type: ignore[arg-type]
-    (answer,) = compare(whole_pairs(runs), [DEFAULTS], TERMS)
+    (answer,) = compare_cases(whole_pairs(runs), [DEFAULTS], TERMS)
     assert (answer.failed_old, answer.failed_new) == (old, new)
     assert answer.fails is answer.worse is worse
 

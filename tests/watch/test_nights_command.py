@@ -11,7 +11,7 @@ from db.jobs.job_store import Store
 from db.nightly.nights import nights as stored_nights
 from db.schema.job_row import JobState
 from db.schema.tables import batch, job
-from jobs.regression.watch import watch
+from jobs.regression.detection import detect_regressions
 from sampler.common.errors import InputError
 from tests.support.jobs.batch_nights import FIRST, nights_of, result
 
@@ -63,14 +63,16 @@ def test_steady_then_slower(
     assert "Written to" in shown and "<svg" in page.read_text()
     assert run(database, as_json=True, last=3) == Exit.ANSWER_IS_NO
     document = json.loads(capsys.readouterr().out)
-    assert document == watch(stored_nights(database, "nightly")).document()
+    assert document == detect_regressions(stored_nights(database, "nightly")).document()
     assert document["worsened"] and document["findings"][0]["since"] == (
         FIRST.replace(day=15).isoformat()
     )
 
 
 def watched(times: list[float]) -> bool:
-    return watch(nights_of([result(BASE | {"time": each}) for each in times])).worsened
+    return detect_regressions(
+        nights_of([result(BASE | {"time": each}) for each in times])
+    ).worsened
 
 
 def test_refusals(database: Engine) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.comparison.guided import worked_out
-from jobs.experiments.comparison.side import Side
+from jobs.experiments.comparison.sides import Side, worked_out
 from jobs.specification.compaction_debt import too_small_warnings
 from jobs.specification.measured_baseline import (
     baseline_warnings,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jobs.experiments.upgrade.option_drift import ChangedValue, OptionDrift
-from jobs.experiments.upgrade.own_file import OwnFile
+from jobs.experiments.upgrade.builds import ChangedValue, OptionDrift, OwnFile
 from jobs.specification.resolved_job import ResolvedJob, resolve
 from jobs.specification.specification import Specification
 from sampler.bench.accepted import accepted_part
@@ -63,7 +62,7 @@ def cases_of(
     Raises:
         InputError: The workload cannot be measured so, such as a load that stays in memory.
     """
-    plain = specification.model_copy(update={"baseline": "library", "baseline_options": None})
+    plain = replace(specification, baseline="library", baseline_options=None)
     framed = resolve(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
     after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))
@@ -75,7 +74,7 @@ def cases_of(
     if file is not None and file.accepted.part is not None:
         theirs = DbBench(old, resolve(specification, old).plan)
         # What the new build does not know is told by the check itself.
-        ours = resolve(specification.model_copy(update={"drop_unknown": True}), new).plan
+        ours = resolve(replace(specification, drop_unknown=True), new).plan
         what = "your OPTIONS file"
         if file.accepted.refused:
             what += " without what the new build refuses"

@@ -15,7 +15,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial
 from db.trials.trial_rows import proposal
 from jobs.results.export import export_options
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters
@@ -26,7 +26,7 @@ from tests.support.jobs.pretended_job import finished_job
 
 
 @lru_cache(maxsize=4)
-def proved(strategy: str = "genetic", trials: int = 60) -> Finished:
+def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     """A job whose proof passed, with the OPTIONS file of its best; made once."""
     quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2, n_jobs=1)
     with pytest.MonkeyPatch.context() as patch:
@@ -42,7 +42,7 @@ def proved(strategy: str = "genetic", trials: int = 60) -> Finished:
     return replace(found, result=result, options=text)
 
 
-def unproven(finished: Finished, **verdict: Any) -> Finished:
+def unproven(finished: JobOutcome, **verdict: Any) -> JobOutcome:
     """The same job, but its proof did not pass; with ``trial=None`` there was none."""
     result = {**finished.result, "best": None, "explanation": None}
     if verdict.get("trial", 1) is None:
@@ -52,7 +52,7 @@ def unproven(finished: Finished, **verdict: Any) -> Finished:
     return replace(finished, result=result, options=None)
 
 
-def keep(engine: Engine, finished: Finished, *, state: JobState = JobState.DONE) -> int:
+def keep(engine: Engine, finished: JobOutcome, *, state: JobState = JobState.DONE) -> int:
     """The number of the job; of one that is not done the result is not kept."""
     result = dict(finished.result)
     job_id = Store(engine).create_job(result["job"], "digest")
@@ -81,7 +81,7 @@ def remember(connection: Any, job_id: int, name: str, body: dict[str, Any]) -> N
     connection.execute(insert(document).values(values))
 
 
-def _best(finished: Finished) -> int:
+def _best(finished: JobOutcome) -> int:
     return max(finished.fitness, key=lambda number: finished.fitness[number])
 
 

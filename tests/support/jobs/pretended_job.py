@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
 from optimizer.objective.objective_file import objective_document
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem
@@ -73,7 +73,7 @@ def finished_job(
     space_document: Mapping[str, Any] | None = None,
     confirm: Workload | None = None,
     **problem: Any,
-) -> Finished:
+) -> JobOutcome:
     """A whole job: every phase, and what comes of it."""
     document = space_document or read_document(space_text("default"), field="space")
     asked = problem_of(
@@ -90,12 +90,12 @@ def finished_job(
         asked, conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )
     options = "[Version]\n  rocksdb_version=7.8.3\n" if result["best"] else None
-    return Finished(
+    return JobOutcome(
         result, options, fitness_by_trial(asked, conclusion), tuple(conclusion.history)
     )
 
 
-def failing(finished: Finished, failure: str, *, every: int = 9) -> Finished:
+def failing(finished: JobOutcome, failure: str, *, every: int = 9) -> JobOutcome:
     """The same job with its every so many-th trial failed."""
     from sampler.runner.outcome import TrialState
 

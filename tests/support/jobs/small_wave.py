@@ -3,14 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.autotune.asked import Asked
 from jobs.autotune.load import Loaded, load
-from jobs.autotune.outcome import Run, measure
 from jobs.autotune.policy import Marks
-from jobs.autotune.shape import Shape
+from jobs.autotune.request import AutotuneRequest, LoadShape
+from jobs.autotune.run import AutotuneRun, measure_policy
 
-SHAPE = Shape(seconds=0.6, low=2e6, high=8e6)
-ASKED = Asked(
+SHAPE = LoadShape(seconds=0.6, low=2e6, high=8e6)
+ASKED = AutotuneRequest(
     policy="on",
     shape=SHAPE,
     marks=Marks(capacity=7.6e6, step=0.02),
@@ -21,7 +20,7 @@ ASKED = Asked(
 )
 
 
-def asked(policy: str, **marks: float) -> Asked:
+def asked(policy: str, **marks: float) -> AutotuneRequest:
     return replace(ASKED, policy=policy, marks=replace(ASKED.marks, **marks))
 
 
@@ -39,11 +38,11 @@ class Clock:
         self.now += seconds
 
 
-def ran(folder: Path, run: Asked) -> Run:
+def ran(folder: Path, run: AutotuneRequest) -> AutotuneRun:
     clock = Clock()
-    return measure(run, folder, clock=clock, pause=clock.pause)
+    return measure_policy(run, folder, clock=clock, pause=clock.pause)
 
 
-def loaded(folder: Path, run: Asked) -> Loaded:
+def loaded(folder: Path, run: AutotuneRequest) -> Loaded:
     clock = Clock()
     return load(folder, run, clock=clock, pause=clock.pause)
