@@ -1,7 +1,6 @@
 """Limits beside an objective: added to it, checked against what is measured, and kept with it."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,7 +92,7 @@ def test_a_job_that_was_stored_with_a_limit_of_memory_is_still_read():
     """Before it was refused, it could be asked for."""
     known = asked()
     objective = {**known.objective, "limit": [{"metric": "memory", "at_most": 1e9}]}
-    stored = replace(known, objective=objective).document()
+    stored = known.model_copy(update={"objective": objective}).document()
     assert specification_from_document(stored).objective["limit"] == objective["limit"]
 
 

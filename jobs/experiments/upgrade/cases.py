@@ -62,7 +62,7 @@ def cases_of(
     Raises:
         InputError: The workload cannot be measured so, such as a load that stays in memory.
     """
-    plain = replace(specification, baseline="library", baseline_options=None)
+    plain = specification.model_copy(update={"baseline": "library", "baseline_options": None})
     framed = resolve(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
     after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))
@@ -74,7 +74,7 @@ def cases_of(
     if file is not None and file.accepted.part is not None:
         theirs = DbBench(old, resolve(specification, old).plan)
         # What the new build does not know is told by the check itself.
-        ours = resolve(replace(specification, drop_unknown=True), new).plan
+        ours = resolve(specification.model_copy(update={"drop_unknown": True}), new).plan
         what = "your OPTIONS file"
         if file.accepted.refused:
             what += " without what the new build refuses"
