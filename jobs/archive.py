@@ -27,7 +27,6 @@ from db.jobs.restored_job import restore_job
 from db.schema.types import plain
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
-from jobs.results.whole_file import write_whole
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import MOST_TRIALS
@@ -37,6 +36,7 @@ from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
 from optimizer.trials.prior import Prior
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 
@@ -151,7 +151,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
                 problem = f"job {job_id} has {len(line)} bytes in one line of its archive"
                 raise InputError("ID", f"{problem}; {MOST_LINE_BYTES} are the most")
             file.write(line)
-    write_whole(path, text.getvalue(), field="FILE")
+    write_output(path, text.getvalue(), field="FILE")
     return len(trials)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sampler.runner.benchmark import Benchmark, Count, Preparation
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended
+from sampler.runner.process import EndedProcess
 from sampler.space.space import Configuration
 
 
@@ -45,7 +45,7 @@ class WrappedBenchmark:
         return self._benchmark.settled(folder)
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """As the other's."""
         return self._benchmark.harvest(configuration, folder, ended, began)

@@ -18,7 +18,7 @@ from jobs.specification.request import JobRequest, kind_of
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
 from optimizer.strategies import STRATEGIES
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 
@@ -114,7 +114,7 @@ def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, 
         if not text.strip():
             continue
         if field.kind == "toml":
-            found[field.instead] = read_document(text, field=field.name)
+            found[field.instead] = parse_toml(text, field=field.name)
         else:
             found[field.name] = _READ.get(field.kind, str)(text)
     if _WHOLE.fullmatch(str(found.get("warm_start", ""))):
@@ -152,7 +152,7 @@ def _choice(name: str, words: object) -> Choice:
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[Sequence[Choice], Sequence[Choice]]:
     """The shipped spaces and objectives, which are files."""
-    spaces = [read_document(space_text(name), field=name) for name in SPACES]
+    spaces = [parse_toml(space_text(name), field=name) for name in SPACES]
     objectives = [load_objective(name) for name in OBJECTIVES]
     return (
         [_choice(each["name"], each.get("help")) for each in spaces],

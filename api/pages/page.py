@@ -18,7 +18,7 @@ from db.access.tokens import Role
 from jobs.results.figures import figure
 from jobs.results.pages import page_environment
 from sampler.common.byte_size import format_bytes
-from sampler.workload.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, metric_unit
 
 # Everything of our own and nothing else: no inline script or style, no frame, no plug-in.
 POLICY = (
@@ -127,7 +127,7 @@ def bytes_or_figure(value: float | None, metric: str) -> str:
     """A metric's value with its unit."""
     if value is None:
         return UNKNOWN
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     if unit == BYTES:
         return format_bytes(value)
     return f"{figure(value)} {unit}" if unit else figure(value)

@@ -18,12 +18,11 @@ from db.access.tokens import Role
 from db.hosts import list_hosts as stored_hosts
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.kioxia_guide.document import guide_document
 from sampler.kioxia_guide.for_workload import HELP, SOURCE
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
-from sampler.kioxia_guide.guide import guide
-from sampler.kioxia_guide.planned import OPEN_FILES, read_planned
+from sampler.kioxia_guide.guide import OPEN_FILES, compute_guide, read_planned
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points
@@ -49,13 +48,13 @@ def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
 @router.get("/spaces", operation_id="list_spaces")
 def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
-    return _entries([read_document(space_text(name), field=name) for name in SPACES])
+    return _entries([parse_toml(space_text(name), field=name) for name in SPACES])
 
 
 @router.get("/objectives", operation_id="list_objectives")
 def list_objectives() -> list[CatalogueEntry]:
     """The objectives that a job may name."""
-    return _entries([read_document(objective_text(name), field=name) for name in OBJECTIVES])
+    return _entries([parse_toml(objective_text(name), field=name) for name in OBJECTIVES])
 
 
 @router.get("/starts", operation_id="list_starts")
@@ -118,4 +117,4 @@ def work_out_guide(
         memory=memory,
         open_files=open_files,
     )
-    return GuideAnswer(**guide_document(guide(planned)))
+    return GuideAnswer(**guide_document(compute_guide(planned)))

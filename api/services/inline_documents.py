@@ -14,7 +14,7 @@ from optimizer.objective.objective_file import (
     objective_document,
     objective_from_document,
 )
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
@@ -49,7 +49,7 @@ def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
         if given not in SPACES:
             names = ", ".join(SPACES)
             raise InputError("space", f"{given!r} is not one of {names}; or send the space itself")
-        return read_document(space_text(given), field="space"), True
+        return parse_toml(space_text(given), field="space"), True
     _require_shallow(given, "space")
     return given, False
 

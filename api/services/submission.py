@@ -20,7 +20,7 @@ from jobs.specification.validation import specification_of, usual_objective
 from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.bench.installed import InstalledDbBench
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import space_text
 from sampler.workload.workload_file import workload_from_document
@@ -81,7 +81,7 @@ def _usual() -> dict[str, Any]:
     """What holds where nothing is asked for."""
     return {
         "workload": _STAND_IN,
-        "space": read_document(space_text("default"), field="space"),
+        "space": parse_toml(space_text("default"), field="space"),
         "objective": objective_document(load_objective("paper")),
         "shipped_space": True,
     }

@@ -20,8 +20,8 @@ from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY, Role, security_o
 from jobs.cluster.listening import facing, listening_host, scheduler_address
 from jobs.queue.logs import configure_logs
 from jobs.queue.service_settings import load_service_settings
-from jobs.results.whole_file import write_whole
 from sampler.bench.builds import is_build_name
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import load_settings
@@ -86,7 +86,7 @@ def _scheduler(
 
     def tell(address: str) -> None:
         if address_file:
-            write_whole(address_file, f"{address}\n".encode(), field="--address-file")
+            write_output(address_file, f"{address}\n".encode(), field="--address-file")
         log.info("listening", url=address)
 
     serve_scheduler(

@@ -19,7 +19,7 @@ from db.connection.migrate import require_current
 from db.nightly.nights import nights as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
 from jobs.regression.report import name_of, regression_page, report_lines
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 
 EXAMPLES = """
@@ -70,7 +70,7 @@ def nights_command(
         raise InputError("NAME", f"no batch named {name!r} has ended in this database")
     watched = detect_regressions(found, per_100_nights=false_alarms)
     if out is not None:
-        write_whole(out, regression_page(watched, name).encode())
+        write_output(out, regression_page(watched, name).encode())
     if as_json:
         sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
     else:

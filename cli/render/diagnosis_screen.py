@@ -11,7 +11,7 @@ from rich.table import Table
 from cli.client.untrusted_text import printable
 from cli.render.screen import bare_table
 from jobs.doctor.examination import Diagnosis, ExaminationObserver
-from jobs.doctor.finding import Finding, Severity, percent
+from jobs.doctor.finding import Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
@@ -148,15 +148,15 @@ def lines_of(finding: Finding, width: int) -> list[str]:
 def provable_table(noise: Noise) -> Table:
     """A row a metric: its spread, the smallest change by budget, the pairs for wanted changes."""
     budgets = [f"{each.trials} trials\n{each.pairs} pairs" for each in noise.provable]
-    wanted = [f"pairs for\n{percent(change)}" for change in WANTED_CHANGES]
+    wanted = [f"pairs for\n{percentage(change)}" for change in WANTED_CHANGES]
     table = bare_table(("",), ("spread", *budgets, *wanted))
     for name, needed in noise.pairs_needed.items():
         spread = noise.metrics[name].noise.spread
         assert spread is not None
         table.add_row(
             printable(name),
-            percent(spread),
-            *(percent(provable.change[name]) for provable in noise.provable),
+            percentage(spread),
+            *(percentage(provable.change[name]) for provable in noise.provable),
             *(_pairs(needed[change]) for change in WANTED_CHANGES),
         )
     return table

@@ -13,7 +13,7 @@ from cli.client.following import job_of
 from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 
 OPTIONS_EXAMPLES = """
 Examples:
@@ -51,7 +51,7 @@ def options_command(
         complain(f"job {job_id} {why}; there is no file")
         return Exit.ANSWER_IS_NO
     if out is not None:
-        write_whole(out, text.encode())
+        write_output(out, text.encode())
     elif sys.stdout.isatty():
         from cli.client.untrusted_text import printable
 
@@ -100,6 +100,6 @@ def report_command(
     path = Path(f"report-{job_id}.html") if out is None else out
     with opened(url, db) as remote:
         page = remote.page(f"jobs/{job_id}/report")
-    write_whole(path, page)
+    write_output(path, page)
     typer.echo(f"Written to {path}")
     return Exit.DONE

@@ -19,8 +19,8 @@ from cli.render.outcome_screen import changed_options, metric_figure
 from cli.render.screen import bare_table, screen
 from jobs.report.artifacts import OPTIONS
 from jobs.results.output_folder import require_folder
-from jobs.results.whole_file import write_whole
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
+from sampler.common.atomic_write import write_output
 
 FRONT_EXAMPLES = """
 Examples:
@@ -147,7 +147,7 @@ def pick_command(
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:
-        write_whole(out / OPTIONS, text.encode())
+        write_output(out / OPTIONS, text.encode())
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:

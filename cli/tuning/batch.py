@@ -33,8 +33,8 @@ from jobs.queue.queued_job import LIVE
 from jobs.report.artifacts import REPORT, write_artifacts
 from jobs.results.outcome import job_outcome
 from jobs.results.output_folder import require_folder
-from jobs.results.whole_file import write_whole
 from jobs.specification.specification import specification_from_document
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError, refuse_noted
 from sampler.runner.settings import Settings, load_settings
 
@@ -201,7 +201,7 @@ class _OneByOne:
 def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     """Writes batch.json and prints the table; whether all jobs ended well."""
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write_whole(out / BATCH_RESULT, text.encode())
+    write_output(out / BATCH_RESULT, text.encode())
     if as_json:
         sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
     console = screen(stderr=as_json)

@@ -29,12 +29,12 @@ _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would defi
 
 def space_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows parameter spaces."""
-    from sampler.common.documents import read_document
+    from sampler.common.documents import parse_toml
     from sampler.parameters.parameter import Parameter
     from sampler.space.space_file import SHIPPED, load_space, space_text
 
     if name is None:
-        texts = {name: read_document(space_text(name), field=name) for name in SHIPPED}
+        texts = {name: parse_toml(space_text(name), field=name) for name in SHIPPED}
         _list({name: text["help"] for name, text in texts.items()})
         return Exit.DONE
     chosen = load_space(name)

@@ -16,14 +16,14 @@ from jobs.autotune.request import AutotuneRequest, LoadShape
 from jobs.autotune.run import AutotuneRun, measure_policy
 from jobs.charts.curves import Curves, Span, TimeCurve, plot_files
 from jobs.results.output_folder import write_files
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import (
+from sampler.runner.bench_folder import (
     make_trial_folder,
     remove_leftovers,
     remove_trial_folder,
     require_space,
 )
+from sampler.runner.host_lock import MARK, host_lock
+from sampler.runner.settings import Settings
 
 # What compaction writes before it removes what it read: as much again, and some.
 _SPACE = 3

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Self
+
+import psutil
 
 from jobs.autotune.policy import Reading
 from sampler.bench.db_bench_output import parse_tickers
@@ -195,11 +196,9 @@ def _as_db_bench(statistics: str) -> str:
 def _written() -> int | None:
     """Bytes that the process handed to the kernel by now; None where the kernel does not count."""
     try:
-        text = Path(f"/proc/{os.getpid()}/io").read_text(encoding="ascii")
-    except OSError:
+        return int(psutil.Process().io_counters().write_chars)
+    except (psutil.Error, OSError, RuntimeError):
         return None
-    found = re.search(r"^wchar: (\d+)$", text, re.MULTILINE)
-    return int(found.group(1)) if found else None
 
 
 def _binding() -> ModuleType:

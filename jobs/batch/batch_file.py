@@ -10,7 +10,7 @@ from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, r
 from jobs.specification.named_files import BASELINES, Find, inlined, specified
 from jobs.specification.request import NONE, JobRequest
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
-from sampler.common.documents import names_a_file, read_document
+from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names
@@ -33,7 +33,7 @@ def read_batch(path: Path) -> BatchPlan:
         InputError: Something is wrong; the message names the item, the field and the mend.
         InputErrors: Several things are.
     """
-    rest = read_document(_text(path), field=str(path))
+    rest = parse_toml(_text(path), field=str(path))
     found: list[InputError] = []
     name = ""
     with noting(found):
@@ -63,7 +63,7 @@ def batch_request(path: Path) -> dict[str, Any]:
         InputError: A file cannot be read, or names what cannot be sent.
         InputErrors: Several of that.
     """
-    document = read_document(_text(path), field=str(path))
+    document = parse_toml(_text(path), field=str(path))
     name = _name(document)
     rows = []
     found: list[InputError] = []

@@ -14,7 +14,7 @@ from jobs.charts.chart import (
     area,
     axis,
     line_at,
-    scatter,
+    scatter_trace,
     short,
     thinned,
     thinned_words,
@@ -23,7 +23,7 @@ from jobs.charts.chart import (
 from optimizer.baseline.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Purpose, Trial
-from sampler.workload.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, metric_unit
 
 _MIB = 2.0**20
 _FAR = 6.0  # times the middle half of all values: what is farther out squeezes the rest
@@ -51,7 +51,7 @@ def metric_series_chart(
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.number in values]
     if not candidates:
         return None
-    unit, scale = unit_of(term.metric), 1.0
+    unit, scale = metric_unit(term.metric), 1.0
     if unit == BYTES:
         unit, scale = "MiB", _MIB
     others = [t for t in candidates if t.number != best]
@@ -112,7 +112,7 @@ def _dots(
     name: str,
     marker: Mapping[str, Any],
 ) -> dict[str, Any]:
-    return scatter(
+    return scatter_trace(
         name,
         [trial.number for trial in trials],
         [short(values[trial.number] / scale) for trial in trials],
@@ -187,7 +187,7 @@ def _minutes(run: Trial, first: Trial) -> float | None:
 
 def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> Trace:
     shown = thinned([run for run in runs if metric in run.metrics])
-    return scatter(
+    return scatter_trace(
         words(metric),
         [_minutes(run, runs[0]) for run in shown],
         [short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
@@ -205,7 +205,7 @@ def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -
         100 * median / baseline.corrected({metric: median}, run.started_at, run.host)[metric]
         for run in shown
     ]
-    return scatter(
+    return scatter_trace(
         f"{words(metric)}, level",
         [_minutes(run, shown[0]) for run in shown],
         [short(level) for level in levels],

@@ -31,11 +31,10 @@ from jobs.specification.specification import Specification
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.machine.cpu_state import read_cpu_state
-from sampler.machine.cpu_use import watch
+from sampler.machine.host_load import read_pressure, watch_cpu
 from sampler.machine.machine import fingerprint
 from sampler.machine.memory_state import read_memory_state
-from sampler.machine.pressure import read_pressure
-from sampler.runner.disk_state import read_disk_state
+from sampler.runner.bench_folder import read_disk_state
 from sampler.runner.settings import Settings
 
 
@@ -101,7 +100,7 @@ def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[F
     doctor's own work later.
     """
     pressure, memory = read_pressure(), read_memory_state()
-    use = watch(WATCH_SECONDS)
+    use = watch_cpu(WATCH_SECONDS)
     later = read_memory_state()
     yield judge_load(use, pressure, seconds=WATCH_SECONDS)
     yield look_for_benchmarks(settings)

@@ -14,11 +14,11 @@ from typing import TypeVar
 from jobs.doctor.finding import Finding, Severity
 from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
 from sampler.common.errors import InputError
-from sampler.machine.cpu_use import running
 from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
+from sampler.machine.host_load import running
+from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
 from sampler.runner.host_lock import host_lock
 from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import make_trial_folder, remove_trial_folder
 
 T = TypeVar("T")
 Waiting = Callable[[str], None]

@@ -14,8 +14,8 @@ from optimizer.run.one_host import OneHost
 from optimizer.run.ports import Hosts
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
+from sampler.runner.bench_folder import require_space
 from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import require_space
 from sampler.space.space import Configuration
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from jobs.interval_report.amplification import more_by_tickers, why_below_one, write_amplification
 from jobs.interval_report.stall_answer import line_counts, shown_name, stall_answer
-from sampler.bench.interval_stats import Interval
 from sampler.stats_dumps.dumps import SLACK
-from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.opening import Interval, Opening
 from sampler.stats_dumps.parts import Part
 from sampler.stats_dumps.stall_reasons import as_document
 

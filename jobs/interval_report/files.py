@@ -20,8 +20,7 @@ from jobs.interval_report.documents import (
 )
 from jobs.interval_report.stall_answer import shown_name, stall_answer
 from jobs.results.output_folder import rows_as_csv, write_files
-from sampler.bench.interval_stats import Interval
-from sampler.stats_dumps.opening import Opening
+from sampler.stats_dumps.opening import Interval, Opening
 
 _SECONDS = "seconds since the database was opened"
 # The four curves that Warlo's thesis (2018, section 4.2.1) plots, under its names.

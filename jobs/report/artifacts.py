@@ -6,7 +6,6 @@ OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from jobs.results.cache import JobCache
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.output_folder import csv_text, json_text
 from jobs.results.pages import document_html, whole_page
+from sampler.common.atomic_write import atomic_write
 from sampler.common.errors import InputError
 
 _made_anew = JobCache[str]()
@@ -68,21 +68,12 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
         for name in (name for name, text in files.items() if text is None):
             (out / name).unlink(missing_ok=True)
         whole = {**{name: text for name, text in files.items() if text is not None}, **contents}
-        return [_replace(out / name, content) for name, content in whole.items()]
+        for name, content in whole.items():
+            atomic_write(out / name, content)
+        return [out / name for name in whole]
     except OSError as error:
         problem = f"cannot write to {str(out)!r}: {error.strerror or error}"
         raise InputError("--out", f"{problem}; all that was measured is kept") from None
-
-
-def _replace(path: Path, content: str | bytes) -> Path:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content if isinstance(content, bytes) else content.encode())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    return path
 
 
 def trials_csv(finished: JobOutcome) -> str:

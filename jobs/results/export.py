@@ -9,7 +9,7 @@ from typing import Any
 
 from optimizer.objective.kept_limits import kept_words
 from optimizer.trials.problem import Problem
-from sampler.bench.bench_plan import BenchPlan, differences, effective_values
+from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes
 from sampler.options.measured_part import measured_part
@@ -70,7 +70,7 @@ def export_options(
     # What the user's own file says and nobody moved is the user's.
     values = plan.space.complete(configuration)
     moved = {n: p for n, p in catalogue().items() if plan.moved(n, values)}
-    changed = dict.fromkeys([*differences(part, tried.options, moved), *repaired])
+    changed = dict.fromkeys([*unmet_values(part, tried.options, moved), *repaired])
     if changed:
         reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
         raise ExportRefusedError(reason, text)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 
 
@@ -40,7 +40,7 @@ def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
     except OSError as error:
         raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
     for name, content in contents.items():
-        write_whole(out / name, content if isinstance(content, bytes) else content.encode())
+        write_output(out / name, content if isinstance(content, bytes) else content.encode())
     return [out / name for name in contents]
 
 

@@ -6,7 +6,7 @@ from math import ceil
 
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.space.limits import limits
+from sampler.space.rules import limits
 from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
 from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
 from sampler.workload.workload_file import SHIPPED, load_workload

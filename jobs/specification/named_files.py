@@ -12,7 +12,7 @@ from jobs.specification.specification import Specification
 from jobs.specification.validation import specification_of, usual_objective
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_document, objective_text
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import names_guide
 from sampler.options.normal_form import read_user_options
@@ -91,7 +91,7 @@ def specify(
         documents["workload"] = workload_document(read)
         usual = usual_objective(read)
     with noting(found):
-        documents["space"] = read_document(space_text(space), field=f"--space {space}")
+        documents["space"] = parse_toml(space_text(space), field=f"--space {space}")
     with noting(found):
         documents["objective"] = objective_document(load_objective(objective or usual))
     named: str | None = None
@@ -136,12 +136,12 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
             "a service runs only workloads that it knows by name; "
             "its operator puts files into ROCKTUNE_WORKLOADS_DIR",
         )
-    shipped = {"space": (SPACES, space_text), "objective": (OBJECTIVES, objective_text)}
-    if name in shipped:
-        known, text = shipped[name]
+    if name in ("space", "objective"):
+        known = SPACES if name == "space" else OBJECTIVES
+        text = space_text if name == "space" else objective_text
         if value in known or not isinstance(value, str):
             return {name: value}
-        return {name: read_document(text(find(name, value)), field=f"--{name} {value}")}
+        return {name: parse_toml(text(find(name, value)), field=f"--{name} {value}")}
     if name == "baseline" and value not in BASELINES:
         return {"baseline_options": _options_text(find(name, str(value)))}
     if name == "start_from":

@@ -24,7 +24,13 @@ from sampler.bench.user_options import UserOptions
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.catalogue import catalogue
-from sampler.space.space import LEAST_WRITE_BUFFER, Space, default_values, memory_bytes, widened
+from sampler.space.space import (
+    LEAST_WRITE_BUFFER,
+    Space,
+    default_values,
+    holding_baseline,
+    memory_bytes,
+)
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
@@ -180,7 +186,7 @@ def _around(space: Space, own: UserOptions) -> tuple[Space, list[str]]:
     """The space around a user's file: its ranges hold what the file has."""
     unmoved = [name for name in space.names if name in own.immovable]
     lines = [f"{', '.join(unmoved)}: not searched, for your OPTIONS file leaves no such choice"]
-    return widened(space.without(unmoved)), lines if unmoved else []
+    return holding_baseline(space.without(unmoved)), lines if unmoved else []
 
 
 def _memory(asked: int | None, space: Space) -> int | None:

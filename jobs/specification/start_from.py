@@ -11,7 +11,12 @@ from optimizer.strategies.starts import starting_point
 from optimizer.strategies.strategy import Prefers
 from optimizer.trials.problem import Problem, StartingPoint
 from sampler.common.errors import InputError, noting, refuse_noted
-from sampler.kioxia_guide.for_workload import guide_values, names_guide, threads_of, with_threads
+from sampler.kioxia_guide.for_workload import (
+    guide_values,
+    named_threads,
+    names_guide,
+    with_threads,
+)
 from sampler.machine.machine import cpu_threads
 from sampler.parameters.parameter import Value
 from sampler.space.starting_points import usual_points, values_of
@@ -42,7 +47,7 @@ def require_starts(asked: Starts, *, field: str = "--start-from") -> list[Mappin
     for each in kept:
         with noting(found):
             if _is_guide(each):
-                threads_of(each["name"], field=field)
+                named_threads(each["name"], field=field)
             else:
                 values_of(each["name"], each.get("options"), field=field)
     refuse_noted(found)
@@ -88,7 +93,7 @@ def _values(problem: Problem, asked: Mapping[str, Any]) -> dict[str, Value]:
     memory = problem.memory
     return guide_values(
         problem.workload,
-        cpu_threads=threads_of(asked["name"]) or cpu_threads(),
+        cpu_threads=named_threads(asked["name"]) or cpu_threads(),
         memory=None
         if memory is None
         else (memory - int(start["cache_size"])) // problem.workload.column_families,

@@ -27,7 +27,7 @@ from jobs.views.models import dependence_of_job
 from optimizer.ranking.dependence import Dependences, Together
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
-from sampler.workload.metric_units import BYTES, unit_of
+from sampler.workload.metric_units import BYTES, metric_unit
 
 _UNKNOWN = -math.inf
 
@@ -243,5 +243,5 @@ def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]
 
 
 def _unit(metric: str) -> str:
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     return f", {'bytes' if unit == BYTES else unit}" if unit else ""

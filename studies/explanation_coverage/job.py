@@ -14,6 +14,7 @@ from optimizer.run.tuning import Tuning
 from optimizer.strategies import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.common.atomic_write import atomic_write
 from studies.explanation_coverage.machine import FunctionMachine
 from studies.memory_log import MemoryLog
 from studies.search.function import TestFunction
@@ -97,7 +98,5 @@ def kept_job(folder: Path, function: TestFunction, key: Key) -> Ended:
         return found
     ended = run_job(function, key)
     folder.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(pickle.dumps(ended))
-    part.replace(path)
+    atomic_write(path, pickle.dumps(ended))
     return ended

@@ -33,7 +33,7 @@ from sampler.machine.machine import fingerprint
 from sampler.options.option_facts import OptionFact, option_facts
 from sampler.options.options_file import OptionsFile, format_options, parse_struct
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended
+from sampler.runner.process import EndedProcess
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import load_settings
 from sampler.space.space import Configuration
@@ -56,7 +56,7 @@ class Keeping(DbBench):
     trees: list[dict[str, Any]] = field(default_factory=list)
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """Keeps the shape of the tree, then reads the outcome."""
         log = folder / "db" / "LOG"

@@ -7,7 +7,7 @@ from pathlib import Path
 from jobs.execution.assembly import Assembly, assemble
 from sampler.bench.db_bench import DbBench
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended
+from sampler.runner.process import EndedProcess
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
@@ -22,7 +22,7 @@ class WithLevels(WrappedBenchmark):
     levels: tuple[int, ...] = ()
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """As db_bench's; the last table of levels in the LOG is read first."""
         log = folder / "db" / "LOG"

@@ -8,7 +8,7 @@ from typing import Any
 from jobs.specification.specification import Specification
 from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.space.space_file import space_text
 from sampler.workload.workload_file import load_workload, workload_document
 
@@ -70,7 +70,7 @@ def specification_at(scale: Scale) -> Specification:
 
 def space_without_slow_codecs() -> dict[str, Any]:
     """The space ``default`` as a document, its codecs narrowed."""
-    document = dict(read_document(space_text("default"), field="default"))
+    document = dict(parse_toml(space_text("default"), field="default"))
     document["parameter"] = [
         {**row, "choices": list(CODECS)} if row["name"] == "compression_type" else row
         for row in document["parameter"]

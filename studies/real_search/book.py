@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jobs.results.whole_file import write_whole
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
+from sampler.common.atomic_write import write_output
 from studies.json_lines import append_line, read_lines
 from studies.real_search.kept import row_of, trial_of
 
@@ -83,6 +83,6 @@ class Book:
             if row.get("study") != self._study or row.get("strategy") not in strategies
         ]
         text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in left)
-        write_whole(self._path, text.encode())
+        write_output(self._path, text.encode())
         self._rows = [row for row in left if row.get("study") == self._study]
         return len(lines) - len(left)

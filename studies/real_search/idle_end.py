@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from sampler.bench.db_bench_output import parse_output
-from sampler.bench.log_reading import read_log
+from sampler.bench.rocksdb_log import read_log
 from sampler.bench.run_ending import read_text
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 from studies.real_search.place import Place
 from studies.wrapped_benchmark import WrappedBenchmark
@@ -77,7 +77,7 @@ class IdleEnd(WrappedBenchmark):
         return False
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What the run came to; what it waited for the place is not its time."""
         self._take_back()

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jobs.results.whole_file import write_whole
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from studies.search.best import Best, Effort, search_best
 from studies.search.function import TestFunction
@@ -105,7 +105,7 @@ class Functions:
         known = _found(recorded, function, tuned, self._effort)
         self._kept[name] = asdict(known)
         text = json.dumps(dict(sorted(self._kept.items())), indent=1) + "\n"
-        write_whole(self._path, text.encode(), field="--out")
+        write_output(self._path, text.encode(), field="--out")
         return function, known
 
     def _read(self, problem: str) -> Recorded:

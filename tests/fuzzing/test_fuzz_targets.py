@@ -7,7 +7,7 @@ import random
 import pytest
 
 from jobs.archive import SCHEMA
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from tests.support.fuzzing import fuzz_seeds
 from tests.support.fuzzing.fuzz_seeds import keep, kept, requests, seeds
@@ -95,8 +95,8 @@ def test_what_was_found_stays_mended(target: str, number: int):
 
 def test_a_document_that_cannot_be_shown_is_refused_by_what_it_is():
     with pytest.raises(InputError, match="--space: is nested too deeply"):
-        read_document("a" + ".a" * 17 + "=1", field="--space")
-    assert read_document("a" + ".a" * 15 + "=1", field="--space")
+        parse_toml("a" + ".a" * 17 + "=1", field="--space")
+    assert parse_toml("a" + ".a" * 15 + "=1", field="--space")
 
 
 def test_a_target_that_breaks_is_noticed(monkeypatch: pytest.MonkeyPatch):

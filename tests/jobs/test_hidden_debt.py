@@ -22,8 +22,7 @@ from sampler.common.errors import InputError
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space_file import load_space
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Settle, Workload
+from sampler.workload.workload import Prepare, Settle, Workload
 from tests.support.jobs.instant import Watcher
 
 UNDONE = """[Version]

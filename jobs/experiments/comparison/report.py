@@ -15,7 +15,7 @@ from jobs.experiments.interleaved import RUNS, MeasuredRun
 from jobs.results.output_folder import csv_text, json_text, rows_as_csv, write_files
 from jobs.results.pages import document_html, whole_page
 from optimizer.objective.objective import Term
-from sampler.workload.metric_units import unit_of
+from sampler.workload.metric_units import metric_unit
 
 _DRAWN = ("rate", "time")  # of each workload, whichever it has first
 
@@ -43,7 +43,7 @@ def _part(place: int, compared: ComparisonResult, table: Table) -> Mapping[str, 
     if drawn and first:
         names = [subject.name for subject in compared.asked.subjects]
         charts.append(
-            runs_chart(f"turns-{place}", drawn, unit_of(drawn), _points(mine, names, drawn))
+            runs_chart(f"turns-{place}", drawn, metric_unit(drawn), _points(mine, names, drawn))
         )
     (load,) = (each for each in compared.asked.workloads if each.name == table.workload)
     return {
@@ -107,7 +107,7 @@ def table_csv(compared: ComparisonResult) -> str:
             {
                 "workload": table.workload,
                 "metric": name,
-                "unit": unit_of(name),
+                "unit": metric_unit(name),
                 "before": table.before,
                 "after": table.after,
                 "median_before": row.old,

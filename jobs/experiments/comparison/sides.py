@@ -18,9 +18,9 @@ from db.jobs.job_store import Store
 from jobs.specification.specification import specification_from_document
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.common.byte_size import format_bytes
-from sampler.common.documents import names_a_file, read_document
+from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
-from sampler.kioxia_guide.for_workload import guide_values, names_guide, threads_of
+from sampler.kioxia_guide.for_workload import guide_values, named_threads, names_guide
 from sampler.kioxia_guide.guide import LEAST_BUFFERS
 from sampler.machine.machine import cpu_threads
 from sampler.options.normal_form import read_user_options
@@ -113,7 +113,7 @@ def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) 
         what = f"the starting point {text}"
         return Side(asked=text, what=what, values=values_of(text, None))
     if names_guide(text):
-        threads = threads_of(text, field=field) or cpu_threads()
+        threads = named_threads(text, field=field) or cpu_threads()
         what = f"KIOXIA's tuning guide for {threads} CPU threads"
         return Side(asked=text, what=what, values={}, guide_threads=threads)
     if "=" in text:
@@ -145,7 +145,7 @@ def _of_file(text: str, path: Path, field: str) -> Side:
 
 def _document(text: str, suffix: str, field: str) -> Mapping[str, Any]:
     if suffix == ".toml":
-        return read_document(text, field=field)
+        return parse_toml(text, field=field)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

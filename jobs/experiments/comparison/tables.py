@@ -12,9 +12,8 @@ from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pai
 from optimizer.objective.objective import Direction, Term
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
-from sampler.workload.metric_units import db_bench_metrics, unit_of
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Workload
+from sampler.workload.metric_units import db_bench_metrics, metric_unit
+from sampler.workload.workload import Prepare, Workload
 
 # What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
 METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")
@@ -53,7 +52,7 @@ class Table:
         """As result.json holds it."""
         rows = {
             name: {
-                "unit": unit_of(name),
+                "unit": metric_unit(name),
                 "medians": {self.before: row.old, self.after: row.new},
                 "percent": row.change.percent,
                 "low": row.change.low,

@@ -27,8 +27,7 @@ from jobs.results.output_folder import json_text, require_folder, write_files
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
-from sampler.bench.build_facts import build_facts
-from sampler.bench.builds import Build, installed_build
+from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import user_options

@@ -15,7 +15,7 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from studies.methods.beside_check import missing_blocks, page_of
 from studies.methods.cases import Case
 from studies.methods.page import write_page
@@ -85,7 +85,7 @@ class Pretended:
 
 
 def ended(seconds):
-    return Ended(ending=Ending.SETTLED, status=0, wall_seconds=seconds, cpu_seconds=1.0,
+    return EndedProcess(ending=Ending.SETTLED, status=0, wall_seconds=seconds, cpu_seconds=1.0,
                  peak_rss=0, device_bytes=0)  # fmt: skip
 
 

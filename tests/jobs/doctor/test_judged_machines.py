@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.finding import Finding, Severity, graded, percent
+from jobs.doctor.finding import Finding, Severity, graded, percentage
 from jobs.doctor.machine_checks import (
     judge_benchmarks,
     judge_cpu,
@@ -17,12 +17,11 @@ from jobs.doctor.machine_checks import (
 from jobs.results.figures import figure
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.cpu_state import CpuState
-from sampler.machine.cpu_use import CpuUse
 from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.memory_state import MemoryState
-from sampler.machine.pressure import Pressure
 from sampler.options.options_file import OptionsFile
-from sampler.runner.disk_state import DiskState
+from sampler.runner.bench_folder import DiskState
 from tests.support.jobs.made_up import cpu, disk, memory, pressure, speed, use
 
 GIB = 2**30
@@ -55,7 +54,7 @@ def test_a_limit_itself_is_within_it(value: float, level: str):
 
 
 def test_figures_are_short():
-    assert [percent(v) for v in (0, 0.0046, 0.046, 0.14, 1)] == [
+    assert [percentage(v) for v in (0, 0.0046, 0.046, 0.14, 1)] == [
         "0%",
         "0.46%",
         "4.6%",

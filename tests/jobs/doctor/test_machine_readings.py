@@ -11,13 +11,18 @@ from pathlib import Path
 import pytest
 
 from sampler.machine.cpu_state import read_cpu_state
-from sampler.machine.cpu_use import CpuMoment, between, read_moment, running
 from sampler.machine.disk_speed import DiskSpeed, measure_disk
+from sampler.machine.host_load import (
+    CpuMoment,
+    ProcessorTime,
+    between,
+    read_moment,
+    read_pressure,
+    running,
+)
 from sampler.machine.machine import file_system, fingerprint
 from sampler.machine.memory_state import read_memory_state
-from sampler.machine.pressure import read_pressure
-from sampler.machine.processor_time import ProcessorTime
-from sampler.runner.disk_state import read_disk_state
+from sampler.runner.bench_folder import read_disk_state
 from tests.support.jobs.made_up import tree
 
 MIB = 2**20

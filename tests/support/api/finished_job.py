@@ -10,7 +10,7 @@ from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 from tests.support.jobs.instant import SPACE, Watcher, write_workload
@@ -36,7 +36,7 @@ def register(
 
 
 def body(*, trials: int = 24) -> dict[str, object]:
-    space = read_document(SPACE, field="space")
+    space = parse_toml(SPACE, field="space")
     named = {"workload": "instant", "objective": OBJECTIVE, "strategy": "random"}
     return {**named, "space": space, "trials": trials}
 

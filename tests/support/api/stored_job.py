@@ -20,7 +20,7 @@ from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.workload.workload_file import workload_text
 from tests.support.jobs.pretended_job import finished_job
 
@@ -32,7 +32,7 @@ def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "rank_parameters", quick)
         found = finished_job(trials, strategy=strategy)
-    workload = read_document(workload_text("load-quick"), field="workload")
+    workload = parse_toml(workload_text("load-quick"), field="workload")
     known = {**found.result["job"], "workload": workload, "shipped_space": True}
     asked = specification_from_document(known)
     result = {**found.result, "job": asked.document()}

@@ -58,9 +58,9 @@ class Scene:
 
     def submitted(self, workload: str = "instant", **more: object) -> int:
         """The number of a new job."""
-        from sampler.common.documents import read_document
+        from sampler.common.documents import parse_toml
 
-        asked = {"workload": workload, "space": read_document(SPACE, field="space"),
+        asked = {"workload": workload, "space": parse_toml(SPACE, field="space"),
                  "objective": "waf", "strategy": "random", "trials": 14, **more}  # fmt: skip
         return int(call("POST", f"{self.url}/v1/jobs", asked)["id"])
 

@@ -24,18 +24,18 @@ from optimizer.budget.detect_text import parse_detect
 from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
 from optimizer.objective.weights_text import parse_weights
-from sampler.bench.build_facts import read_facts
+from sampler.bench.builds import facts_in_log
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.interval_stats import parse_intervals
 from sampler.bench.rocksdb_log import parse_log
 from sampler.common.byte_size import parse_bytes
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values
 from sampler.options.options_file import format_options, parse_options
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
+from sampler.stats_dumps.opening import parse_openings
 from sampler.workload.workload_file import workload_document, workload_from_document
 from tests.support.sampler.options_compared import settings_of
 
@@ -51,7 +51,7 @@ def output(data: bytes) -> bool:
     text = _text(data)
     parse_output(text)
     complaint(text)
-    parse_intervals(text)
+    parse_openings(text)
     return True
 
 
@@ -59,8 +59,8 @@ def log(data: bytes) -> bool:
     """RocksDB's LOG: never refused."""
     text = _text(data)
     parse_log(text)
-    parse_intervals(text)
-    read_facts(text)
+    parse_openings(text)
+    facts_in_log(text)
     return True
 
 
@@ -86,7 +86,7 @@ def options(data: bytes) -> bool:
 def space(data: bytes) -> bool:
     """A space."""
     with suppress(InputError):
-        space_from_document(read_document(_text(data), field="--space"))
+        space_from_document(parse_toml(_text(data), field="--space"))
         return True
     return False
 
@@ -94,7 +94,7 @@ def space(data: bytes) -> bool:
 def workload(data: bytes) -> bool:
     """A workload: what was read is read again after it was written."""
     with suppress(InputError):
-        found = workload_from_document(read_document(_text(data), field="--workload"))
+        found = workload_from_document(parse_toml(_text(data), field="--workload"))
         assert workload_from_document(workload_document(found)) == found
         return True
     return False
@@ -103,7 +103,7 @@ def workload(data: bytes) -> bool:
 def objective(data: bytes) -> bool:
     """An objective: what was read is read again after it was written."""
     with suppress(InputError):
-        found = objective_from_document(read_document(_text(data), field="--objective"))
+        found = objective_from_document(parse_toml(_text(data), field="--objective"))
         assert objective_from_document(objective_document(found)) == found
         return True
     return False

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sampler.machine.cpu_state import CpuState
-from sampler.machine.cpu_use import CpuUse
 from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.host_load import CpuUse, Pressure
 from sampler.machine.memory_state import MemoryState
-from sampler.machine.pressure import Pressure
-from sampler.runner.disk_state import DiskState
+from sampler.runner.bench_folder import DiskState
 
 
 def cpu(**changes: object) -> CpuState:

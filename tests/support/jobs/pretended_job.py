@@ -12,7 +12,7 @@ from optimizer.objective.objective_file import objective_document
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.space.space import Space
 from sampler.space.space_file import load_space, space_text
 from sampler.workload.workload import Workload
@@ -75,7 +75,7 @@ def finished_job(
     **problem: Any,
 ) -> JobOutcome:
     """A whole job: every phase, and what comes of it."""
-    document = space_document or read_document(space_text("default"), field="space")
+    document = space_document or parse_toml(space_text("default"), field="space")
     asked = problem_of(
         problem.pop("strategy", "genetic"), space=space or load_space("default"), **problem
     )

@@ -11,7 +11,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import find_db_bench, probe
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
-from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Prepare
 from tests.support.sampler.real_runs import tiny_plan
 
 bench_dir, lock = map(Path, sys.argv[1:3])

@@ -9,7 +9,7 @@ from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import Ended
+from sampler.runner.process import EndedProcess
 from sampler.space.draws import draw
 from sampler.space.latent import decode
 from sampler.space.space import Configuration, Space, memory_bytes
@@ -41,7 +41,7 @@ def drawn(space: Space, count: int, *, seed: int = 11) -> Iterable[dict[str, Val
 class Kept:
     """What a run left, before its folder was removed."""
 
-    ended: Ended
+    ended: EndedProcess
     stdout: str
     stderr: str
     log: str
@@ -60,7 +60,7 @@ class Keeping(DbBench):
     kept: list[Kept] = field(default_factory=list)
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         database = folder / "db"
         files = [path for kind in ("*.sst", "*.blob") for path in database.glob(kind)]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sampler.bench.run_ending import ending_problem
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_note import PreparedNote, write_note
-from sampler.runner.process import Ended, Ending
+from sampler.runner.prepared_copies import PreparedNote, write_note
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 
 
@@ -35,7 +35,7 @@ class Filling:
     def settled(self) -> bool:
         return (self.folder / "rested").exists()
 
-    def finish(self, ended: Ended) -> Outcome | None:
+    def finish(self, ended: EndedProcess) -> Outcome | None:
         problem = ending_problem(ended, (self.outputs / "stderr").read_text())
         if ended.ending is Ending.CUTOFF:
             problem = TrialState.CENSORED, "cut off"
@@ -75,7 +75,7 @@ class TwoStages:
         return False
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         del configuration, began
         seconds = ended.wall_seconds
