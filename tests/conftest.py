@@ -45,6 +45,10 @@ def _needed(item: pytest.Item) -> set[str]:
     return needed
 
 
+def _says_the_same_again(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("one_database") and item.get_closest_marker("postgres"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs a program of the system; and mixes the files for tests beside each other.
 
@@ -54,6 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for mark in _needed(item):
             item.add_marker(mark)
+    items[:] = [item for item in items if not _says_the_same_again(item)]
     waiting = sorted({item.path for item in items if item.get_closest_marker("slow")})
     computing = sorted({item.path for item in items} - set(waiting))
     place = {
