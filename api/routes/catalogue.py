@@ -10,9 +10,8 @@ from fastapi import APIRouter, Query
 
 from api.auth.security import requires
 from api.http.problems import EVERYWHERE
-from api.schemas.guide_schemas import GuideAnswer
+from api.schemas.catalogue_schemas import CatalogueEntry, GuideAnswer, HostPublic, StartEntry
 from api.schemas.job_schemas import without_secrets
-from api.schemas.result_schemas import CatalogueEntry, HostPublic, StartEntry
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.hosts import list_hosts as stored_hosts

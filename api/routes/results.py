@@ -12,13 +12,13 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from api.auth.security import requires
 from api.http.problems import EVERYWHERE, ProblemError, described
 from api.http.responses import rendered
-from api.schemas.dependence_schemas import Dependence
 from api.schemas.job_schemas import without_secrets
 from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
     ChartPublic,
     Contributions,
+    Dependence,
     Explained,
     JobCharts,
     Ranking,

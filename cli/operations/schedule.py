@@ -14,8 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 from rich.table import Table
 
-from api.schemas.batch_schemas import BatchBrief
-from api.schemas.schedule_schemas import SchedulePublic
+from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.untrusted_text import cleaned

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from api.schemas.pick_schemas import PickAnswer, PickRow
-from api.schemas.result_schemas import ParetoFront
+from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding, understood
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.exits import Exit, complain
