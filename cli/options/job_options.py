@@ -19,13 +19,6 @@ from jobs.specification.request import (
 )
 from sampler.common.errors import InputError, noting, refuse_noted
 
-DropUnknown = Annotated[
-    bool,
-    typer.Option(
-        "--drop-unknown",
-        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
-    ),
-]
 # What may be a file at a terminal, where a request holds what is in it.
 _FILES = {
     "workload": "A workload's name or TOML file.",
@@ -37,6 +30,20 @@ _FILES = {
     "file, or none; may be given again. Else the usual points with forest, none with the others.",
     "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
 }
+Workload = Annotated[str, typer.Option(help=_FILES["workload"])]
+Baseline = Annotated[str | None, typer.Option(help=_FILES["baseline"])]
+DbBench = Annotated[str | None, typer.Option(help=_FILES["db_bench"])]
+Scale = Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")]
+DropUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--drop-unknown",
+        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
+    ),
+]
+ResumeRuns = Annotated[
+    bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
+]
 _AT_A_SERVICE = {
     "workload": "A name: a shipped workload's, or one of the service's own.",
     "db_bench": "The RocksDB build that measures, by the name that its hosts know.",
