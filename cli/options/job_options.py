@@ -11,11 +11,10 @@ import typer
 from pydantic.fields import FieldInfo
 
 from jobs.specification.request import (
-    NONE,
     JobRequest,
     kind_of,
     option_of,
-    parse_warm_start,
+    typed,
 )
 from sampler.common.errors import InputError, noting, refuse_noted
 
@@ -88,8 +87,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was asked for, by the names of a request and of its types.
 
     Raises:
-        InputError: A list of names has none, or a job to learn from is told wrong.
-        InputErrors: Both.
+        InputError: A list of names has none.
+        InputErrors: Several have none.
     """
     asked = {n: v for n, v in given.items() if v is not None and v is not False and v != ()}
     found: list[InputError] = []
@@ -99,8 +98,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
                 asked[name] = list(value)
             elif kind_of(name) == "list":
                 asked[name] = names_of(value, field=option_of(name))
-            elif name == "warm_start":
-                asked[name] = parse_warm_start(value) or NONE
+            elif isinstance(value, str):
+                asked[name] = typed(name, value)
     refuse_noted(found)
     return asked
 
