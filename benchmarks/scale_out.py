@@ -29,7 +29,7 @@ from db.leases.lease import acquire, renew
 from db.leases.process import this_process
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
-from jobs.specification.checked_specification import specification_of
+from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.standing import Standing

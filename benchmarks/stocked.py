@@ -12,7 +12,7 @@ from db.jobs.job_store import Store
 from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.runner.settings import Settings
 from studies.memory_log import Silent
 

@@ -27,9 +27,9 @@ from db.jobs.restored_job import restore_job
 from db.schema.types import plain
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
-from jobs.specification.frame import frame
-from jobs.specification.numbers_asked import MOST_TRIALS
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from optimizer.run.standing import Scoreboard
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
@@ -246,7 +246,7 @@ def restore_archived(engine: Engine, archive: Archive) -> int:
     """
     asked = archive.specification
     history = History(archive.trials)
-    scores = Scoreboard(frame(asked, None).problem, history)
+    scores = Scoreboard(resolve(asked, None).problem, history)
     total = max(asked.trials or 0, len(archive.trials))
     standing = scores.standing(total) if archive.trials else None
     return restore_job(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.design import FeatureMatrix
 from models.importance.groups import group_labels
@@ -85,7 +85,7 @@ def drawn_by(address: str, job_id: int) -> Learned:
         history = History(store.trials(job_id))
     finally:
         engine.dispose()
-    problem = frame(specification, None).problem
+    problem = resolve(specification, None).problem
     numbers = ended_well(history.of(Purpose.CANDIDATE, Phase.SAMPLE))
     features, targets = learned_table(DrawsKey(problem, history, numbers))
     space, workload = problem.space.name, problem.workload.name

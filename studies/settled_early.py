@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.bench.db_bench import DbBench
 from sampler.bench.db_bench_output import parse_output
 from sampler.bench.rocksdb_log import parse_log

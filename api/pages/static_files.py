@@ -58,7 +58,7 @@ def _known() -> Mapping[str, StaticFile]:
     return {name: StaticFile(name, content) for name, content in found.items()}
 
 
-def address(name: str) -> str:
+def static_address(name: str) -> str:
     """Where a page finds a file.
 
     Raises:

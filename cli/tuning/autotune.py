@@ -23,7 +23,7 @@ Examples:
 _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak
 
 
-def autotune(
+def autotune_command(
     policy: Annotated[
         list[str] | None,
         typer.Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),

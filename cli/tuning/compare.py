@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options.database_option import Db, require_there
+from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.start_options import DropUnknown
+from cli.options.job_options import DropUnknown
 
 if TYPE_CHECKING:
     from jobs.experiments.comparison.comparison import ComparisonRequest
@@ -49,7 +49,7 @@ _SIDE = (
 _BUILD = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
 
 
-def compare(
+def compare_command(
     a: Annotated[
         str | None,
         typer.Argument(metavar="A", help=f"{_SIDE} With --around: default if left out."),
@@ -93,8 +93,7 @@ def compare(
     """
     from dataclasses import replace
 
-    from cli.render.compare_screen import show_compared, show_subjects
-    from cli.render.runs_shown import RunsShown
+    from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
     from cli.render.screen import screen
     from jobs.experiments.comparison.comparison import compare_subjects
     from jobs.experiments.comparison.report import write_comparison
@@ -146,15 +145,11 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
     """Opens the database only where a job is named."""
 
     def read(number: int, field: str) -> Side:
-        from cli.operations.service import open_database
         from jobs.experiments.comparison.sides import side_of_job
 
         require_there(db)
-        engine = open_database(db, migrate=False)
-        try:
+        with open_database(db) as engine:
             return side_of_job(engine, number, field)
-        finally:
-            engine.dispose()
 
     return read
 

@@ -29,7 +29,7 @@ Examples:
 """  # noqa: E501
 
 
-def guide(
+def guide_command(
     keys: Annotated[str, typer.Option(help="Pairs that the database will hold: 8e9.")],
     key_size: Annotated[str, typer.Option(help="Bytes of a key: 20.")],
     value_size: Annotated[str, typer.Option(help="Bytes of a value: 800, or 4KiB.")],

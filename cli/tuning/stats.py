@@ -22,7 +22,7 @@ Examples:
 """
 
 
-def stats(
+def stats_command(
     log: Annotated[
         Path, typer.Argument(help="A RocksDB LOG, or what db_bench printed; RocksDB 2.0 to 11.")
     ],

@@ -13,7 +13,7 @@ from jobs.charts.chart import (
     interval_bars,
     line_at,
     rows_axis,
-    scatter,
+    scatter_trace,
     short,
     words,
 )
@@ -63,7 +63,7 @@ def changes_chart(
 def _point(row: int, name: str, change: Mapping[str, float], better: int | None) -> dict[str, Any]:
     low, high, percent = change["low"], change["high"], change["percent"]
     color = _colour(low, high, better)
-    return scatter(
+    return scatter_trace(
         words(name),
         [short(percent)],
         [row],
@@ -147,7 +147,7 @@ def runs_chart(
     if not any(runs.values()):
         return None
     traces = [
-        scatter(
+        scatter_trace(
             words(subject),
             [number for number, _ in points],
             [short(value) for _, value in points],

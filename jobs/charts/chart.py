@@ -93,7 +93,7 @@ def line_at(
     }
 
 
-def scatter(
+def scatter_trace(
     name: str,
     x: Iterable[Any],
     y: Iterable[Any],
@@ -114,7 +114,7 @@ def step_line(
 ) -> Trace:
     """What holds from each trial on, up to the last one."""
     ends = [*steps, (last, steps[-1][1])]
-    return scatter(
+    return scatter_trace(
         name,
         [number for number, _ in ends],
         [short(value) for _, value in ends],
@@ -124,7 +124,7 @@ def step_line(
     )
 
 
-def bars(name: str, x: Iterable[Any], y: Iterable[Any], color: Any, **more: Any) -> Trace:
+def bar_trace(name: str, x: Iterable[Any], y: Iterable[Any], color: Any, **more: Any) -> Trace:
     """Horizontal bars."""
     drawn = {"x": list(x), "y": list(y), "marker": {"color": color}}
     return {"type": "bar", "orientation": "h", "name": name, **drawn, **more}

@@ -9,11 +9,11 @@ from jobs.charts.chart import (
     Chart,
     Trace,
     axis,
-    bars,
+    bar_trace,
     interval_bars,
     line_at,
     rows_axis,
-    scatter,
+    scatter_trace,
     short,
     words,
 )
@@ -66,7 +66,7 @@ def _begins(steps: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def _bars(steps: Sequence[Mapping[str, Any]]) -> Trace:
     gains = [step["gain"] for step in steps]
-    return bars(
+    return bar_trace(
         "expected",
         [short(gain["expected"]) for gain in gains],
         range(len(steps)),
@@ -82,7 +82,7 @@ def _bars(steps: Sequence[Mapping[str, Any]]) -> Trace:
 
 def _whole(steps: Sequence[Mapping[str, Any]]) -> Trace:
     total = steps[-1]["fitness"]
-    return bars(
+    return bar_trace(
         "winner",
         [short(total["expected"])],
         [len(steps)],
@@ -102,7 +102,7 @@ def _diamonds(
         return []
     begins = _begins(steps)
     return [
-        scatter(
+        scatter_trace(
             "measured",
             [short(begins[place] + gain["expected"]) for place, gain in found],
             [place for place, _ in found],
@@ -158,7 +158,7 @@ def fitness_terms_chart(
         caption="Each term is 1000 times the relative gain of its metric times its weight; they "
         "add up to the fitness. What a single run promised is drawn beside what was proven.",
         traces=[
-            bars(
+            bar_trace(
                 label,
                 [
                     *(short(terms[name]) if name in terms else None for name in shown),

@@ -14,7 +14,7 @@ from jobs.charts.chart import (
     area,
     axis,
     line_at,
-    scatter,
+    scatter_trace,
     short,
     step_line,
     thinned,
@@ -25,7 +25,7 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
 
 
-def fitness_noise(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
+def noise_of_fitness(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
     """Standard deviation of the baseline's own fitness over its runs; None with fewer than two."""
     own = [fitness[t.number] for t in trials if t.is_baseline and t.number in fitness]
     return float(np.std(own, ddof=1)) if len(own) > 1 else None
@@ -57,7 +57,7 @@ def convergence_chart(
     if not points:
         return None
     broken = [point for point in known if point[0] in breaking]
-    noise = fitness_noise(trials if baselines is None else baselines, fitness)
+    noise = noise_of_fitness(trials if baselines is None else baselines, fitness)
     best = max(points, key=lambda point: point[1])
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)
@@ -113,7 +113,7 @@ def _noise_words(noise: float | None) -> str:
 
 
 def _dots(points: Sequence[tuple[int, float]]) -> Trace:
-    return scatter(
+    return scatter_trace(
         "configuration",
         [number for number, _ in points],
         [short(value) for _, value in points],
@@ -140,7 +140,7 @@ def _outside(numbers: Sequence[int], floor: float) -> list[Trace]:
     if not shown:
         return []
     return [
-        scatter(
+        scatter_trace(
             "far below",
             shown,
             [short(floor)] * len(shown),

@@ -12,13 +12,13 @@ from jobs.charts.chart import (
     Trace,
     area,
     axis,
-    scatter,
+    scatter_trace,
     short,
     thinned,
     thinned_words,
     words,
 )
-from jobs.charts.svg import Canvas, plain
+from jobs.charts.svg import Canvas, svg_escape
 from jobs.results.pages import document_html, whole_page
 
 
@@ -99,7 +99,7 @@ class Curves:
 
 def _trace(curve: TimeCurve, color: str) -> Trace:
     points = thinned(curve.points)
-    return scatter(
+    return scatter_trace(
         words(curve.name),
         [short(x) for x, _ in points],
         [None if y is None else short(y) for _, y in points],
@@ -121,7 +121,7 @@ def curves_svg(plot: Curves) -> str:
     up = _ticks(max((y for _, y in points), default=1.0))
     canvas = Canvas(720, 380, (64, 16, 48, 78), x=(0.0, last), y=(0.0, up[-1]))
     canvas.parts = [
-        f"<title>{plain(plot.title)}</title>",
+        f"<title>{svg_escape(plot.title)}</title>",
         '<rect width="720" height="380" fill="#fff"/>',
     ]
     for span in plot.shaded:

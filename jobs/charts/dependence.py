@@ -13,7 +13,7 @@ from jobs.charts.chart import (
     Trace,
     axis,
     interval_bars,
-    scatter,
+    scatter_trace,
     short,
     words,
 )
@@ -114,7 +114,7 @@ def _line(curve: Curve, labels: Sequence[str], color: str) -> Trace:
     """A line within its band; of kinds points with bars."""
     ordered = _ordered(labels)
     bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
-    return scatter(
+    return scatter_trace(
         words(curve.metric),
         range(len(labels)),
         [short(value) for value in bounds[0]],
@@ -129,7 +129,7 @@ def _line(curve: Curve, labels: Sequence[str], color: str) -> Trace:
 
 def _band(curve: Curve, color: str) -> Trace:
     places = list(range(len(curve.effect)))
-    return scatter(
+    return scatter_trace(
         "",
         [*places, *places[::-1]],
         [short(float(value)) for value in (*curve.high, *curve.low[::-1])],

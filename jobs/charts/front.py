@@ -10,7 +10,7 @@ from jobs.charts.chart import (
     again_words,
     axis,
     line_at,
-    scatter,
+    scatter_trace,
     short,
     step_line,
     thinned,
@@ -91,7 +91,7 @@ def _dots(
     name: str,
     marker: Mapping[str, object],
 ) -> Trace:
-    return scatter(
+    return scatter_trace(
         name,
         [short(points[number][across]) for number in numbers],
         [short(points[number][up]) for number in numbers],

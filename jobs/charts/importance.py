@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, axis, bars, interval_bars, rows_axis, scatter, short, words
+from jobs.charts.chart import (
+    Chart,
+    axis,
+    bar_trace,
+    interval_bars,
+    rows_axis,
+    scatter_trace,
+    short,
+    words,
+)
 from optimizer.results.learned_document import FORESTS, MODELS
 
 LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
@@ -150,10 +159,10 @@ def _bars_and_diamonds(
         else f"{metric}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
-            bars(
+            bar_trace(
                 bars_name, map(short, shares), places, "@soft", hovertext=told, hovertemplate=hover
             ),
-            scatter(
+            scatter_trace(
                 diamonds_name,
                 map(short, values),
                 places,

@@ -10,7 +10,7 @@ from jobs.charts.chart import (
     Trace,
     axis,
     line_at,
-    scatter,
+    scatter_trace,
     short,
     thinned,
     thinned_words,
@@ -127,7 +127,7 @@ def _title(
 
 
 def _dots(trials: Sequence[Trial], fitness: Mapping[int, float], name: str) -> Trace:
-    return scatter(
+    return scatter_trace(
         name,
         [short(trial.metrics["memory"] / _MIB) for trial in trials],
         [short(fitness[trial.number]) for trial in trials],

@@ -14,7 +14,7 @@ from jobs.charts.chart import (
     area,
     axis,
     line_at,
-    scatter,
+    scatter_trace,
     short,
     thinned,
     thinned_words,
@@ -112,7 +112,7 @@ def _dots(
     name: str,
     marker: Mapping[str, Any],
 ) -> dict[str, Any]:
-    return scatter(
+    return scatter_trace(
         name,
         [trial.number for trial in trials],
         [short(values[trial.number] / scale) for trial in trials],
@@ -187,7 +187,7 @@ def _minutes(run: Trial, first: Trial) -> float | None:
 
 def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> Trace:
     shown = thinned([run for run in runs if metric in run.metrics])
-    return scatter(
+    return scatter_trace(
         words(metric),
         [_minutes(run, runs[0]) for run in shown],
         [short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
@@ -205,7 +205,7 @@ def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -
         100 * median / baseline.corrected({metric: median}, run.started_at, run.host)[metric]
         for run in shown
     ]
-    return scatter(
+    return scatter_trace(
         f"{words(metric)}, level",
         [_minutes(run, shown[0]) for run in shown],
         [short(level) for level in levels],

@@ -13,7 +13,7 @@ from typing import Any
 from jobs.charts.chart import (
     Chart,
     Trace,
-    scatter,
+    scatter_trace,
     words,
 )
 from optimizer.trials.trial import Purpose, Trial
@@ -120,7 +120,9 @@ def _lines(
     for trial in trials:
         x += [*(scale(trial.features.get(scale.name)) for scale in scales), None]
         y += [*range(len(scales)), None]
-    return scatter(name, x, y, mode="lines", line=dict(line), hoverinfo="skip", connectgaps=False)
+    return scatter_trace(
+        name, x, y, mode="lines", line=dict(line), hoverinfo="skip", connectgaps=False
+    )
 
 
 def _labels(scales: Sequence[_Scale], byte_sized: frozenset[str]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from jobs.charts.chart import (
     axis,
     interval_bars,
     rows_axis,
-    scatter,
+    scatter_trace,
     short,
     words,
 )
@@ -73,7 +73,7 @@ def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: i
         x += [low, high, None]  # None parts the lines
         y += [level, level, None]
         said += [text, text, None]
-    return scatter(
+    return scatter_trace(
         words(metric),
         x,
         y,
@@ -129,7 +129,7 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> Tr
         lows = [min(low, value) for (low, _), value in zip(ends, values, strict=True)]
         highs = [max(high, value) for (_, high), value in zip(ends, values, strict=True)]
         drawn = {"error_y": interval_bars(values, lows, highs, color, 1)}
-    return scatter(
+    return scatter_trace(
         name,
         [point["draws"] for point in points],
         [short(point[key]) for point in points],

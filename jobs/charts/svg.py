@@ -45,9 +45,8 @@ class Canvas:
 
     def text(self, x: float, y: float, text: str, anchor: str, style: str = "") -> None:
         """A text as it is."""
-        self.parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{plain(text)}</text>'
-        )
+        where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+        self.parts.append(f"<text {where}{style}>{svg_escape(text)}</text>")
 
     def grid(self, values: Iterable[float], style: str, form: str) -> None:
         """Lines across the area, each with its value beside it."""
@@ -70,7 +69,7 @@ class Canvas:
         return "\n".join([begin, *self.parts, "</svg>"])
 
 
-def plain(text: str) -> str:
+def svg_escape(text: str) -> str:
     """A text of others, as it may stand in a picture."""
     return escape(_CONTROLS.sub(" ", text), quote=True)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jobs.doctor.finding import Finding, Severity
 from jobs.doctor.idle_host import HostBusy, Waiting, under_host_lock
 from jobs.execution.assembly import Assembly, assemble
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.db_bench import space_for
@@ -107,7 +107,7 @@ def examined_load(specification: Specification, settings: Settings) -> ExaminedL
         InputError: It is wrong, whatever the machine.
     """
     if workload_from_document(specification.workload, stored=True).by_db_bench:
-        plan = frame(specification, None).plan
+        plan = resolve(specification, None).plan
         return ExaminedLoad(plan=plan, needed_bytes=space_for(plan.workload), by_db_bench=True)
     return _subject(assemble(specification, settings))
 

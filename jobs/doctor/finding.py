@@ -56,6 +56,6 @@ def graded(value: float, *, note: float, warning: float, problem: float) -> Seve
     return Severity.NOTE if value > note else Severity.OK
 
 
-def percent(share: float) -> str:
+def percentage(share: float) -> str:
     """A share as people read it: ``0.046`` is ``4.6%``."""
     return f"{100 * share:.{2 if share < 0.1 else 3}g}%"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobs.doctor.finding import Finding, Severity, graded, not_shown, percent
+from jobs.doctor.finding import Finding, Severity, graded, not_shown, percentage
 from sampler.common.byte_size import format_bytes
 from sampler.machine.cpu_state import CpuState
 from sampler.machine.disk_speed import DiskSpeed
@@ -126,7 +126,7 @@ def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Findin
     told = [] if moved is None else [f"{moved} pages moved while I looked"]
     told += [] if out is None else [f"{out} swapped out"]
     if (moved or 0) > 0 or stalled > STALLED:
-        told += [f"somebody waited for memory {percent(stalled)} of the last 10 s"]
+        told += [f"somebody waited for memory {percentage(stalled)} of the last 10 s"]
         advice = "free memory, then `swapoff -a`: a page fetched back stops a thread"
         return Finding("swap", Severity.WARNING, ", ".join(told), advice)
     if moved is None:
@@ -167,12 +167,16 @@ def judge_load(use: CpuUse, pressure: Pressure, *, seconds: float) -> list[Findi
 def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
     if use.others is None:
         return not_shown("other load", "/proc/stat")
-    names = ", ".join(f"{name} ({pid}) {percent(share)}" for name, pid, share in use.busiest)
+    names = ", ".join(f"{name} ({pid}) {percentage(share)}" for name, pid, share in use.busiest)
     load = "not shown" if pressure.load is None else f"{pressure.load:g}"
     waited = pressure.stalled.get("cpu")
     found = (
-        f"others used {percent(use.others)} of all CPUs over {seconds:g} s, load average {load}"
-        + (f", somebody waited {percent(waited)} of the last 10 s" if waited is not None else "")
+        f"others used {percentage(use.others)} of all CPUs over {seconds:g} s, load average {load}"
+        + (
+            f", somebody waited {percentage(waited)} of the last 10 s"
+            if waited is not None
+            else ""
+        )
     )
     level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
     if level is Severity.OK:
@@ -190,7 +194,7 @@ def _stolen(stolen: float | None) -> Finding:
     if stolen is None:
         return not_shown("stolen time", "/proc/stat")
     level = graded(stolen, note=STOLEN_NOTE, warning=STOLEN_WARNING, problem=STOLEN_PROBLEM)
-    found = f"{percent(stolen)} of the time of all CPUs"
+    found = f"{percentage(stolen)} of the time of all CPUs"
     advice = "move to a host or a kind of instance whose CPUs are yours alone"
     return Finding("stolen time", level, found, "" if level is Severity.OK else advice)
 
@@ -200,7 +204,7 @@ def _disk_pressure(pressure: Pressure) -> Finding:
         return not_shown("disk load", "/proc/pressure/io")
     waited = pressure.stalled["io"]
     level = graded(waited, note=IO_NOTE, warning=IO_WARNING, problem=IO_PROBLEM)
-    found = f"somebody waited for a disk {percent(waited)} of the last 10 s"
+    found = f"somebody waited for a disk {percentage(waited)} of the last 10 s"
     advice = "look who (iotop, pidstat -d 1), and measure when it is over"
     return Finding("disk load", level, found, "" if level is Severity.OK else advice)
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobs.doctor.finding import Finding, Severity, graded, percent
+from jobs.doctor.finding import Finding, Severity, graded, percentage
 from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
@@ -173,7 +173,7 @@ def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
     if noise.spread is None:
         return Finding(check, Severity.OK, f"no spread: the mean of {runs} runs is 0")
     found = (
-        f"spread {percent(noise.spread)}, median {figure(noise.median)}, "
+        f"spread {percentage(noise.spread)}, median {figure(noise.median)}, "
         f"{figure(scatter.low)} to {figure(scatter.high)} in {runs} runs"
     )
     level = graded(noise.spread, note=SPREAD_NOTE, warning=SPREAD_WARNING, problem=SPREAD_PROBLEM)

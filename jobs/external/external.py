@@ -18,7 +18,7 @@ from jobs.queue.lifecycle import WrongState
 from jobs.report.artifacts import report_html
 from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
-from jobs.specification.frame import resolve_stored
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.confirmation.choosing import winner_of
 from optimizer.confirmation.confirmation import declared_test
 from optimizer.results.conclusion import conclude

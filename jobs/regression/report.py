@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
-from jobs.charts.svg import Canvas, plain
+from jobs.charts.svg import Canvas, svg_escape
 from jobs.regression.detection import (
     Amount,
     LevelChange,
@@ -180,12 +180,12 @@ def _svg(report: RegressionReport, series: Series) -> Markup:
     outliers = {each.night for each in report.outliers if each.series is series}
     for night, value in zip(there.tolist(), values, strict=True):
         kind = "outlier" if night in outliers else "night"
-        title = plain(f"{date_of(report.nights[night].at)}: {value:.6g}")
+        title = svg_escape(f"{date_of(report.nights[night].at)}: {value:.6g}")
         canvas.parts.append(
             f'<circle class="{kind}" cx="{canvas.x(night):.1f}" cy="{canvas.y(value):.1f}" r="3">'
             f"<title>{title}</title></circle>"
         )
     unit = ", in percent" if series.kind == "best" and change_unit(series) == "percent" else ""
-    label = plain(f"{series.item}: {name_of(series)}{unit}")
+    label = svg_escape(f"{series.item}: {name_of(series)}{unit}")
     # The drawing is of our own making, and escapes what others named.
     return Markup(canvas.svg(f'aria-label="{label}"'))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -27,9 +26,7 @@ _OF_DEFAULT = (
 # All but what is drawn anew each night, and where a space came from: a setting that jobs learn
 # breaks the series of the best unless it is named here.
 _OF_NO_MATTER = {"seed", "shipped_space"}
-_OF_BEST = tuple(
-    each.name for each in dataclasses.fields(Specification) if each.name not in _OF_NO_MATTER
-)
+_OF_BEST = tuple(name for name in Specification.model_fields if name not in _OF_NO_MATTER)
 _WORDS_ALONE = ("help",)
 
 

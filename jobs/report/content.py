@@ -13,7 +13,7 @@ from typing import Any
 from jobs.charts.changes import changes_chart
 from jobs.charts.chart import Chart
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
-from jobs.charts.convergence import convergence_chart, fitness_noise
+from jobs.charts.convergence import convergence_chart, noise_of_fitness
 from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
 from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
@@ -137,7 +137,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
         "within": best_within(configurations, allowed, level) if level else None,
-        "noise_of_fitness": fitness_noise(searched, fitness),
+        "noise_of_fitness": noise_of_fitness(searched, fitness),
         "confirmation": confirmation_words(result.get("confirmation")),
         "front": front_rows(on_front.numbers, points, names, mean),
         "phases": phase_rows(trials, result),

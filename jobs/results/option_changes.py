@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
-from jobs.specification.frame import resolve_stored
+from jobs.specification.resolved_job import resolve_stored
 from sampler.common.byte_size import format_bytes
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values

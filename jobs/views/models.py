@@ -16,7 +16,7 @@ from db.jobs.job_store import Store
 from db.schema.job_row import JobRow
 from db.trials.trial_sample import sampled_trials
 from jobs.results.cache import JobCache
-from jobs.specification.frame import resolve_stored
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.ranking.dependence import Dependences, dependences
 from optimizer.trials.history import History

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from jobs.results.export import export_options, outside_file_lines
-from jobs.specification.frame import Frame
+from jobs.specification.resolved_job import ResolvedJob
 from optimizer.confirmation.picking import Picked, pick, require_measured
 from optimizer.evaluation.front_growth import Metrics, measured, within_limits
 from optimizer.evaluation.knowledge import baseline_of
@@ -77,7 +77,7 @@ def preferred(own: Objective, preference: Preference) -> Objective:
 
 def pick_of_job(
     job_id: int,
-    framed: Frame,
+    framed: ResolvedJob,
     trials: Sequence[Trial],
     preference: Preference,
     *,
@@ -174,7 +174,7 @@ def _changes(
 
 def _options(
     job_id: int,
-    framed: Frame,
+    framed: ResolvedJob,
     trial: Trial,
     picked: Picked,
     objective: Objective,

@@ -43,7 +43,7 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _JOBS = "max_background_jobs"
-# Of the measurement itself, or told by ``jobs.specification.baseline_warnings``.
+# Of the measurement itself, or told by ``jobs.specification.measured_baseline``.
 _SILENT = frozenset({
     *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
     "dump_malloc_stats", "fail_if_options_file_error", "info_log_level", "keep_log_file_num",

@@ -9,7 +9,7 @@ from db.jobs.job_queue import submit
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from studies.faults.fault_cluster import HOSTS, FaultCluster

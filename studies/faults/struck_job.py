@@ -12,7 +12,7 @@ from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.execution.patience import is_away
 from jobs.queue.lifecycle import WAITS
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from studies.faults.fault_cluster import HOSTS, FaultCluster
 from studies.faults.fault_kinds import Fault

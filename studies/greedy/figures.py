@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.views.pick import FrontOfTwo, front_of_two
 from optimizer.explanation.compared import BASELINE, Compared, compare
 from sampler.common.errors import InputError
@@ -54,7 +54,7 @@ def found_by(study: Study) -> Configuration | None:
 def figures_of(asked: Asked, study: Study, rows: Iterable[Mapping[str, Any]]) -> Figures:
     """Computes all that the page shows of a case."""
     specification = study.archive.specification
-    problem = frame(specification, None).problem
+    problem = resolve(specification, None).problem
     found = found_by(study)
     chosen = subjects(problem.space, asked, found)
     digests = {name: digest(configuration) for name, configuration in chosen.items()}
@@ -79,7 +79,7 @@ def figures_of(asked: Asked, study: Study, rows: Iterable[Mapping[str, Any]]) ->
 
 def _front(study: Study, x: str, y: str) -> FrontOfTwo | None:
     """None where a metric was not measured."""
-    problem = frame(study.archive.specification, None).problem
+    problem = resolve(study.archive.specification, None).problem
     try:
         return front_of_two(problem, study.trials, x, y)
     except InputError:

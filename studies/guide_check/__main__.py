@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads, fingerprint
 from sampler.runner.runner import LocalRunner

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 
 LOAD = "studies/memory_front/load-300k.toml"
 QUICK = "load-quick"
@@ -76,6 +76,6 @@ def asked_jobs(
 
 def _own_memory(specification: Specification) -> int:
     """Of the baseline, which is the budget where none is given."""
-    memory = frame(specification, None).problem.memory
+    memory = resolve(specification, None).problem.memory
     assert memory is not None  # the space default has a budget
     return memory

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.budget.budget import LEAST_TRIALS
 from optimizer.trials.history import History
 from sampler.runner.settings import Settings
@@ -53,7 +53,7 @@ class Case:
         Raises:
             InputError: The space has no budget, or the load is too small for such memtables.
         """
-        own = frame(self._specify(None), None).problem.memory
+        own = resolve(self._specify(None), None).problem.memory
         return self._specify(None if own is None else self.multiple * own)
 
     def _specify(self, memory: int | None) -> Specification:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.parameters.parameter import Value
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Makes the runs that are missing, and writes the page from all that is there."""
     given = _parser().parse_args(arguments)
     scales = tuple(scale for scale in SCALES if scale.divisor in given.scales)
-    problem = frame(specification_at(SCALES[0]), None).problem
+    problem = resolve(specification_at(SCALES[0]), None).problem
     wanted = Configurations(problem, given.draws, given.seed)
     steps = len(STEPS) if given.steps is None else given.steps
     runs = order_of(scales, draws=given.draws, steps=steps)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from optimizer.objective.objective_file import load_objective
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter
@@ -144,7 +144,7 @@ def _effects(scales: Sequence[Measured], metrics: Sequence[str]) -> list[str]:
 
 
 def _parameters(scales: Sequence[Measured]) -> Sequence[Parameter]:
-    return frame(specification_at(scales[0].scale), None).problem.space.parameters
+    return resolve(specification_at(scales[0].scale), None).problem.space.parameters
 
 
 def _machine(rows: Sequence[Row]) -> str:

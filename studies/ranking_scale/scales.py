@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.specification.checked_specification import specification_of
 from jobs.specification.specification import Specification
+from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.common.documents import parse_toml
 from sampler.space.space_file import space_text

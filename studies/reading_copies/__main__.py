@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint
 from sampler.runner.outcome import Outcome

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint

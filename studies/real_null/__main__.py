@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from studies.arguments import make_command
 from studies.memory_front.run import archive_of, finish

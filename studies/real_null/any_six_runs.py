@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.confirmation import judge
 from studies.reproduction.study import Study
@@ -14,7 +14,7 @@ def chances_of_any_six(study: Study) -> list[float]:
     They share runs, so they hang together: their share that is small is right on average, but
     tells less than as many proofs of their own.
     """
-    objective = frame(study.archive.specification, None).problem.objective
+    objective = resolve(study.archive.specification, None).problem.objective
     # On one host the order of the numbers is that of the clock.
     runs = [trial.metrics for trial in study.trials if trial.done]
     found = []

@@ -13,8 +13,8 @@ from typing import Any
 from jobs.execution.assembly import assemble
 from jobs.execution.local_host import LocalHost
 from jobs.execution.run_environment import environment_of
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.ports import Bench
 from optimizer.trials.problem import Problem
 from sampler.bench.db_bench import DbBench

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.archive import Archive, read_archive
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from optimizer.results.conclusion import conclude
 from optimizer.results.result import fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
@@ -77,7 +77,7 @@ def read_study(path: Path) -> Study:
         InputError: The file is no archive.
     """
     archive = read_archive(path)
-    problem = frame(archive.specification, None).problem
+    problem = resolve(archive.specification, None).problem
     out = (TrialState.RUNNING, TrialState.LOST)
     trials = tuple(trial for trial in archive.trials if trial.state not in out)
     history = History(trials)

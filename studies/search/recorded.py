@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.archive import read_archive
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from optimizer.baseline.baseline import summarise
 from optimizer.evaluation.knowledge import COMPARABLE
 from optimizer.objective.objective_file import load_objective
@@ -111,7 +111,7 @@ def of_archive(name: str, path: Path) -> Recorded:
         ValueError: No run of its baseline ended well.
     """
     archive = read_archive(path)
-    problem = frame(archive.specification, None).problem
+    problem = resolve(archive.specification, None).problem
     tuned = replace(
         problem,
         search=SearchSettings(cutoff=problem.search.cutoff),

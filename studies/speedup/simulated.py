@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 
 from jobs.execution.assembly import assembly_of
-from jobs.specification.checked_specification import specification_of
 from jobs.specification.specification import Specification
+from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import Tuning

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from api.pages.schema_words import holds, parameter, properties
+from api.pages.interface import holds, parameter, properties
 from db.access.tokens import Role, make_token
 from tests.support.api.browser import see
 

@@ -10,7 +10,7 @@ from db.nightly.batches import batch_jobs
 from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import cancel
-from jobs.schedule.schedule_fire import keep_schedules
+from jobs.schedule.schedules import keep_schedules
 from tests.support.api.callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
 
 NIGHTLY: dict[str, Any] = {

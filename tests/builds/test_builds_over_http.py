@@ -9,7 +9,7 @@ from api.app import make_app
 from api.services.known_builds import builds_here
 from db.hosts import see_host
 from db.jobs.job_store import Store
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner.settings import Settings

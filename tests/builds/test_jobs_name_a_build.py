@@ -5,8 +5,8 @@ import pytest
 
 from cli.main import main
 from jobs.execution.assembly import assemble
+from jobs.specification.named_files import specify
 from jobs.specification.specification import specification_from_document
-from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 from tests.support.sampler.second_builds import with_default

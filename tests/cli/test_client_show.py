@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
 from tests.support.cli.client_scene import Scene, on_terminal, serving
 from tests.support.jobs.service_desk import call
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.stored import submit
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
 from optimizer.trials.problem import SearchSettings

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import write_space, write_workload
 

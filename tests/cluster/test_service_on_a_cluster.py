@@ -13,7 +13,7 @@ from db.jobs.job_queue import submit
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.runner.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.jobs.service_desk import wait_until

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from jobs.execution.assembly import assemble
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench

@@ -21,8 +21,8 @@ from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState

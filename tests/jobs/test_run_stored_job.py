@@ -22,8 +22,8 @@ from jobs.report import artifacts as report_room
 from jobs.report.artifacts import report_html, report_of_job, write_artifacts
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
 from jobs.results.pages import whole_page
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -16,7 +16,7 @@ from db.leases.lease import LeaseHeld
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings

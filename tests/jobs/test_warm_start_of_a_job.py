@@ -9,11 +9,11 @@ from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
-from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
+from jobs.specification.request import parse_warm_start
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from jobs.specification.warm_start import DOCUMENT, prior_of, require_job
-from jobs.specification.warm_start_text import parse_warm_start
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
@@ -95,7 +95,7 @@ def test_only_what_is_similar_was_measured_here_and_is_enough(bench: Bench) -> N
     with pytest.raises(InputError, match="there is no job 77 in this database"):
         require_job(bench.store, 77)
     load = specify(trials=30, strategy="forest")
-    other = frame(load, None).problem
+    other = resolve(load, None).problem
     assert prior_of(bench.store, 99, "auto", other, here).jobs == ()
     with pytest.raises(InputError, match="moves none of the parameters"):
         prior_of(bench.store, 99, long, other, here)

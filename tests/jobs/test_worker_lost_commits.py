@@ -19,7 +19,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.patience import Patience, PatientLog
 from jobs.execution.run_job import run_job
 from jobs.queue.durable_queue import DurableQueue
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 from tests.support.jobs.instant import Watcher, write_space, write_workload

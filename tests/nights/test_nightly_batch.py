@@ -15,8 +15,14 @@ from db.schema.job_row import JobState
 from db.schema.tables import job
 from db.schema.tables import schedule as schedules
 from jobs.queue.lifecycle import cancel
-from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now
+from jobs.schedule.schedules import (
+    BatchGoesOn,
+    ScheduleTaken,
+    fire_due,
+    keep_schedule,
+    keep_schedules,
+    run_now,
+)
 from tests.support.jobs.night_scene import ITEMS, Clock, await_batches, batches, plan_of
 from tests.support.jobs.worker_scene import Scene, at_work
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import TrialState
 from studies.ranking_scale.configurations import STEPS, Configurations
@@ -17,7 +17,7 @@ Formula = Callable[[Mapping[str, Value], Scale], float]
 
 def wanted(draws: int = 12) -> Configurations:
     """The configurations of a study."""
-    return Configurations(frame(specification_at(SCALES[0]), None).problem, draws, 1)
+    return Configurations(resolve(specification_at(SCALES[0]), None).problem, draws, 1)
 
 
 def rows(waf: Formula, *, draws: int = 12, state: TrialState = TrialState.DONE) -> list[Row]:

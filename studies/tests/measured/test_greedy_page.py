@@ -5,7 +5,7 @@ import math
 import pytest
 
 from jobs.archive import Archive
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from optimizer.explanation.compared import BASELINE
 from optimizer.results.result import result_document
 from optimizer.run.planning import Budget
@@ -36,7 +36,7 @@ def lsm(configuration):
 @pytest.fixture(scope="module")
 def study() -> Study:
     specification = ASKED.specification
-    problem = frame(specification, None).problem
+    problem = resolve(specification, None).problem
     job = Job(problem, Budget(trials=68), PretendBench(lsm, noise=0.001))
     conclusion = job.run()
     result = result_document(
@@ -47,7 +47,7 @@ def study() -> Study:
 
 
 def rows(study: Study) -> list[dict]:
-    space = frame(ASKED.specification, None).problem.space
+    space = resolve(ASKED.specification, None).problem.space
     chosen = subjects(space, ASKED, found_by(study))
     assert chosen.keys() == {BASELINE, DOCUMENT, FOUND}
     return [
@@ -62,7 +62,7 @@ def rows(study: Study) -> list[dict]:
 
 
 def test_the_document_s_column_is_measured_whole():
-    space = frame(ASKED.specification, None).problem.space
+    space = resolve(ASKED.specification, None).problem.space
     whole = subjects(space, ASKED, None)[DOCUMENT]
     assert (whole["cache_size"], whole["mmap_read"], whole["bytes_per_sync"]) == (
         4 * 2**30, True, 2 * 2**20

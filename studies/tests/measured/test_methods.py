@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.start_from import starting_points
 from optimizer.evaluation.knowledge import best_first
 from optimizer.strategies import find_strategy
@@ -34,14 +34,14 @@ _INTERVAL = re.compile(r"\[[-+\d.,]+, [-+\d.,]+\]")
 @pytest.fixture(scope="module")
 def problem() -> Problem:
     """The load of the bake-off at four times the memory."""
-    found = frame(Case("studies/methods/load.toml", 4).specification, None).problem
+    found = resolve(Case("studies/methods/load.toml", 4).specification, None).problem
     return replace(found, strategy="")
 
 
 def test_every_load_holds_four_times_the_memory():
     for case in cases_of(("load", "mixed", "overwrite"), (1, 4)):
         own = replace(case, workload=f"studies/methods/{case.workload}.toml")
-        memory = frame(own.specification, None).problem.memory
+        memory = resolve(own.specification, None).problem.memory
         assert memory == own.multiple * 136 * 2**20
         assert load_workload(own.workload).scale == 128
 
@@ -68,7 +68,7 @@ def test_the_search_with_models_begins_where_a_job_of_it_begins(problem: Problem
 @pytest.mark.parametrize(("multiple", "buffers"), [(1, {}), (4, {"write_buffer_size": 220 * MIB})])
 def test_so_much_is_left_of_the_guide_on_two_threads(multiple: int, buffers: dict):
     """As docs/methods.md says: no blob files, no sizes of files and levels, no codec."""
-    problem = frame(Case("studies/methods/load.toml", multiple).specification, None).problem
+    problem = resolve(Case("studies/methods/load.toml", multiple).specification, None).problem
     (start,) = starting_points(problem, [{"name": "guide:2"}])
     baseline = problem.space.default_configuration()
     found = problem.configuration(start.point)

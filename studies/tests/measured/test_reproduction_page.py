@@ -118,5 +118,5 @@ def test_the_page_says_what_is_missing(tmp_path: Path):
 
 
 def test_a_finished_job_is_not_called_unfinished(study: Study):
-    asked = replace(study.archive.specification, trials=80)
+    asked = study.archive.specification.model_copy(update={"trials": 80})
     assert replace(study, archive=replace(study.archive, specification=asked)).complete

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.strategies import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase

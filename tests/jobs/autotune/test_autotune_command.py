@@ -68,7 +68,7 @@ def test_a_mark_that_no_float_can_hold_is_refused_by_name() -> None:
 
 def test_the_shipped_command_is_the_python_that_runs_rocktune(tmp_path: Path) -> None:
     from jobs.execution.assembly import assemble
-    from jobs.specification.specify import specify
+    from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings
 
     assembly = assemble(specify(workload="warlo-command", space="warlo"), load_settings())

@@ -8,7 +8,7 @@ import pytest
 from jobs.doctor import examination
 from jobs.doctor.examination import ExaminationObserver, examine
 from jobs.doctor.finding import Finding
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.runner.host_lock import host_lock
 from sampler.runner.settings import Settings
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobs.doctor.db_bench_check import judge_db_bench
-from jobs.doctor.finding import Finding, Severity, graded, percent
+from jobs.doctor.finding import Finding, Severity, graded, percentage
 from jobs.doctor.machine_checks import (
     judge_benchmarks,
     judge_cpu,
@@ -54,7 +54,7 @@ def test_a_limit_itself_is_within_it(value: float, level: str):
 
 
 def test_figures_are_short():
-    assert [percent(v) for v in (0, 0.0046, 0.046, 0.14, 1)] == [
+    assert [percentage(v) for v in (0, 0.0046, 0.046, 0.14, 1)] == [
         "0%",
         "0.46%",
         "4.6%",

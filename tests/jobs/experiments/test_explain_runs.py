@@ -16,7 +16,7 @@ from jobs.execution.run_job import run_job
 from jobs.experiments.explain import measure_explanation, run_document
 from jobs.experiments.interleaved import MeasuredRun, RunsObserver
 from jobs.results.outcome import job_outcome, kept_report
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, insert
 
-from cli.operations.nights import nights
+from cli.operations.nights import nights_command
 from cli.options.exits import Exit
 from db.connection.transactions import writing
 from db.jobs.job_store import Store
@@ -39,7 +39,7 @@ def keep(engine: Engine, name: str, times: list[float]) -> None:
 def run(engine: Engine, name: str = "nightly", **given: object) -> int:
     url = engine.url.render_as_string(hide_password=False)
     settings = {"last": 14, "false_alarms": 1.0, "out": None, "as_json": False} | given
-    return nights(name=name, db=url, **settings)  # type: ignore[arg-type]
+    return nights_command(name=name, db=url, **settings)  # type: ignore[arg-type]
 
 
 def test_steady_then_slower(

@@ -7,7 +7,7 @@ import pytest
 
 from jobs.regression.detection import RegressionReport, detect_regressions
 from jobs.regression.report import regression_page, report_lines
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from tests.support.jobs.batch_nights import ASKED, ENVIRONMENT, nights_of, result
 
 BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}

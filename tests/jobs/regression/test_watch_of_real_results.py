@@ -1,7 +1,5 @@
 """The series of the watch, out of results that jobs wrote, and when they end."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 
@@ -25,7 +23,7 @@ def test_the_default_is_the_median_of_all_runs_of_the_baseline_not_of_the_proof(
     assert finished.result["baseline"]["metrics"]["time"] != pytest.approx(np.median(runs))
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(Specification)])
+@pytest.mark.parametrize("name", list(Specification.model_fields))
 def test_any_setting_that_changes_ends_the_series_of_the_best(name: str):
     """But the seed and where a space came from: they are no setting of the search."""
     value: object = "another"

@@ -7,7 +7,7 @@ import pytest
 from jobs.charts.changes import changes_chart
 from jobs.charts.chart import short, thinned, words
 from jobs.charts.contributions import fitness_terms_chart
-from jobs.charts.convergence import convergence_chart, fitness_noise
+from jobs.charts.convergence import convergence_chart, noise_of_fitness
 from jobs.charts.memory import best_within, memory_chart
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.jobs.chart_parts import MIB, TERMS, candidates, trace
@@ -140,7 +140,7 @@ class TestConvergence:
             (3, -100.0), (4, 400.0), (6, 900.0), (8, 900.0)]  # fmt: skip
 
     def test_the_band_is_twice_the_baselines_own_spread(self):
-        noise = fitness_noise(self.trials(), self.FITNESS)
+        noise = noise_of_fitness(self.trials(), self.FITNESS)
         assert noise == pytest.approx(42.426, abs=0.001)
         chart = convergence_chart(self.trials(), self.FITNESS)
         assert chart is not None

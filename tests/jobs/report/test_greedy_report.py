@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
 from jobs.charts.front import two_metric_front_charts
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome

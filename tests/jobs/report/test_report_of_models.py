@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
 from jobs.charts.importance import model_effects_chart
 from jobs.report.artifacts import report_html
 from jobs.report.content import content

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobs.archive import MOST_LINE_BYTES, read_archive
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from tests.support.db.any_trials import plain_trial
 

@@ -20,8 +20,8 @@ from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 from tests.support.db.any_trials import plain_trial

@@ -4,7 +4,7 @@ import pytest
 
 from jobs.execution.assembly import Assembly, assemble
 from jobs.results.export import ExportRefusedError, describe, export_options
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.options.options_file import CF, DB, TABLE, parse_options
 from sampler.runner.settings import Settings

@@ -16,8 +16,8 @@ from db.schema.job_row import JobState
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.specification.specify import read_baseline
+from jobs.specification.named_files import read_baseline
 from sampler.bench.accepted import accepted_part
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options

@@ -16,7 +16,7 @@ from db.schema.tables import document, job, trial
 from db.trials.trial_rows import proposal
 from jobs.results.export import export_options
 from jobs.results.outcome import JobOutcome
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
@@ -37,7 +37,7 @@ def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     asked = specification_from_document(known)
     result = {**found.result, "job": asked.document()}
     assert result["best"] is not None
-    plan = frame(asked, None).plan
+    plan = resolve(asked, None).plan
     text = export_options(plan, None, result["best"]["configuration"], ["Tuned by Rocktune"])
     return replace(found, result=result, options=text)
 

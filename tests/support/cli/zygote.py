@@ -10,16 +10,18 @@ import os
 import signal
 import sys
 
-import cli.render.outcome_table
-import cli.render.progress
+import cli.render.outcome_screen
+import cli.render.progress_screen
+import cli.tuning.tune
 import jobs.execution.run_job
 import jobs.report.artifacts
 from cli.main import main
 from optimizer.run.libraries import load_libraries
 
 assert (
-    cli.render.outcome_table
-    and cli.render.progress
+    cli.render.outcome_screen
+    and cli.render.progress_screen
+    and cli.tuning.tune
     and jobs.report.artifacts
     and jobs.execution.run_job
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from jobs.archive import read_archive
 from jobs.batch.batch_file import read_batch
 from jobs.schedule.schedule_times import read_times
-from jobs.specification.warm_start_text import parse_warm_start
+from jobs.specification.request import parse_warm_start
 from optimizer.budget.detect_text import parse_detect
 from optimizer.objective.limit_text import parse_limit
 from optimizer.objective.objective_file import objective_document, objective_from_document

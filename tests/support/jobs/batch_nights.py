@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from db.nightly.nights import Night, NightItem
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 
 FIRST = datetime(2026, 11, 1, 2, 30, tzinfo=UTC)
 ASKED = specify(workload="load-quick", trials=90).document()

@@ -14,7 +14,7 @@ from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked
 from jobs.external.telling import Told
 from jobs.queue.lifecycle import TOLD
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 
 

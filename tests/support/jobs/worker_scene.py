@@ -19,7 +19,7 @@ from jobs import worker
 from jobs.queue import durable_queue
 from jobs.queue.durable_queue import migrate_queue
 from jobs.queue.lifecycle import WAITS
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from jobs.worker import Worker
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings

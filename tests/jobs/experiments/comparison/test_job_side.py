@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from jobs.experiments.comparison.sides import side_of_job
 from jobs.experiments.comparison.subject import subject_of
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
 from sampler.space.starting_points import values_of

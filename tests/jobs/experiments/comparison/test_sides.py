@@ -15,8 +15,8 @@ from jobs.experiments.comparison.sides import (
     sides_around,
     worked_out,
 )
-from jobs.specification.frame import frame
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
 from sampler.runner.settings import Settings
@@ -167,7 +167,7 @@ def test_the_guide_gives_what_a_search_begins_at(settings: Settings):
     for load in LOADS:
         asked = [{"name": "guide:8"}]
         specification = specify(strategy="random", workload=load.name, start_from=asked)
-        problem = frame(specification, None).problem
+        problem = resolve(specification, None).problem
         (start,) = problem.starts
         begun = problem.configuration(start.point)
         mine = found.values_under(load.name)

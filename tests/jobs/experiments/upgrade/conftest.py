@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from tests.support.cli.terminal import Desk
 
 WORKLOAD = """\
