@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import gc
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from cli.options.cluster_options import Certificates, Scheduler
+from cli.lazy_commands import importing
+from cli.options.cluster_options import Certificates, Scheduler, cluster_of
 from cli.options.database_option import Db, open_database, require_there
-from cli.options.exits import Exit
-from cli.options.stop_signals import stop_on_signals
+from cli.options.exits import Exit, stop_on_signals
 from db.access.tokens import Role, list_tokens, make_token, revoke_token
+from jobs.queue.logs import configure_logs
+from jobs.queue.service_settings import ServiceSettings, load_service_settings
 from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
 
 SERVE_EXAMPLES = """
 Examples:
@@ -60,17 +62,10 @@ def serve_command(
     migrate: _Migrate = False,
 ) -> int:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
-    # What is imported stays: to look through it for garbage meanwhile is a third of the start.
-    gc.disable()
-    from api.server import serve as serve_http
-    from jobs.queue.logs import configure_logs
-    from jobs.queue.service_settings import load_service_settings
-    from sampler.runner.settings import load_settings
+    with importing():
+        from api.server import serve as serve_http
 
-    settings, service = load_settings(), load_service_settings()
-    configure_logs(service.log_level)
-    gc.freeze()
-    gc.enable()
+    settings, service = _configured()
     with open_database(db, migrate=migrate) as engine:
         serve_http(engine, settings, service, host=host, port=port, with_worker=not no_worker)
     return Exit.DONE
@@ -83,17 +78,10 @@ def worker_command(
     migrate: _Migrate = False,
 ) -> int:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
-    gc.disable()
-    from cli.options.cluster_options import cluster_of
-    from jobs.queue.logs import configure_logs
-    from jobs.queue.service_settings import load_service_settings
-    from jobs.worker import Worker
-    from sampler.runner.settings import load_settings
+    with importing():
+        from jobs.worker import Worker
 
-    settings, service = load_settings(), load_service_settings()
-    configure_logs(service.log_level)
-    gc.freeze()
-    gc.enable()
+    settings, service = _configured()
     with open_database(db, migrate=migrate) as engine:
         cluster = None
         if scheduler is not None:
@@ -103,6 +91,13 @@ def worker_command(
         stop_on_signals(working.stop)
         working.run()
     return Exit.DONE
+
+
+def _configured() -> tuple[Settings, ServiceSettings]:
+    """The settings of this machine and of the service, and logs as they ask for."""
+    settings, service = load_settings(), load_service_settings()
+    configure_logs(service.log_level)
+    return settings, service
 
 
 @tokens.command("make", epilog=TOKEN_EXAMPLES)
