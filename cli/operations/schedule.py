@@ -49,7 +49,7 @@ Example:
 
   rocktune schedule run nightly          now, whenever it is due
 """
-schedules = typer.Typer(
+schedule_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Batches that start by themselves.",
@@ -57,7 +57,7 @@ schedules = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 
 
-@schedules.command("add", epilog=ADD_EXAMPLES)
+@schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
     cron: Annotated[
@@ -128,7 +128,7 @@ def _by_name() -> Iterator[None]:
         raise InputError("NAME", error.problem) from None
 
 
-@schedules.command("list")
+@schedule_command.command("list")
 def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Lists the schedules, when each is due, and how its last batch stands."""
     with opened(url, db) as remote:
@@ -145,7 +145,7 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-@schedules.command("show", epilog=SHOW_EXAMPLES)
+@schedule_command.command("show", epilog=SHOW_EXAMPLES)
 def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
     with opened(url, db) as remote, _by_name():
@@ -166,7 +166,7 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
     return Exit.DONE
 
 
-@schedules.command("delete")
+@schedule_command.command("delete")
 def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
     with opened(url, db) as remote, _by_name():
@@ -175,7 +175,7 @@ def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-@schedules.command("run", epilog=RUN_EXAMPLES)
+@schedule_command.command("run", epilog=RUN_EXAMPLES)
 def _run(name: Name, url: Url = None, db: Db = None) -> int:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 

@@ -42,7 +42,7 @@ Examples:
 
   rocktune token revoke ci
 """
-tokens = typer.Typer(
+token_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Tokens of the service: who may do what.",
@@ -100,7 +100,7 @@ def _configured() -> tuple[Settings, ServiceSettings]:
     return settings, service
 
 
-@tokens.command("make", epilog=TOKEN_EXAMPLES)
+@token_command.command("make", epilog=TOKEN_EXAMPLES)
 def _make(
     name: Annotated[str, typer.Argument(help="Whose it is, for the logs and the list.")],
     role: Annotated[str, typer.Option(help="read, submit or admin.")] = "submit",
@@ -114,7 +114,7 @@ def _make(
     return Exit.DONE
 
 
-@tokens.command("list")
+@token_command.command("list")
 def _list(db: Db = None) -> int:
     """Lists the tokens, without their secrets."""
     require_there(db)
@@ -126,7 +126,7 @@ def _list(db: Db = None) -> int:
     return Exit.DONE
 
 
-@tokens.command("revoke")
+@token_command.command("revoke")
 def _revoke(
     name: Annotated[str, typer.Argument(help="The token's name or id.")], db: Db = None
 ) -> int:
