@@ -1,4 +1,4 @@
-"""How commands end: exit statuses, one clear line for what went wrong, signals to stop."""
+"""How commands end: exit statuses, signals, and one clear line for what went wrong."""
 
 from __future__ import annotations
 

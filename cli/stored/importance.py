@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +12,7 @@ from cli.client.client_errors import understanding
 from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit
 from cli.render.outcome_screen import print_contributions
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 
 PARAMETERS_EXAMPLES = """
 Examples:
@@ -48,7 +46,7 @@ def parameters_command(
         Ranking, f"jobs/{job_id}/parameters", url=url, db=db, metric=metric, top=top
     )
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         table, learned = _table(ranking, metric), _learned(ranking)
@@ -131,7 +129,7 @@ def contributions_command(
     """
     _, document = asked_for(Contributions, f"jobs/{job_id}/contributions", url=url, db=db)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         print_contributions(screen(), document, top=top)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from cli.options.exits import Exit
-from cli.options.job_options import DropUnknown
-from cli.render.screen import told_once
+from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
+from cli.render.screen import print_json, told_once
 from jobs.execution.single_bench import single_bench
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
@@ -34,7 +32,7 @@ Examples:
 
 
 def bench_command(
-    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    workload: Workload = "load-quick",
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="parameter=value at full scale; repeatable.")
     ] = None,
@@ -42,11 +40,8 @@ def bench_command(
         str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
     ] = None,
     drop_unknown: DropUnknown = False,
-    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
-    db_bench: Annotated[
-        str | None,
-        typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
-    ] = None,
+    scale: Scale = None,
+    db_bench: DbBench = None,
     runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
 ) -> int:
@@ -89,7 +84,7 @@ def bench_command(
                 "failure": outcome.failure,
                 "warnings": [*single.warnings, *outcome.warnings],
             }
-            sys.stdout.write(json.dumps(document) + "\n")
+            print_json(document)
             continue
         shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
         typer.echo(f"run {run} {outcome.state.value}: {outcome.failure or shown}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 from rich.table import Table
 
 from cli.options.exits import Exit, complain
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 from jobs.results.output_folder import require_folder
 from sampler.common.atomic_write import write_output
 from sampler.common.byte_size import format_decimal
@@ -73,7 +72,7 @@ def guide_command(
     for path in written:
         write_output(path, document["options"][path.name].encode())
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
     else:
         _print(found)
     for each in document["warnings"]:

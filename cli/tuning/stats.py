@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit
+from cli.render.screen import print_json
 from jobs.interval_report.reading import read_openings
 
 EXAMPLES = """
@@ -48,7 +48,7 @@ def stats_command(
         from jobs.interval_report.documents import stats_document
 
         document = stats_document(str(log), openings)
-        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        print_json(document)
     else:
         from cli.render.stats_screen import show_openings
 
