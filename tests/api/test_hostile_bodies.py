@@ -82,7 +82,7 @@ def once(place: str) -> Any:
     return place if stored else pytest.param(place, marks=pytest.mark.one_database)
 
 
-@pytest.mark.parametrize("place", map(once, PLACES))
+@pytest.mark.parametrize("place", [once(place) for place in PLACES])
 def test_no_value_of_any_field_breaks_the_submission(hurried: TestClient, place: str) -> None:
     client = hurried
     for field in FIELDS[place]:
