@@ -68,8 +68,6 @@ def _emptied(url: str, *, tables: bool) -> str:
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        # What the queue's library keeps; made anew in a fifth of a second where it is needed.
-        connection.execute("DROP SCHEMA IF EXISTS dbos CASCADE")
         present = connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         ).fetchall()

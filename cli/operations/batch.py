@@ -168,8 +168,7 @@ class _OneByOne:
 
     def __call__(self, item: str, row: JobRow) -> None:
         from cli.tuning.run_here import run_here, tell_warnings
-        from db.schema.job_row import JobState
-        from jobs.queue.queued_job import LIVE
+        from db.schema.job_row import LIVE, JobState
         from jobs.report.artifacts import REPORT, write_artifacts
         from jobs.results.finished import finished_job
         from jobs.specification.specification import specification_from_document

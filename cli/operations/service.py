@@ -103,13 +103,11 @@ def open_database(db: str | None, *, migrate: bool) -> Engine:
     """The database, up to date: a file by itself, a server only when it was asked for."""
     from db.connection.engine import make_engine
     from db.connection.migrate import require_current, upgrade
-    from jobs.queue.durable_queue import migrate_queue
 
     engine = make_engine(db)
     try:
         if migrate or engine.dialect.name == "sqlite":
             upgrade(engine)
-            migrate_queue(engine)
         require_current(engine)
     except BaseException:
         engine.dispose()

@@ -15,13 +15,11 @@ def upgrade(
     from db.connection.engine import make_engine
     from db.connection.migrate import current
     from db.connection.migrate import upgrade as upgrade_tables
-    from jobs.queue.durable_queue import migrate_queue
 
     engine = make_engine(db)
     try:
         before = current(engine)
         upgrade_tables(engine)
-        migrate_queue(engine)
         after = current(engine)
         typer.echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect
@@ -18,7 +17,7 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0005"  # a test compares it with the last file in db/migrations/versions
+HEAD = "0006"  # a test compares it with the last file in db/migrations/versions
 REVISION_TABLE = "rocktune_revision"  # not Alembic's own name: a server may be shared
 _LOCK = 0x726F636B74756E65  # "rocktune": PostgreSQL's advisory locks are known by number
 
@@ -84,41 +83,18 @@ def require_current(engine: Engine) -> None:
         raise InputError(FIELD, f"{problem}; {mend}")
 
 
-def draft(engine: Engine, message: str, folder: Path | None = None) -> None:
-    """Writes the step from an up-to-date database to ``tables``, to be read and finished.
-
-    Args:
-        engine: A database at the last revision.
-        message: What the step does, in a few words.
-        folder: Where to write it; beside the others when not given.
-    """
-    from alembic import command
-
-    with _alone(engine) as connection:
-        command.revision(
-            _config(connection, folder),
-            message,
-            autogenerate=True,
-            rev_id=f"{int(HEAD) + 1:04}",
-            version_path=folder,
-        )
-
-
 def _revision(connection: Connection) -> str | None:
     question = f"SELECT version_num FROM {REVISION_TABLE}"  # nosec B608
     found = connection.exec_driver_sql(question).scalar()
     return None if found is None else str(found)
 
 
-def _config(connection: Connection, folder: Path | None = None) -> Config:
+def _config(connection: Connection) -> Config:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "db:migrations")
     config.set_main_option("path_separator", "newline")
-    if folder is not None:
-        steps = Path(__file__).parents[1] / "migrations" / "versions"
-        config.set_main_option("version_locations", f"{steps}\n{folder}".replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 

@@ -13,11 +13,9 @@ from db.connection.clock import now
 from db.connection.inserts import insert_into
 from db.connection.transactions import reading, writing
 from db.schema.batch_state import BatchState
-from db.schema.job_row import JOB_COLUMNS, JobRow, JobState, job_from_row
+from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row
 from db.schema.tables import batch, job
 from db.schema.types import plain
-
-_LIVE = (JobState.QUEUED, JobState.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -227,7 +225,7 @@ def unfinished(engine: Engine, name: str) -> list[BatchRow]:
 
 def all_ended(engine: Engine) -> list[BatchRow]:
     """The service's batches that have not ended and whose jobs all have."""
-    live = exists().where(job.c.batch_id == batch.c.id, job.c.state.in_(_LIVE))
+    live = exists().where(job.c.batch_id == batch.c.id, job.c.state.in_(LIVE))
     which = (
         select(*_COLUMNS)
         .where(
@@ -294,7 +292,7 @@ def add_to_result(engine: Engine, batch_id: int, result: Mapping[str, Any]) -> N
 
 def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
     """Cancels what has not ended of a batch that nobody will go on with."""
-    which = update(job).where(job.c.batch_id == batch_id, job.c.state.in_(_LIVE))
+    which = update(job).where(job.c.batch_id == batch_id, job.c.state.in_(LIVE))
     with writing(engine) as connection:
         values = {"state": JobState.CANCELLED, "why": why, "updated_at": now(connection)}
         connection.execute(which.values(values))

@@ -24,6 +24,7 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+LIVE = (JobState.QUEUED, JobState.RUNNING)
 ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 

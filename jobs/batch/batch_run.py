@@ -22,12 +22,11 @@ from db.nightly.batches import (
     unfinished,
 )
 from db.schema.batch_state import BatchState
-from db.schema.job_row import ENDED, JobRow, JobState
+from db.schema.job_row import ENDED, LIVE, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
 from jobs.batch.batch_turn import BatchHeld
 from jobs.execution.lease_keeper import JobCancelled
-from jobs.queue.queued_job import LIVE
 from optimizer.run.ports import LeaseLost
 
 _JOB_WAITS = "waits for the jobs of its batch that come before"

@@ -12,7 +12,7 @@ from db.jobs.job_queue import state_of
 from db.jobs.job_store import Store
 from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
-from db.schema.job_row import JobState
+from db.schema.job_row import LIVE, JobState
 from jobs.execution.assembly import Assembly
 from jobs.execution.lease_keeper import JobCancelled
 from jobs.execution.logged_progress import LoggedProgress
@@ -25,7 +25,6 @@ from sampler.bench.builds import advertised
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
 
-LIVE = (JobState.QUEUED, JobState.RUNNING)
 _HELD_SECONDS = 1.0
 _log = structlog.get_logger("worker")
 

@@ -9,12 +9,11 @@ from sqlalchemy import Engine
 from db.jobs.job_queue import (
     KeyReusedError,
     QueueFullError,
-    Waiting,
     ended_before,
+    next_job,
     queue_again,
     state_of,
     submit,
-    waiting,
 )
 from db.jobs.job_store import Store
 from db.leases.lease import acquire, release
@@ -78,18 +77,26 @@ class TestSubmit:
         assert put(database, most_queued=2)[1]
 
 
-class TestWaiting:
-    def test_are_the_services_live_jobs_in_order(self, database: Engine, store: Store):
-        ids = [put(database, priority=priority)[0] for priority in (0, 9, 3, 1)]
-        put(database, by_service=False, state=JobState.RUNNING)
+class TestNext:
+    def test_is_the_services_oldest_live_job_of_the_highest_priority(
+        self, database: Engine, store: Store
+    ):
+        assert next_job(database) is None
+        ids = [put(database, priority=priority)[0] for priority in (0, 9, 9, 30, -1)]
+        put(database, by_service=False, state=JobState.RUNNING, priority=99)
         store.create_job({}, "of a terminal")
         store.set_state(ids[1], JobState.RUNNING)
-        store.set_state(ids[2], JobState.CANCELLED)
-        assert waiting(database) == [
-            Waiting(ids[0], 1, 0, JobState.QUEUED),
-            Waiting(ids[1], 1, 9, JobState.RUNNING),
-            Waiting(ids[3], 1, 1, JobState.QUEUED),
-        ]
+        store.set_state(ids[3], JobState.CANCELLED)
+        for job_id in (ids[1], ids[2], ids[0], ids[4]):
+            assert next_job(database) == (job_id, 1)
+            store.set_state(job_id, JobState.DONE)
+        assert next_job(database) is None
+
+    def test_one_that_was_queued_again_keeps_its_place(self, database: Engine, store: Store):
+        ids = [put(database)[0] for _ in range(2)]
+        store.set_state(ids[0], JobState.CANCELLED)
+        queue_again(database, ids[0], expected=[JobState.CANCELLED], why="")
+        assert next_job(database) == (ids[0], 2)
 
     def test_a_state_is_told_with_its_run(self, database: Engine):
         job_id, _ = put(database)
@@ -112,21 +119,13 @@ class TestAgain:
         assert not queue_again(database, job_id, expected=[JobState.FAILED], why="")
         assert state_of(database, job_id) == (state, 1)
 
-    def test_only_under_the_expected_run(self, database: Engine):
-        job_id, _ = put(database)
-        live = [JobState.QUEUED]
-        assert not queue_again(database, job_id, expected=live, run=2, why="")
-        assert queue_again(database, job_id, expected=live, run=1, why="")
-        assert not queue_again(database, job_id, expected=live, run=1, why="")
-        assert state_of(database, job_id) == (JobState.QUEUED, 2)
-
     def test_can_be_for_a_runner_of_the_users_own(self, database: Engine, store: Store):
         job_id, _ = put(database)
         store.set_state(job_id, JobState.CANCELLED)
         queue_again(database, job_id, expected=[JobState.CANCELLED], state=JobState.RUNNING,
                     why="", by_service=False)  # fmt: skip
         assert state_of(database, job_id) == (JobState.RUNNING, 2)
-        assert waiting(database) == []
+        assert next_job(database) is None
 
     def test_of_no_job_is_nothing(self, database: Engine):
         assert not queue_again(database, 99, expected=list(JobState), why="")

@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
 from writing_process import started
 
-from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
+from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, is_current, upgrade
 from db.connection.transactions import reading, writing
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -60,14 +60,6 @@ def test_the_migrations_make_the_tables_that_the_code_knows(database: Engine):
             },
         )
         assert compare_metadata(context, metadata) == []
-
-
-def test_a_draft_of_no_change_is_empty(database: Engine, tmp_path: Path):
-    draft(database, "nothing", tmp_path)
-    (written,) = tmp_path.glob("*_nothing.py")
-    text = written.read_text()
-    assert f"down_revision: str | None = '{HEAD}'" in text
-    assert "op." not in text
 
 
 def test_a_step_can_be_undone(database: Engine):

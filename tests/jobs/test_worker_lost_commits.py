@@ -20,7 +20,6 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.patience import Patience, PatientLog
 from jobs.execution.run_job import run_job
-from jobs.queue.durable_queue import DurableQueue
 from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
@@ -122,33 +121,22 @@ def test_another_outcome_in_its_place_is_told(scene: Scene, monkeypatch: pytest.
         log.finish(trial)
 
 
-def test_the_database_goes_away_while_the_queue_is_opened(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-):
-    job = scene.submit()
-    real, tries = DurableQueue._launch, []
-
-    def launch(queue: DurableQueue) -> None:
-        tries.append(1)
-        if len(tries) < 3:
-            raise OperationalError("SELECT 1", {}, psycopg.OperationalError(LOST))
-        real(queue)
-
-    monkeypatch.setattr(DurableQueue, "_launch", launch)
-    with at_work(scene):
-        scene.await_state(job, JobState.DONE)
-    assert len(tries) == 3
-    scene.check_done(job)
-
-
 @pytest.mark.parametrize(
-    "moment", ["jobs.queue.queued_job.is_to_run", "jobs.execution.run_job.acquire"]
+    "moment",
+    [
+        "jobs.worker.take_lead",
+        "jobs.worker.see_host",
+        "jobs.worker.next_job",
+        "jobs.worker.keep_lead",
+        "jobs.worker.keep_schedules",
+        "jobs.queue.queued_job.is_to_run",
+        "jobs.execution.run_job.acquire",
+    ],
 )
 def test_the_database_goes_away_just_when_a_job_begins(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """That is no fault of the job."""
-    monkeypatch.setattr("jobs.queue.durable_queue._STRANDED_SECONDS", 0.3)
     module, name = moment.rsplit(".", 1)
     real, tries = getattr(__import__(module, fromlist=[name]), name), []
 

@@ -43,7 +43,7 @@ def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
 
 
 def test_two_workers_in_turn_in_one_process(scene: Scene):
-    """The queue's library keeps what it has in globals."""
+    """What the first has left is no burden to the second."""
     for _ in range(2):
         job = scene.submit()
         with at_work(scene):
