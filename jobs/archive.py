@@ -22,8 +22,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
-from db.jobs.restored_job import restore_job
+from db.jobs.job_store import Store, restore_job
 from db.schema.types import plain
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal

@@ -22,7 +22,7 @@ from db.jobs.job_queue import ended_before, next_job
 from db.jobs.job_store import Store
 from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process
-from jobs.execution.patience import is_away
+from jobs.execution.retry import is_away
 from jobs.queue.queued_job import run_queued
 from jobs.schedule.schedule_fire import keep_schedules
 from optimizer.run.ports import ControllerStops

@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 from db.jobs.job_queue import submit
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
-from jobs.execution.patience import is_away
+from jobs.execution.retry import is_away
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial

@@ -16,7 +16,7 @@ from api.schemas.schedule_schemas import NAME_PATTERN
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches
-from db.nightly.night_parameters import parameter_nights
+from db.nightly.nights import parameter_nights
 from jobs.regression.watch import Watch
 from jobs.regression.watch_plot import series_plot
 from jobs.regression.watch_words import name_of, told

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from db.nightly.batches import BatchRow
-from db.schema.batch_state import BatchState
+from db.nightly.batches import BatchRow, BatchState
 
 
 class BatchBrief(BaseModel):

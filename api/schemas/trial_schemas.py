@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from api.http.whole import Whole
-from jobs.external.telling import Told
+from jobs.external.reported_trials import Told
 from optimizer.run.asking import Asked
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState

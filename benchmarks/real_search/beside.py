@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchmarks.real_search.idle_end import IdleEnd
 from benchmarks.real_search.place import Place
-from jobs.execution.local_host import LocalHost
+from jobs.execution.execution_backend import LocalHost
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError

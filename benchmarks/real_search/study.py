@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.real_search.beside import BesideBench
 from benchmarks.real_search.place import Place
 from jobs.execution.assembly import assemble
-from jobs.execution.local_host import LocalHost
+from jobs.execution.execution_backend import LocalHost
 from jobs.execution.run_environment import environment_of
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from db.schema.job_row import JobRow
     from jobs.batch.batch_plan import BatchPlan
     from jobs.batch.batch_turn import BatchTurn
-    from jobs.execution.place import Place
+    from jobs.execution.execution_backend import Place
     from sampler.runner.settings import Settings
 
 EXAMPLES = """

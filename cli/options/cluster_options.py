@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster
-    from jobs.execution.place import Place
+    from jobs.execution.execution_backend import Place
     from sampler.runner.settings import Settings
 
 Certificates = Annotated[
@@ -34,7 +34,7 @@ def place_of(scheduler: str | None, certificates: Path | None, settings: Setting
     Raises:
         InputError: The address or the certificates are wrong.
     """
-    from jobs.execution.place import ThisMachine
+    from jobs.execution.execution_backend import ThisMachine
 
     return ThisMachine(settings) if scheduler is None else cluster_of(scheduler, certificates)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from db.schema.job_row import JobState
     from jobs.execution.assembly import Assembly
-    from jobs.execution.place import Place
+    from jobs.execution.execution_backend import Place
     from jobs.results.finished import Finished
     from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings

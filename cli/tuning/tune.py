@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from db.jobs.job_store import Store
-    from jobs.execution.place import Place
+    from jobs.execution.execution_backend import Place
     from jobs.results.finished import Finished
     from jobs.specification.specification import Specification
 
@@ -205,7 +205,7 @@ def _run(
     from db.jobs.job_store import Store
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
-    from jobs.execution.lease_keeper import JobCancelled
+    from jobs.execution.heartbeat import JobCancelled
     from jobs.results.finished import finished_job
     from jobs.specification.warm_start import require_job
     from sampler.common.errors import InputError
@@ -256,7 +256,7 @@ def _run(
 def _left(store: Store, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.leases.lease import LeaseHeld
-    from jobs.execution.patience import is_away
+    from jobs.execution.retry import is_away
     from jobs.queue.lifecycle import give_up
     from sampler.runner.outcome import TrialState
 

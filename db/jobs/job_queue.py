@@ -8,9 +8,7 @@ from typing import Any
 
 from sqlalchemy import Engine, func, or_, select, true, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
+from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import ENDED, LIVE, JobState
 from db.schema.tables import job
 from db.schema.types import plain

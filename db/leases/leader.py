@@ -12,9 +12,7 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Engine, and_, select, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import writing
+from db.connection.transactions import insert_into, now, writing
 from db.leases.process import is_dead
 from db.schema.tables import leader
 

@@ -21,8 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from db.connection.clock import now
-from db.connection.transactions import writing
+from db.connection.transactions import now, writing
 from db.leases.process import is_dead, spoken
 from db.schema.tables import job
 from optimizer.run.ports import LeaseLost

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, exists, insert, select, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
-from db.schema.batch_state import BatchState
+from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row
 from db.schema.tables import batch, job
 from db.schema.types import plain
@@ -302,3 +300,16 @@ def _batch(row: Row[Any]) -> BatchRow:
     values = dict(row._mapping)
     values["state"] = BatchState(row.state)
     return BatchRow(**values)
+
+
+class BatchState(StrEnum):
+    """How a batch of jobs stands."""
+
+    RUNNING = "running"
+    DONE = "done"  # all of its jobs are
+    FAILED = "failed"  # at least one failed or was cancelled
+    SKIPPED = "skipped"  # a time of a schedule at which nothing was started
+
+
+BATCH_ENDED = frozenset({BatchState.DONE, BatchState.FAILED})
+"""Those that have measured something; a skipped one never began."""

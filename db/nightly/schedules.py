@@ -9,9 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, select, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
+from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.tables import schedule
 from db.schema.types import plain
 

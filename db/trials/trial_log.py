@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
 
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
+from db.connection.transactions import insert_into, reading, writing
 from db.leases.lease import Lease, fence, held
 from db.schema.tables import document, job, trial
 from db.schema.types import plain
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
+from optimizer.run.ports import TrialLog
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
@@ -208,6 +208,13 @@ class StoredTrialLog:
             told = f"attempt {found.attempt} is in flight, not {trial.attempt}"
             raise ValueError(f"of trial {trial.number}, {told}")
         raise ValueError(f"trial {trial.number} has ended already: {found.state}")
+
+
+def lose_in_flight(log: TrialLog, failure: str) -> None:
+    """Marks what was begun and has no outcome as lost, so that it is run again one day."""
+    for each in log.trials():
+        if each.state is TrialState.RUNNING:
+            log.finish(each.lost(failure, at=datetime.now(UTC)))
 
 
 def read_document(connection: Connection, job_id: int, name: str) -> Mapping[str, Any] | None:

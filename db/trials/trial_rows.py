@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, null, select
+from sqlalchemy import Connection, Engine, Select, bindparam, func, null, or_, select
 
+from db.connection.transactions import reading
 from db.schema.tables import MAIN_METRICS, trial
 from db.schema.types import finite, plain
 from optimizer.trials.packed_point import PackedPoint
@@ -212,3 +213,25 @@ def _trial(row: Sequence[Any]) -> Trial:
         given=given,
         round=in_round,
     )
+
+
+def sampled_trials(engine: Engine, job_id: int, *, most: int) -> tuple[list[Trial], int]:
+    """About so many trials by number, without points and counters, and how many there are in all.
+
+    Runs of the baseline are never left out.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        most: Of trials that are no runs of the baseline.
+    """
+    mine = trial.c.job_id == job_id
+    with reading(engine) as connection:
+        count = connection.execute(select(func.count()).where(mine)).scalar_one()
+        step = max(1, -(-count // most))
+
+        def some(columns: Select[Any]) -> Select[Any]:
+            kept = or_(trial.c.number % step == 0, trial.c.purpose == Purpose.BASELINE.value)
+            return columns.where(mine, kept).order_by(trial.c.number)
+
+        return read_rows(connection, some), count

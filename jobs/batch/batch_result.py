@@ -9,11 +9,11 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.connection.clock import now
-from db.connection.transactions import reading
+from db.connection.transactions import now, reading
 from db.jobs.job_store import Store
 from db.nightly.batches import (
     BatchRow,
+    BatchState,
     add_to_result,
     all_ended,
     batch_jobs,
@@ -21,7 +21,6 @@ from db.nightly.batches import (
     find_batch,
 )
 from db.nightly.nights import night_result, nights
-from db.schema.batch_state import BatchState
 from db.schema.job_row import JobRow, JobState
 from jobs.regression.watch import watch
 from jobs.regression.watch_words import told

@@ -14,6 +14,7 @@ from db.jobs.job_store import Store
 from db.leases.lease import LeaseHeld
 from db.nightly.batches import (
     BatchRow,
+    BatchState,
     batch_jobs,
     begin_batch,
     find_batch,
@@ -21,12 +22,11 @@ from db.nightly.batches import (
     note_batch,
     unfinished,
 )
-from db.schema.batch_state import BatchState
 from db.schema.job_row import ENDED, LIVE, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
 from jobs.batch.batch_turn import BatchHeld
-from jobs.execution.lease_keeper import JobCancelled
+from jobs.execution.heartbeat import JobCancelled
 from optimizer.run.ports import LeaseLost
 
 _JOB_WAITS = "waits for the jobs of its batch that come before"

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process
-from jobs.execution.patience import is_away
+from jobs.execution.retry import is_away
 from optimizer.run.ports import ControllerStops
 
 _SECONDS = 60.0  # as long as a job's lease: a process that is dead on this machine is seen at once

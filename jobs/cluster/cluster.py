@@ -1,4 +1,4 @@
-"""A cluster as a place where jobs are measured: ``jobs.execution.place.Place`` through Dask."""
+"""A cluster as a place where jobs are measured: ``Place`` through Dask."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 from distributed import Client, Security
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.card import RESOURCE, HostSeen, own_version
 from jobs.cluster.connection import Connection
 from jobs.cluster.dask_hosts import DaskHosts
-from jobs.cluster.measuring import describe_build, export_here
-from jobs.cluster.request import HostUnfit
+from jobs.cluster.host_descriptor import RESOURCE, HostSeen, own_version
+from jobs.cluster.measuring import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Hosts

@@ -11,7 +11,7 @@ from contextlib import suppress
 import dask
 from distributed import Client, Security
 
-from jobs.cluster.card import HostSeen, hosts_seen
+from jobs.cluster.host_descriptor import HostSeen, hosts_seen
 
 _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 1.0

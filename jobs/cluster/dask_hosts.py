@@ -17,11 +17,10 @@ from typing import Any
 from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.card import RESOURCE, HostSeen
+from jobs.cluster.backoff import Resting
 from jobs.cluster.connection import Connection
-from jobs.cluster.measuring import measure
-from jobs.cluster.request import HostUnfit, MeasureRequest
-from jobs.cluster.resting import Resting
+from jobs.cluster.host_descriptor import RESOURCE, HostSeen
+from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Ended
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -14,7 +14,7 @@ import structlog
 from distributed import Security, Worker
 
 import jobs.cluster.measuring  # noqa: F401  # now, so that no trial waits for it
-from jobs.cluster.card import CARD, FITNESS, RESOURCE, card_of, folder_of, unfit
+from jobs.cluster.host_descriptor import CARD, FITNESS, RESOURCE, card_of, folder_of, unfit
 from jobs.cluster.listening import HTTP_ADDRESS
 from sampler.runner.settings import Settings
 

@@ -16,14 +16,12 @@ from db.jobs.job_store import Store
 from db.leases.lease import Lease, acquire, release
 from db.leases.process import this_process
 from db.schema.job_row import JobState
-from db.trials.trial_log import StoredTrialLog
+from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.assembly import Assembly
-from jobs.execution.in_flight import lose_in_flight
-from jobs.execution.lease_keeper import JobCancelled, LeaseKeeper
-from jobs.execution.lease_meanwhile import renewed_meanwhile
-from jobs.execution.patience import Patience, PatientLog, is_away
-from jobs.execution.place import Place, ThisMachine
-from jobs.execution.same_build import require_same_build
+from jobs.execution.execution_backend import Place, ThisMachine
+from jobs.execution.heartbeat import JobCancelled, LeaseKeeper, renewed_meanwhile
+from jobs.execution.retry import Patience, PatientLog, is_away
+from jobs.execution.run_environment import require_same_build
 from jobs.report.report import report_html
 from jobs.results.finished import Finished, conclude_job, keep_finished
 from jobs.specification.specification import Specification

@@ -13,7 +13,7 @@ from db.leases.lease import Lease
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
-from jobs.external.telling import Telling, Told
+from jobs.external.reported_trials import Telling, Told
 from jobs.queue.lifecycle import WrongState
 from jobs.report.report import report_html
 from jobs.results.export import export_options

@@ -9,8 +9,7 @@ from db.jobs.job_store import Store
 from db.leases.lease import LeaseHeld, acquire, release
 from db.leases.process import this_process
 from db.schema.job_row import JobRow, JobState
-from db.trials.trial_log import StoredTrialLog
-from jobs.execution.in_flight import lose_in_flight
+from db.trials.trial_log import StoredTrialLog, lose_in_flight
 
 WAITS = "waits for its turn on the bench host"
 INTERRUPTED = "interrupted; it can go on"

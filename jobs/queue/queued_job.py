@@ -14,13 +14,14 @@ from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
 from db.schema.job_row import LIVE, JobState
 from jobs.execution.assembly import Assembly
-from jobs.execution.lease_keeper import JobCancelled
-from jobs.execution.logged_progress import LoggedProgress
-from jobs.execution.patience import is_away
-from jobs.execution.place import Place, ThisMachine
+from jobs.execution.execution_backend import Place, ThisMachine
+from jobs.execution.heartbeat import JobCancelled
+from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.run.ports import LeaseLost
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
@@ -142,3 +143,38 @@ def _told_once(event: str) -> Callable[[str], None]:
             _log.info(event, holder=holder)
 
     return tell
+
+
+_log = structlog.get_logger("job")
+
+
+class LoggedProgress:
+    """One line for each phase and each trial; the job's number is bound by whoever runs it."""
+
+    def phase(self, phase: Phase, why: str) -> None:
+        """The job entered a phase."""
+        _log.info("phase", phase=phase.value, why=why)
+
+    def trial_started(self, trial: Trial) -> None:
+        """A trial begins."""
+        _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
+
+    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        """A trial ended."""
+        _log.info(
+            "trial ended",
+            trial=trial.number,
+            state=trial.state.value,
+            seconds=round(trial.bench_seconds, 3),
+            failure=trial.failure,
+            done=standing.done,
+            failed=standing.failed,
+            total=standing.total,
+        )
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
+        _log.warning("host set aside", host=host, why=why)
+
+    def tick(self) -> None:
+        """A moment passed."""

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from db.connection.clock import now
-from db.connection.transactions import reading
+from db.connection.transactions import now, reading
 
 
 def present(engine: Engine) -> datetime:

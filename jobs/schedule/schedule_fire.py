@@ -7,8 +7,7 @@ from datetime import datetime
 import structlog
 from sqlalchemy import Connection, Engine
 
-from db.connection.clock import now
-from db.connection.transactions import writing
+from db.connection.transactions import now, writing
 from db.nightly.batches import begin_batch, schedules_running, skip_batch, unfinished_of
 from db.nightly.schedules import ScheduleRow, hold_schedule, schedules_due, set_next
 from jobs.batch.batch_plan import BatchPlan, plan_from_document

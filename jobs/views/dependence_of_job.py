@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
-from db.trials.trial_sample import sampled_trials
+from db.trials.trial_rows import sampled_trials
 from jobs.results.remembered import Remembered
 from jobs.specification.frame import resolve_stored
 from optimizer.ranking.dependence import Dependences, dependences

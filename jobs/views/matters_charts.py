@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
-from db.trials.trial_sample import sampled_trials
+from db.trials.trial_rows import sampled_trials
 from jobs.charts.chart import Chart
 from jobs.charts.dependence import dependence, pair_effect
 from jobs.charts.groups import Question, groups, questions

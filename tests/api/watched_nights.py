@@ -10,7 +10,7 @@ from sqlalchemy import Engine, insert, update
 
 from db.connection.transactions import writing
 from db.jobs.job_store import Store
-from db.schema.batch_state import BatchState
+from db.nightly.batches import BatchState
 from db.schema.tables import batch, job
 
 sys.path.append(str(Path(__file__).parents[1] / "watch"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.resting import Resting
+from jobs.cluster.backoff import Resting
 
 
 class Scene:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 from db.jobs.job_queue import submit
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked
-from jobs.external.telling import Told
+from jobs.external.reported_trials import Told
 from jobs.queue.lifecycle import TOLD
 from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial

@@ -13,8 +13,7 @@ from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
-from db.jobs.restored_job import restore_job
+from db.jobs.job_store import Store, restore_job
 from db.leases.lease import acquire, release
 from db.leases.process import this_process
 from db.trials.trial_log import StoredTrialLog

@@ -8,7 +8,7 @@ from instant import write_space, write_workload
 
 from jobs.batch.batch_file import specified
 from jobs.execution.assembly import assemble
-from jobs.execution.local_host import LocalHost
+from jobs.execution.execution_backend import LocalHost
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from jobs.specification.specify import specify

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, event
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, live_ranking
-from jobs.external.telling import Told
+from jobs.external.reported_trials import Told
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

@@ -15,7 +15,7 @@ from db.jobs.job_store import Store
 from db.leases.lease import acquire, release
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked, live_ranking
-from jobs.external.telling import Told
+from jobs.external.reported_trials import Told
 from jobs.queue.lifecycle import WrongState, cancel, resume
 from jobs.results.finished import options_of
 from optimizer.trials.trial import Phase, Purpose

@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
-from jobs.external.telling import Told
+from jobs.external.reported_trials import Told
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Trial
 

@@ -12,8 +12,7 @@ from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
-from db.jobs.restored_job import restore_job
+from db.jobs.job_store import Store, restore_job
 from db.schema.job_row import JobState
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble

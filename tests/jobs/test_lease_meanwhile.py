@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from db.jobs.job_store import Store
 from db.leases.lease import LeaseHeld, acquire
 from db.leases.process import this_process
-from jobs.execution.lease_meanwhile import renewed_meanwhile
+from jobs.execution.heartbeat import renewed_meanwhile
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
 

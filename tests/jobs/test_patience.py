@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 
-from jobs.execution.patience import Patience
+from jobs.execution.retry import Patience
 
 
 def failing(*reasons: str) -> Callable[[], str]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs.cluster.request import MeasureRequest
-from jobs.execution.local_host import LocalHost
+from jobs.cluster.measuring import MeasureRequest
+from jobs.execution.execution_backend import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner

@@ -18,7 +18,7 @@ from db.leases.lease import acquire
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
-from jobs.execution.patience import Patience, PatientLog
+from jobs.execution.retry import Patience, PatientLog
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
