@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JobState
 from db.schema.tables import host, job
-from db.schema.types import plain
+from db.schema.types import storable
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def see_host(
             "name": name,
             "seen_at": now(connection),
             "job_id": job_id,
-            "environment": plain(environment or {}, "environment"),
+            "environment": storable(environment or {}, "environment"),
         }
         kept = {"name"} if environment is not None else {"name", "environment"}
         change = {key: value for key, value in values.items() if key not in kept}

@@ -22,8 +22,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store, restore_job
-from db.schema.types import plain
+from db.jobs.job_store import JobStore, restore_job
+from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.results.whole_file import write_whole
@@ -83,7 +83,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
         KeyError: There is no such job.
         InputError: The file cannot be written, or could not be read again.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     row = store.job(job_id)
     head = {
         "rocktune_archive": SCHEMA,
@@ -170,7 +170,7 @@ def _require_documents(documents: object) -> None:
         part, kind = _DOCUMENTS[name]
         if not isinstance(body, dict) or not isinstance(body.get(part), kind):
             raise ValueError(f"its document {name!r} does not tell {part!r} as it should")
-        plain(body, name)
+        storable(body, name)
     if PRIOR in documents:
         Prior.from_document(documents[PRIOR])
 
@@ -183,14 +183,14 @@ def restore_archive(engine: Engine, path: Path) -> int:
     """
     archive = read_archive(path)
     digest = archive.specification.digest()
-    there = Store(engine).newest_job_with(digest)
+    there = JobStore(engine).newest_job_with(digest)
     if there is not None:
         problem = f"job {there.id} of this database has the same specification"
         raise InputError("FILE", f"{problem}; restore it into another database with --db")
-    return restore(engine, archive)
+    return restore_archived(engine, archive)
 
 
-def restore(engine: Engine, archive: Archive) -> int:
+def restore_archived(engine: Engine, archive: Archive) -> int:
     """Puts a job into a database as it stood when it was archived; returns its number there.
 
     Raises:

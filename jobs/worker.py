@@ -19,9 +19,9 @@ from sqlalchemy import Engine
 
 from db.hosts import see_host
 from db.jobs.job_queue import ended_before, next_job
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
-from db.leases.process import spoken, this_process
+from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away
 from jobs.queue.queued_job import run_queued
 from jobs.schedule.schedule_fire import keep_schedules
@@ -66,7 +66,7 @@ class Worker:
         """
         self._cluster = cluster
         self._engine, self._settings, self._keep_days = engine, settings, keep_days
-        self._store = Store(engine)
+        self._store = JobStore(engine)
         self._stopping = threading.Event()
         self._lead_over = threading.Event()
         self._job_id: int | None = None
@@ -84,7 +84,7 @@ class Worker:
         Raises:
             InputError: There can be no line to the cluster, as when its certificates have ended.
         """
-        owner = this_process()
+        owner = this_process_name()
         while not self._stopping.is_set():
             lease = self._await_lead(owner)
             if lease is not None:
@@ -160,7 +160,7 @@ class Worker:
     def _run_one(self, job_id: int, run: int) -> None:
         self._job_id = job_id
         try:
-            with structlog.contextvars.bound_contextvars(job=job_id), self._line() as place:
+            with structlog.contextvars.bound_contextvars(job=job_id), self._line() as backend:
                 run_queued(
                     self._engine,
                     self._settings,
@@ -168,7 +168,7 @@ class Worker:
                     run,
                     pause=self._pause,
                     check=self._check,
-                    place=place,
+                    backend=backend,
                 )
         except Exception as error:
             # However a job ends, its row says so. Where even that failed it is taken up again.

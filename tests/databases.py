@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from db.connection.engine import make_engine
-from db.connection.migrate import HEAD, REVISION_TABLE, upgrade
+from db.connection.migrate import HEAD, REVISION_TABLE, upgrade_tables
 from db.schema.tables import metadata
 
 BACKENDS = ("sqlite", "postgresql")
@@ -35,7 +35,7 @@ rocktune_server = factories.postgresql_noproc(**_server, dbname=f"rocktune_test{
 def _migrate(url: str) -> None:
     engine = make_engine(url)
     try:
-        upgrade(engine)
+        upgrade_tables(engine)
     finally:
         engine.dispose()
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from api.http.whole import Whole
-from jobs.external.reported_trials import Told
+from jobs.external.reported_trials import ReportedTrial
 from optimizer.run.asking import Asked
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -150,10 +150,10 @@ class TrialCreate(BaseModel):
     host: str | None = Field(default=None, max_length=200)
     bench_seconds: float = Field(default=0.0, ge=0, le=1e9)
 
-    def told(self) -> Told:
+    def told(self) -> ReportedTrial:
         """As the job takes it."""
         values = self.model_dump() | {"state": TrialState(self.state)}
-        return Told(**values)
+        return ReportedTrial(**values)
 
 
 class TrialsCreate(BaseModel):

@@ -39,7 +39,7 @@ def local(db: str | None) -> Iterator[Remote]:
     """
     from api.app import make_app
     from cli.operations.service import open_database
-    from db.connection.address import place
+    from db.connection.address import shown_url
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
 
@@ -50,6 +50,6 @@ def local(db: str | None) -> Iterator[Remote]:
     try:
         app = make_app(engine, settings, trusted=True)
         with httpx2.Client(transport=InProcess(app), base_url="http://localhost") as client:
-            yield Remote(client, place(engine.url), is_local=True)
+            yield Remote(client, shown_url(engine.url), is_local=True)
     finally:
         engine.dispose()

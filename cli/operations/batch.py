@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options.cluster_options import Certificates, Scheduler, place_of
+from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from db.schema.job_row import JobRow
     from jobs.batch.batch_plan import BatchPlan
     from jobs.batch.batch_turn import BatchTurn
-    from jobs.execution.execution_backend import Place
+    from jobs.execution.execution_backend import ExecutionBackend
     from sampler.runner.settings import Settings
 
 EXAMPLES = """
@@ -63,7 +63,7 @@ def batch(
     anything was run; 130 interrupted (go on with --resume).
     """
     from db.connection.engine import make_engine
-    from db.connection.migrate import upgrade
+    from db.connection.migrate import upgrade_tables
     from jobs.batch.batch_file import read_batch
     from jobs.batch.batch_turn import BatchHeld, BatchTurn
     from jobs.report.artifacts import require_folder
@@ -74,15 +74,15 @@ def batch(
     require_folder(out)
     engine = make_engine(db)
     try:
-        upgrade(engine)
+        upgrade_tables(engine)
         try:
             turn = BatchTurn(engine, plan.name)
         except BatchHeld as held:
             complain(f"{held}; it is not started twice")
             return Exit.TOOL_FAILED
         try:
-            with closing(place_of(scheduler, certificates, settings)) as place:
-                here = _Here(engine, settings, place, turn, out)
+            with closing(backend_of(scheduler, certificates, settings)) as backend:
+                here = _Here(engine, settings, backend, turn, out)
                 return _run(here, plan, resume=resume, as_json=as_json)
         finally:
             turn.give_back()
@@ -96,7 +96,7 @@ class _Here:
 
     engine: Engine
     settings: Settings
-    place: Place
+    backend: ExecutionBackend
     turn: BatchTurn
     out: Path
 
@@ -154,7 +154,7 @@ def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     found: list[InputError] = []
     for item in plan.items:
         try:
-            here.place.assemble(item.specification, told=console.print, check=here.turn.check)
+            here.backend.assemble(item.specification, told=console.print, check=here.turn.check)
         except InputError as error:
             found += findings_of(item.name, error)
     refuse_noted(found)
@@ -184,7 +184,7 @@ class _OneByOne:
             return
         specification = specification_from_document(row.specification)
         # Anew: hours after all were checked an upgrade may have brought another RocksDB.
-        assembly = here.place.assemble(
+        assembly = here.backend.assemble(
             specification, told=self._console.print, check=here.turn.check
         )
         self._console.print(f"{item}: job {row.id}", soft_wrap=True)
@@ -199,7 +199,7 @@ class _OneByOne:
             console=self._console,
             check=here.turn.check,
             expected=LIVE,
-            place=here.place,
+            backend=here.backend,
         )
         write_artifacts(finished, folder)
 

@@ -55,7 +55,7 @@ def scheduler(
     """Runs the scheduler that hosts and controller meet at. Stop it with Ctrl-C or SIGTERM."""
     import structlog
 
-    from jobs.cluster.certificates import AUTHORITY, Role, security_of, validities
+    from jobs.cluster.certificates import AUTHORITY, CertificateRole, security_of, validities
     from jobs.cluster.listening import listening_host
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
@@ -63,9 +63,9 @@ def scheduler(
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
     checked = listening_host(host, encrypted=certificates is not None)
-    security = security_of(certificates, Role.SCHEDULER)
+    security = security_of(certificates, CertificateRole.SCHEDULER)
     for validity in validities(certificates) if certificates else ():
-        ours = validity.file in (AUTHORITY, Role.SCHEDULER.file)
+        ours = validity.file in (AUTHORITY, CertificateRole.SCHEDULER.file)
         if ours and (warning := validity.warning(datetime.now(UTC))):
             log.warning(warning)
     from jobs.cluster.scheduler import serve_scheduler
@@ -154,7 +154,7 @@ def certificates(
     Exit status: 0 they hold, 3 one has ended, 2 bad input.
     """
     from jobs.cluster.authority import DAYS, make_set
-    from jobs.cluster.authority import renew as make_anew
+    from jobs.cluster.authority import renew_certificates as make_anew
     from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY
     from sampler.common.errors import InputError
 

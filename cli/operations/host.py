@@ -35,7 +35,7 @@ def host(
     certificates: Certificates = None,
 ) -> int:
     """Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM."""
-    from jobs.cluster.certificates import Role, security_of
+    from jobs.cluster.certificates import CertificateRole, security_of
     from jobs.cluster.listening import facing, listening_host, scheduler_address
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
@@ -48,7 +48,7 @@ def host(
     configure_logs(load_service_settings().log_level)
     encrypted = certificates is not None
     address = scheduler_address(scheduler, encrypted=encrypted)
-    security = security_of(certificates, Role.HOST)
+    security = security_of(certificates, CertificateRole.HOST)
     own = listening_host(listen or facing(address), encrypted=encrypted, field="--listen")
     for field, text in (("--kind", kind), ("--name", name or host_name())):
         if not is_build_name(text):

@@ -60,7 +60,7 @@ def nights(
     from cli.render.screen import plain, screen
     from db.connection.engine import make_engine
     from db.connection.migrate import require_current
-    from db.nightly.nights import nights as read_nights
+    from db.nightly.nights import nights_of_batch as read_nights
     from jobs.regression.watch import watch
     from jobs.regression.watch_page import watch_page
     from jobs.regression.watch_words import told

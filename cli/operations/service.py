@@ -102,12 +102,12 @@ def worker(
 def open_database(db: str | None, *, migrate: bool) -> Engine:
     """The database, up to date: a file by itself, a server only when it was asked for."""
     from db.connection.engine import make_engine
-    from db.connection.migrate import require_current, upgrade
+    from db.connection.migrate import require_current, upgrade_tables
 
     engine = make_engine(db)
     try:
         if migrate or engine.dialect.name == "sqlite":
-            upgrade(engine)
+            upgrade_tables(engine)
         require_current(engine)
     except BaseException:
         engine.dispose()

@@ -24,11 +24,11 @@ def require_there(db: str | None) -> None:
     Raises:
         InputError: The file that was named is not there.
     """
-    from db.connection.address import FIELD, address
+    from db.connection.address import FIELD, url_of_database
 
     if db is None or db == os.environ.get("ROCKTUNE_DB"):
         return
-    url = address(db)
+    url = url_of_database(db)
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         raise InputError(
             FIELD,

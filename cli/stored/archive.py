@@ -59,11 +59,11 @@ def restore(
     An archive holds trials, not what was concluded from them: when the job goes on
     and all its trials are there, that is worked out again, and nothing is measured.
     """
-    from db.connection.migrate import upgrade
+    from db.connection.migrate import upgrade_tables
     from jobs.archive import restore_archive
 
     with _opened(db) as engine:
-        upgrade(engine)
+        upgrade_tables(engine)
         job_id = restore_archive(engine, file)
     typer.echo(
         f"{file} is job {job_id} there, without a result yet: its `rocktune tune` command with "

@@ -13,8 +13,7 @@ def upgrade(
 ) -> int:
     """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
     from db.connection.engine import make_engine
-    from db.connection.migrate import current
-    from db.connection.migrate import upgrade as upgrade_tables
+    from db.connection.migrate import current, upgrade_tables
 
     engine = make_engine(db)
     try:

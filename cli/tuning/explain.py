@@ -99,7 +99,7 @@ def _measure(
     """Measures on this machine; a status where that is the end of it."""
     from cli.operations.service import open_database
     from cli.options.database_option import require_there
-    from db.jobs.job_store import Store
+    from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.experiments.explain_runs import measure_explanation
@@ -118,7 +118,7 @@ def _measure(
     engine = open_database(given, migrate=False)
     try:
         try:
-            job = Store(engine).job(job_id)
+            job = JobStore(engine).job(job_id)
         except KeyError:
             raise InputError("ID", f"there is no job {job_id}") from None
         if job.state is not JobState.DONE:

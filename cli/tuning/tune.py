@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options.cluster_options import Certificates, Scheduler, place_of
+from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 from cli.options.start_options import DropUnknown, StartFrom, WarmStart
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from db.jobs.job_store import Store
-    from jobs.execution.execution_backend import Place
+    from db.jobs.job_store import JobStore
+    from jobs.execution.execution_backend import ExecutionBackend
     from jobs.results.finished import Finished
     from jobs.specification.specification import Specification
 
@@ -140,7 +140,7 @@ def tune(
     """
     from cli.options.name_list import names_of
     from db.connection.engine import make_engine
-    from db.connection.migrate import upgrade
+    from db.connection.migrate import upgrade_tables
     from jobs.report.artifacts import require_folder
     from jobs.specification.specify import specify
     from jobs.specification.start_from import read_starts
@@ -185,9 +185,9 @@ def tune(
     require_folder(out)
     engine = make_engine(db)
     try:
-        upgrade(engine)
-        place = place_of(scheduler, certificates, load_settings())
-        finished = _run(engine, specification, place, resume=resume, out=out)
+        upgrade_tables(engine)
+        backend = backend_of(scheduler, certificates, load_settings())
+        finished = _run(engine, specification, backend, resume=resume, out=out)
         if finished is None:
             return Exit.INTERRUPTED
         return _tell(finished, out, as_json=as_json)
@@ -196,13 +196,18 @@ def tune(
 
 
 def _run(
-    engine: Engine, specification: Specification, place: Place, *, resume: bool, out: Path
+    engine: Engine,
+    specification: Specification,
+    backend: ExecutionBackend,
+    *,
+    resume: bool,
+    out: Path,
 ) -> Finished | None:
     """The job's outcome; None when it was interrupted."""
     from rich.console import Console
 
     from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
-    from db.jobs.job_store import Store
+    from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.heartbeat import JobCancelled
@@ -212,7 +217,7 @@ def _run(
     from sampler.runner.settings import load_settings
 
     console = Console(stderr=True)
-    store = Store(engine)
+    store = JobStore(engine)
     earlier = store.newest_job_with(specification.digest()) if resume else None
     if resume and earlier is None:
         _say(console, _nothing_to_resume(store))
@@ -224,7 +229,7 @@ def _run(
     settings = load_settings()
     terminate_like_interrupt()
     try:
-        assembly = place.assemble(
+        assembly = backend.assemble(
             specification, told=lambda what: _say(console, what), check=lambda: None
         )
     except KeyboardInterrupt:
@@ -241,7 +246,7 @@ def _run(
     )
     try:
         return run_here(
-            engine, job_id, specification, assembly, settings, console=console, place=place
+            engine, job_id, specification, assembly, settings, console=console, backend=backend
         )
     except LeaseHeld as held:
         raise InputError("--resume", f"{held}") from None
@@ -253,16 +258,16 @@ def _run(
         return None
 
 
-def _left(store: Store, job_id: int) -> str:
+def _left(store: JobStore, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.leases.lease import LeaseHeld
     from jobs.execution.retry import is_away
-    from jobs.queue.lifecycle import give_up
+    from jobs.queue.lifecycle import leave_job
     from sampler.runner.outcome import TrialState
 
     try:
         with suppress(LeaseHeld, KeyError):  # another's by now, or deleted
-            give_up(store.engine, job_id)
+            leave_job(store.engine, job_id)
         counts = store.count_trials(job_id)
     except Exception as error:
         if not is_away(error, store.engine):
@@ -272,7 +277,7 @@ def _left(store: Store, job_id: int) -> str:
     return f"{kept} trials of job {job_id} are kept"
 
 
-def _nothing_to_resume(store: Store) -> str:
+def _nothing_to_resume(store: JobStore) -> str:
     newest = store.jobs(limit=1)
     there = "there is no job yet"
     if newest:

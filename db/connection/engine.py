@@ -11,7 +11,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.connection.address import FIELD, address, place, without_secrets
+from db.connection.address import FIELD, redacted, shown_url, url_of_database
 from db.connection.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.common.errors import InputError
 
@@ -45,7 +45,7 @@ def make_engine(given: str | Path | None = None) -> Engine:
     Raises:
         InputError: It cannot be used, and why. No password is ever in the message.
     """
-    url = address(given)
+    url = url_of_database(given)
     engine = _open_file(url) if url.get_backend_name() == "sqlite" else _open_server(url)
     try:
         _prove(engine)
@@ -103,14 +103,14 @@ def _prove(engine: Engine) -> None:
             if engine.dialect.name == "postgresql":
                 encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
                 if encoding not in ("UTF8", "SQL_ASCII"):
-                    problem = f"{place(engine.url)} is encoded in {encoding}; make one in UTF8"
+                    problem = f"{shown_url(engine.url)} is encoded in {encoding}; make one in UTF8"
                     raise InputError(FIELD, problem)
     except (SQLAlchemyError, sqlite3.Error) as error:
         _refuse(engine.url, error)
 
 
 def _refuse(url: URL, error: Exception) -> NoReturn:
-    reason = without_secrets(str(getattr(error, "orig", None) or error), url)
+    reason = redacted(str(getattr(error, "orig", None) or error), url)
     if url.get_backend_name() != "sqlite":
         mend = "check the address, the name and the password, and that the server runs"
     elif "not a database" in reason:
@@ -120,4 +120,4 @@ def _refuse(url: URL, error: Exception) -> NoReturn:
     else:
         mend = "name a file in a folder that you may write to"
     # Without the cause: the driver's own text may hold what was blotted out.
-    raise InputError(FIELD, f"cannot use {place(url)} ({reason}); {mend}") from None
+    raise InputError(FIELD, f"cannot use {shown_url(url)} ({reason}); {mend}") from None

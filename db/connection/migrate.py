@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from db.connection.address import FIELD, place
+from db.connection.address import FIELD, shown_url
 from db.connection.transactions import reading
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -39,7 +39,7 @@ def is_current(engine: Engine) -> bool:
     return current(engine) == HEAD
 
 
-def upgrade(engine: Engine) -> None:
+def upgrade_tables(engine: Engine) -> None:
     """Makes or changes the tables as needed, in one transaction, one process at a time.
 
     Raises:
@@ -59,11 +59,13 @@ def upgrade(engine: Engine) -> None:
         config = _config(connection)
         steps = ScriptDirectory.from_config(config).walk_revisions()
         if found is not None and found not in {step.revision for step in steps}:
-            problem = f"{place(engine.url)} was made by a newer Rocktune (revision {found})"
+            problem = f"{shown_url(engine.url)} was made by a newer Rocktune (revision {found})"
             raise InputError(FIELD, f"{problem}; update this one or name another database")
         taken = set(metadata.tables).intersection(present.get_table_names())
         if found is None and taken:
-            problem = f"{place(engine.url)} holds other tables named {', '.join(sorted(taken))}"
+            problem = (
+                f"{shown_url(engine.url)} holds other tables named {', '.join(sorted(taken))}"
+            )
             raise InputError(FIELD, f"{problem}; name another database")
         command.upgrade(config, "head")
 
@@ -76,11 +78,13 @@ def require_current(engine: Engine) -> None:
     """
     found = current(engine)
     if found != HEAD:
-        problem = f"{place(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
+        problem = (
+            f"{shown_url(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
+        )
         if found is None:
-            problem = f"{place(engine.url)} has no tables of Rocktune"
+            problem = f"{shown_url(engine.url)} has no tables of Rocktune"
         mend = "run `rocktune db upgrade`, or start with --migrate"
-        raise InputError(FIELD, f"{problem}; {mend}")
+        raise InputError(FIELD, f"{shown_url(engine.url)} {problem}; {mend}")
 
 
 def _revision(connection: Connection) -> str | None:

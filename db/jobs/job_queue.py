@@ -11,7 +11,7 @@ from sqlalchemy import Engine, func, or_, select, true, update
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import ENDED, LIVE, JobState
 from db.schema.tables import job
-from db.schema.types import plain
+from db.schema.types import storable
 
 
 class KeyReusedError(ValueError):
@@ -22,7 +22,7 @@ class QueueFullError(RuntimeError):
     """So many jobs are queued that no more are taken."""
 
 
-def submit(
+def enqueue_job(
     engine: Engine,
     specification: Mapping[str, Any],
     digest: str,
@@ -64,7 +64,7 @@ def submit(
         "updated_at": moment,
         "state": state,
         "why": why,
-        "specification": plain(specification, "specification"),
+        "specification": storable(specification, "specification"),
         "specification_digest": digest,
         "lease_epoch": 0,
         "priority": priority,

@@ -12,8 +12,8 @@ from db.connection.transactions import reading, writing
 from db.leases.lease import Lease, fence, held
 from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row
 from db.schema.tables import document, job, trial
-from db.schema.types import plain
-from db.trials.trial_log import read_document
+from db.schema.types import storable
+from db.trials.trial_log import recall_document
 from db.trials.trial_rows import (
     count_trials,
     proposal,
@@ -26,7 +26,7 @@ from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 
-class Store:
+class JobStore:
     """All jobs of a database. It may be used from several threads.
 
     The writes that a running job makes take its ``lease``; with it they raise ``LeaseLost`` and
@@ -48,7 +48,7 @@ class Store:
             updated_at=now,
             state=JobState.QUEUED,
             why="",
-            specification=plain(specification, "specification"),
+            specification=storable(specification, "specification"),
             specification_digest=digest,
             lease_epoch=0,
         )
@@ -118,7 +118,7 @@ class Store:
             LeaseLost: The lease given no longer holds.
             ValueError: A number in it is not finite.
         """
-        self._change(job_id, {"environment": plain(environment, "environment")}, lease)
+        self._change(job_id, {"environment": storable(environment, "environment")}, lease)
 
     def save_result(
         self, job_id: int, result: Mapping[str, Any], *, lease: Lease | None = None
@@ -130,7 +130,7 @@ class Store:
             LeaseLost: The lease given no longer holds.
             ValueError: A number in it is not finite.
         """
-        self._change(job_id, {"result": plain(result, "result")}, lease)
+        self._change(job_id, {"result": storable(result, "result")}, lease)
 
     def result(self, job_id: int) -> Mapping[str, Any] | None:
         """What came of a job, or None as long as nothing has.
@@ -148,7 +148,7 @@ class Store:
     def recall(self, job_id: int, name: str) -> Mapping[str, Any] | None:
         """A document that a job has remembered, or None."""
         with reading(self.engine) as connection:
-            return read_document(connection, job_id, name)
+            return recall_document(connection, job_id, name)
 
     def trials(self, job_id: int, *, after: int = 0, limit: int | None = None) -> list[Trial]:
         """A page of a job's trials by number, from the one after ``after``; all by default."""
@@ -250,15 +250,15 @@ def restore_job(
         updated_at=now,
         state=JobState.CANCELLED,
         why=f"restored with {len(trials)} trials; resume it to go on",
-        specification=plain(specification, "specification"),
+        specification=storable(specification, "specification"),
         specification_digest=digest,
-        environment=None if environment is None else plain(environment, "environment"),
+        environment=None if environment is None else storable(environment, "environment"),
         lease_epoch=0,
-        standing=None if standing is None else plain(standing.document(), "standing"),
+        standing=None if standing is None else storable(standing.document(), "standing"),
     )
     rows = [proposal(each) for each in trials]
     kept = [
-        {"name": name, "body": plain(body, name), "updated_at": now}
+        {"name": name, "body": storable(body, name), "updated_at": now}
         for name, body in (documents or {}).items()
     ]
     with writing(engine) as connection:

@@ -43,7 +43,7 @@ def take_lead(
     Args:
         engine: The database.
         name: What is led.
-        owner: Who asks: ``db.leases.process.this_process()``.
+        owner: Who asks: ``db.leases.process.this_process_name()``.
         seconds: How long it lasts unless it is kept.
     """
     with writing(engine) as connection:

@@ -42,7 +42,7 @@ class LeaseHeld(RuntimeError):
     """Another controller holds the job.
 
     Attributes:
-        owner: Who, as ``db.leases.process.this_process`` writes it.
+        owner: Who, as ``db.leases.process.this_process_name`` writes it.
         until: When its lease ends unless it is renewed.
     """
 
@@ -77,7 +77,7 @@ def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_S
     Args:
         engine: The database.
         job_id: The job.
-        owner: Who asks: ``db.leases.process.this_process()``.
+        owner: Who asks: ``db.leases.process.this_process_name()``.
         seconds: How long the lease holds unless it is renewed.
 
     Raises:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Row, exists, insert, select, update
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row
 from db.schema.tables import batch, job
-from db.schema.types import plain
+from db.schema.types import storable
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def begin_batch(
         name=name,
         state=BatchState.RUNNING,
         why=why,
-        document=plain(document, "document"),
+        document=storable(document, "document"),
         digest=digest,
         schedule_id=schedule_id,
         due_at=due_at,
@@ -105,7 +105,7 @@ def begin_batch(
             "updated_at": moment,
             "state": JobState.QUEUED,
             "why": job_why,
-            "specification": plain(each.specification, "specification"),
+            "specification": storable(each.specification, "specification"),
             "specification_digest": each.digest,
             "lease_epoch": 0,
             "priority": each.priority,
@@ -137,7 +137,7 @@ def skip_batch(
         name=name,
         state=BatchState.SKIPPED,
         why=why,
-        document=plain(document, "document"),
+        document=storable(document, "document"),
         digest=digest,
         schedule_id=schedule_id,
         due_at=due_at,
@@ -272,7 +272,7 @@ def end_batch(
     """
     which = update(batch).where(batch.c.id == batch_id, batch.c.state == BatchState.RUNNING)
     with writing(engine) as connection:
-        values = {"state": state, "why": why, "result": plain(result, "result")}
+        values = {"state": state, "why": why, "result": storable(result, "result")}
         change = which.values(**values, ended_at=now(connection))
         return bool(connection.execute(change).rowcount)
 
@@ -285,7 +285,7 @@ def add_to_result(engine: Engine, batch_id: int, result: Mapping[str, Any]) -> N
     """
     which = update(batch).where(batch.c.id == batch_id)
     with writing(engine) as connection:
-        connection.execute(which.values(result=plain(result, "result")))
+        connection.execute(which.values(result=storable(result, "result")))
 
 
 def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:

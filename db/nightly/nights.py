@@ -63,7 +63,7 @@ def night_result(result: Mapping[str, Any]) -> dict[str, Any]:
     return {"job": asked, **kept}
 
 
-def nights(engine: Engine, name: str) -> list[Night]:
+def nights_of_batch(engine: Engine, name: str) -> list[Night]:
     """The batches of a name that have ended, the oldest first.
 
     A job that was deleted since is told as the batch's own result has kept it.

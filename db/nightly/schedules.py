@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, Row, delete, select, update
 
 from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.tables import schedule
-from db.schema.types import plain
+from db.schema.types import storable
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def add_schedule(
         "cron": cron,
         "time_zone": time_zone,
         "missed": missed,
-        "document": plain(document, "document"),
+        "document": storable(document, "document"),
         "submitter": submitter,
         "next_at": next_at,
     }

@@ -2,8 +2,8 @@
 
 Documents stay the text that the database holds: most of them go out as they are, and those that
 do not are parsed by whoever needs them. Pages are read by number, each with a statement of its
-own, see ``read_ahead``: every statement is short and walks the index of (job, number), where
-a cursor over the whole job may sort all of its documents first.
+own: every statement is short and walks the index of (job, number), where a cursor over the whole
+job may sort all of its documents first. The next page is on its way while the last is used.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class TrialExport:
 
 @contextmanager
 def exporting(engine: Engine, job_id: int) -> Iterator[TrialExport]:
-    """Opens a job for export; see ``db.trials.trial_export`` for what it holds and what it raises.
+    """Opens a job for export; see ``reading_ahead`` for what it holds and what it raises.
 
     A job that is not there has no trials.
     """

@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy import Engine
 
 from db.connection.transactions import now, reading
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.nightly.batches import (
     BatchRow,
     BatchState,
@@ -20,7 +20,7 @@ from db.nightly.batches import (
     end_batch,
     find_batch,
 )
-from db.nightly.nights import night_result, nights
+from db.nightly.nights import night_result, nights_of_batch
 from db.schema.job_row import JobRow, JobState
 from jobs.regression.watch import watch
 from jobs.regression.watch_words import told
@@ -49,7 +49,7 @@ def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
 def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
     """This night against those before; None where that could not be judged."""
     try:
-        found = watch(nights(engine, name))
+        found = watch(nights_of_batch(engine, name))
     except Exception as error:
         # The night itself is measured and kept; `rocktune nights` judges it again at any time.
         _log.error("the regression watch failed", batch=name, exc_info=error)
@@ -76,7 +76,7 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
         ended_at: When it ended; None as long as it has not.
     """
     rows = batch_jobs(engine, row.id)
-    store = Store(engine)
+    store = JobStore(engine)
     items = []
     for name in (each["item"] for each in row.document["items"]):
         job = rows.get(name)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.nightly.batches import (
     BatchRow,
@@ -119,7 +119,7 @@ def run_batch(
         TurnLost: Another process has taken the batch over.
         KeyboardInterrupt: Passed on; the batch can be gone on with.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     for item, job_id in [(item, row.id) for item, row in batch_jobs(engine, batch_id).items()]:
         try:
             row = store.job(job_id)  # it may have been cancelled since the batch began
@@ -154,12 +154,12 @@ def interrupt_batch(engine: Engine, batch_id: int) -> None:
     note_batch(engine, batch_id, "interrupted; the same command with --resume goes on")
 
 
-def _fail(store: Store, job_id: int, error: Exception) -> None:
+def _fail(store: JobStore, job_id: int, error: Exception) -> None:
     """What fails before a job begins is its end; `run_job` has said the rest itself."""
     store.set_state(job_id, JobState.FAILED, error=str(error), expected=LIVE)
 
 
-def _why(store: Store, job_id: int, error: Exception) -> str:
+def _why(store: JobStore, job_id: int, error: Exception) -> str:
     try:
         done = store.job(job_id).state is JobState.DONE
     except KeyError:  # deleted meanwhile

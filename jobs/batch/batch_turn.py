@@ -7,7 +7,7 @@ import time
 from sqlalchemy import Engine
 
 from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
-from db.leases.process import spoken, this_process
+from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away
 from optimizer.run.ports import ControllerStops
 
@@ -35,7 +35,7 @@ class BatchTurn:
         Raises:
             BatchHeld: It is another's, who lives.
         """
-        taken = take_lead(engine, f"batch {name}", this_process(), seconds=_SECONDS)
+        taken = take_lead(engine, f"batch {name}", this_process_name(), seconds=_SECONDS)
         if isinstance(taken, LedBy):
             raise BatchHeld(f"the batch {name} is being run by {spoken(taken.owner)}")
         self._engine, self._turn, self._name = engine, taken, name

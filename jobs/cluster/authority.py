@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY, Role, names_in
+from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY, CertificateRole, names_in
 from sampler.common.errors import InputError
 
 _AUTHORITY_DAYS = 3650
@@ -27,9 +27,9 @@ _HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_*]([A-Za-z0-9_.-]*[A-Za-z0-9_]
 # Schedulers and hosts are called and call; a controller only calls, and cannot pose as either.
 _CALLS, _IS_CALLED = ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH
 _USES = {
-    Role.SCHEDULER: [_CALLS, _IS_CALLED],
-    Role.HOST: [_CALLS, _IS_CALLED],
-    Role.CONTROLLER: [_CALLS],
+    CertificateRole.SCHEDULER: [_CALLS, _IS_CALLED],
+    CertificateRole.HOST: [_CALLS, _IS_CALLED],
+    CertificateRole.CONTROLLER: [_CALLS],
 }
 
 
@@ -64,7 +64,7 @@ def authority_of(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certifi
 
 
 def certificate_for(
-    role: Role,
+    role: CertificateRole,
     authority: x509.Certificate,
     authority_key: ec.EllipticCurvePrivateKey,
     names: Sequence[x509.GeneralName],
@@ -153,7 +153,7 @@ def make_set(
     key = ec.generate_private_key(ec.SECP256R1())
     authority = authority_of(key, now)
     files = {AUTHORITY: certificate_pem(authority), AUTHORITY_KEY: key_pem(key)}
-    for role in Role:
+    for role in CertificateRole:
         files[role.file] = certificate_for(role, authority, key, alternatives, days=days, now=now)
     partial = None
     try:
@@ -169,7 +169,7 @@ def make_set(
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def renew(
+def renew_certificates(
     folder: Path,
     names: Sequence[str] | None = None,
     *,
@@ -199,7 +199,7 @@ def renew(
     alternatives = alternative_names(names)
     files = {
         role.file: certificate_for(role, authority, key, alternatives, days=days, now=now)
-        for role in Role
+        for role in CertificateRole
     }
     partial = None
     try:
@@ -234,7 +234,7 @@ def _read_authority(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePri
 
 def _names_now(folder: Path) -> tuple[str, ...]:
     with suppress(OSError, ValueError):
-        pem = (folder / Role.SCHEDULER.file).read_bytes()
+        pem = (folder / CertificateRole.SCHEDULER.file).read_bytes()
         return names_in(x509.load_pem_x509_certificate(pem))
     return ()
 

@@ -26,7 +26,7 @@ SETTINGS = {
 }
 
 
-class Connection:
+class SchedulerConnection:
     """A client of the scheduler, made again when it breaks. Of one thread."""
 
     def __init__(self, scheduler: str, security: Security | None) -> None:

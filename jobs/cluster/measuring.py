@@ -26,7 +26,7 @@ from sampler.runner.settings import Settings, load_settings
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 
 
-def measure(request: MeasureRequest) -> Outcome:
+def measure_trial(request: MeasureRequest) -> Outcome:
     """Measures one configuration on this host. Runs in the Dask worker's only task thread.
 
     Raises:

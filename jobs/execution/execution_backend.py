@@ -22,7 +22,7 @@ from sampler.runner.trial_folder import require_space
 from sampler.space.space import Configuration
 
 
-class Place(Protocol):
+class ExecutionBackend(Protocol):
     """What a job needs of wherever it is measured."""
 
     def assemble(

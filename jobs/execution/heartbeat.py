@@ -31,7 +31,7 @@ class JobCancelled(RuntimeError):
         self.job_id = job_id
 
 
-class LeaseKeeper:
+class Heartbeat:
     """Passes progress on, renews the lease on the way, and looks whether the job may go on."""
 
     def __init__(
@@ -98,39 +98,29 @@ class LeaseKeeper:
             renew(self._engine, self._lease)
             self._renewed = time.monotonic()
 
+    @contextmanager
+    def beside(self, *, every: float = _RENEW_SECONDS) -> Iterator[None]:
+        """Renews from a thread of its own until the block ends, in which nothing ticks.
 
-_RENEW_SECONDS = 10.0
+        The models of thousands of trials, or a host of a cluster that tries the OPTIONS file, may
+        take longer than a lease holds. Who has lost it hears so at the next write.
+        """
+        over = threading.Event()
 
+        def run() -> None:
+            while not over.wait(every):
+                try:
+                    renew(self._engine, self._lease)
+                except LeaseLost:
+                    return
+                except SQLAlchemyError:
+                    continue  # the database is away: nobody else can take the job over either
 
-@contextmanager
-def renewed_meanwhile(
-    engine: Engine, lease: Lease, *, every: float = _RENEW_SECONDS
-) -> Iterator[None]:
-    """Renews a lease from a thread of its own until the block ends.
-
-    The models of thousands of trials, or a host of a cluster that tries the OPTIONS file, may take
-    longer than a lease holds. Who has lost it hears so at the next write, which proves it.
-
-    Args:
-        engine: The database.
-        lease: Held.
-        every: Seconds between two renewals.
-    """
-    over = threading.Event()
-
-    def run() -> None:
-        while not over.wait(every):
-            try:
-                renew(engine, lease)
-            except LeaseLost:
-                return
-            except SQLAlchemyError:
-                continue  # the database is away: nobody else can take the job over either
-
-    thread = threading.Thread(target=run, name=f"lease of job {lease.job_id}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+        name = f"lease of job {self._lease.job_id}"
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, acquire, release, renew
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble
@@ -80,7 +80,7 @@ def measure_explanation(
             cannot measure it.
         LeaseHeld: Another process is busy with the job.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     result = store.result(job.id)
     assert result is not None
     explanation = explanation_of_job(engine, job, result)
@@ -94,7 +94,7 @@ def measure_explanation(
     )
     environment = environment_of(assembly, settings)
     on = {name: environment[name] for name in _MEASURED_ON}
-    lease = acquire(engine, job.id, this_process())
+    lease = acquire(engine, job.id, this_process_name())
     try:
         made = _Runs(engine, lease, design, on, watcher).measured(assembly, settings)
         measured = measured_document(assembly, design, made, explanation)

@@ -9,12 +9,12 @@ from sqlalchemy import Engine
 
 from db.hosts import see_host
 from db.jobs.job_queue import state_of
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
 from db.schema.job_row import LIVE, JobState
 from jobs.execution.assembly import Assembly
-from jobs.execution.execution_backend import Place, ThisMachine
+from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
 from jobs.execution.heartbeat import JobCancelled
 from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
@@ -44,7 +44,7 @@ def run_queued(
     *,
     pause: Callable[[float], None],
     check: Callable[[], None],
-    place: Place | None = None,
+    backend: ExecutionBackend | None = None,
 ) -> None:
     """Runs what is left of a job.
 
@@ -55,7 +55,7 @@ def run_queued(
         run: Only as long as this is its run.
         pause: How to wait.
         check: Called often; what it raises ends the trial in flight and is passed on.
-        place: Where it is measured; None for this machine.
+        backend: Where it is measured; None for this machine.
 
     Raises:
         OperationalError: Or another that says that the database is away: no fault of the job.
@@ -67,8 +67,8 @@ def run_queued(
             raise JobCancelled(job_id)
 
     try:
-        specification = specification_from_document(Store(engine).job(job_id).specification)
-        where = place or ThisMachine(settings)
+        specification = specification_from_document(JobStore(engine).job(job_id).specification)
+        where = backend or ThisMachine(settings)
         assembly = where.assemble(specification, told=_told_once("waiting"), check=check_wanted)
     except JobCancelled as reason:  # while it waited for a host
         _log.info("job stopped", why=str(reason))
@@ -76,7 +76,7 @@ def run_queued(
     except Exception as error:
         _fail(engine, job_id, error, expected=LIVE)
         return
-    if place is None:
+    if backend is None:
         shown = where.environment(assembly) | advertised(settings)
         see_host(engine, host_name(), shown, job_id)
     _log.info("job begins", workload=specification.workload["name"])
@@ -103,7 +103,7 @@ def _run(
     job_id: int,
     specification: Specification,
     assembly: Assembly,
-    place: Place,
+    backend: ExecutionBackend,
     pause: Callable[[float], None],
     check: Callable[[], None],
 ) -> None:
@@ -120,7 +120,7 @@ def _run(
         pause=pause,
         check=check,
         expected=LIVE,
-        place=place,
+        backend=backend,
     )
     _log.info("job is done")
 
@@ -131,7 +131,7 @@ def _fail(
     if is_away(error, engine):
         raise error
     _log.error("job failed", error=str(error), kind=type(error).__name__)
-    Store(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
+    JobStore(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
 
 
 def _told_once(event: str) -> Callable[[str], None]:

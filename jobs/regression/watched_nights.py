@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.nightly.nights import nights
+from db.nightly.nights import nights_of_batch
 from jobs.regression.watch import Watch, watch
 from jobs.results.remembered import Remembered
 
@@ -18,7 +18,7 @@ def watched(engine: Engine, name: str) -> Watch | None:
         engine: The database.
         name: Of the batch.
     """
-    given = nights(engine, name)
+    given = nights_of_batch(engine, name)
     if not given:
         return None
     return _known.of(engine, name, tuple(n.batch_id for n in given), lambda: watch(given))

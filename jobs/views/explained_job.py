@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from jobs.results.remembered import Remembered
 from jobs.specification.frame import resolve_stored
@@ -56,7 +56,7 @@ def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, A
     space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
     return explanation_document(
         replace(problem, space=space),
-        History(Store(engine).trials(job.id)),
+        History(JobStore(engine).trials(job.id)),
         result["best"]["configuration"],
         low=result["verdict"]["low"],
         high=result["verdict"]["high"],

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
-from db.trials.trial_course import read_facts, read_latest, read_runs_of
+from db.trials.trial_course import read_latest, read_runs_of, read_trial_facts
 from jobs.views.course import baseline_so_far
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.front_growth import measured
@@ -95,7 +95,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
     baseline = baseline_so_far(engine, row)
     best = ((row.standing or {}).get("best") or {}).get("trial")
     with reading(engine) as connection:
-        facts = read_facts(connection, row.id)
+        facts = read_trial_facts(connection, row.id)
         latest = read_latest(connection, row.id, limit=_LATEST)
         runs = read_runs_of(connection, row.id, best) if best else []
     metrics = _metrics(objective, baseline, _measured(baseline, runs)) if baseline else []

@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
 from pretended_job import finished_job
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial
 from db.trials.trial_rows import proposal
@@ -61,7 +61,7 @@ def unproven(finished: Finished, **verdict: Any) -> Finished:
 def keep(engine: Engine, finished: Finished, *, state: JobState = JobState.DONE) -> int:
     """The number of the job; of one that is not done the result is not kept."""
     result = dict(finished.result)
-    job_id = Store(engine).create_job(result["job"], "digest")
+    job_id = JobStore(engine).create_job(result["job"], "digest")
     rows = [{**proposal(t), "job_id": job_id, "lease_epoch": 1} for t in finished.trials]
     done = state is JobState.DONE
     values: dict[str, Any] = {

@@ -11,14 +11,14 @@ from real_server import ROOT, real_server
 
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 
 
 @pytest.fixture
 def database_file(tmp_path: Path) -> Path:
     """A database that nobody has a token of."""
     engine = make_engine(tmp_path / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     engine.dispose()
     return tmp_path / "rocktune.db"
 

@@ -44,7 +44,7 @@ def test_a_host_of_a_cluster_is_told(
     request = MeasureRequest(
         specification=_command(), configuration={}, cutoff_seconds=None, shares=shares
     )
-    assert measuring.measure(request) == done
+    assert measuring.measure_trial(request) == done
     assert asked["share"] is shares
 
 

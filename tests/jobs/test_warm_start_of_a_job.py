@@ -6,7 +6,7 @@ import pytest
 from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.finished import Finished
@@ -24,7 +24,7 @@ class Bench:
     """Runs jobs of an instant benchmark, one after the other, in one store."""
 
     def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
-        self.engine, self.settings, self.store = engine, settings, Store(engine)
+        self.engine, self.settings, self.store = engine, settings, JobStore(engine)
         self.workload, self.space = write_workload(folder), write_space(folder)
         self.told: list[str] = []
 

@@ -13,12 +13,12 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 from worker_scene import Scene, at_work, scene
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
-from jobs.execution.retry import Patience, PatientLog
+from jobs.execution.retry import Retry, RetryingLog
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify
 from optimizer.trials.trial import Trial
@@ -70,7 +70,7 @@ def test_a_job_comes_through(
         workload=str(workload), space=str(write_space(tmp_path)), objective="waf",
         strategy="random", trials=12,
     )  # fmt: skip
-    store = Store(database)
+    store = JobStore(database)
     job = store.create_job(specification.document(), specification.digest())
     # The first is that of the lease: a controller that cannot even take it gives up.
     chance = random.Random(seed)
@@ -155,7 +155,7 @@ def test_the_database_goes_away_just_when_a_job_begins(
     assert scene.row(job).error is None
 
 
-def log_with_trial(scene: Scene) -> tuple[PatientLog, Trial]:
+def log_with_trial(scene: Scene) -> tuple[RetryingLog, Trial]:
     """A log that holds one running trial, and the trial as it will have ended."""
     job = scene.submit()
     with at_work(scene):
@@ -164,5 +164,5 @@ def log_with_trial(scene: Scene) -> tuple[PatientLog, Trial]:
     scene.execute("DELETE FROM trial WHERE number > 1")
     scene.execute("UPDATE trial SET state = 'running', finished_at = NULL")
     lease = acquire(scene.engine, job, "a controller")
-    patience = Patience(scene.engine, pause=lambda _: None, told=lambda _: None)
-    return PatientLog(StoredTrialLog(scene.engine, lease), patience), trial
+    retry = Retry(scene.engine, pause=lambda _: None, told=lambda _: None)
+    return RetryingLog(StoredTrialLog(scene.engine, lease), retry), trial

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from worker_scene import Scene, at_work, scene
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.leader import LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs import worker
@@ -38,7 +38,7 @@ def test_a_job_that_nobody_runs_is_ended_from_its_trials(scene: Scene):
 
 
 def test_jobs_of_the_terminal_are_left_alone(scene: Scene):
-    theirs = Store(scene.engine).create_job({"workload": {}}, "d")
+    theirs = JobStore(scene.engine).create_job({"workload": {}}, "d")
     ours = scene.submit()
     with at_work(scene):
         scene.await_state(ours, JobState.DONE)

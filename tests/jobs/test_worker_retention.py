@@ -31,8 +31,8 @@ def test_ended_jobs_are_deleted_when_they_are_old(scene: Scene, monkeypatch: pyt
         scene.await_held()
         # Two runs of one job: both are forgotten.
         scene.execute(f"UPDATE job SET state = 'failed' WHERE id = {old}")
-        lifecycle.resume(scene.engine, old)
-        lifecycle.cancel(scene.engine, old)
+        lifecycle.resume_stored(scene.engine, old)
+        lifecycle.cancel_stored(scene.engine, old)
         month = "UPDATE job SET updated_at = '2026-01-01 00:00:00' WHERE id IN"
         scene.execute(f"{month} ({old}, {cancelled}, {live})")
         wait_until(lambda: len(scene.store.jobs()) == 2, seconds=10, what="two are deleted")

@@ -12,8 +12,8 @@ from instant import write_space
 from service_desk import wait_until
 from sqlalchemy import Engine
 
-from db.jobs.job_queue import submit
-from db.jobs.job_store import Store
+from db.jobs.job_queue import enqueue_job
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow, JobState
 from jobs import worker
 from jobs.queue.lifecycle import WAITS
@@ -42,8 +42,8 @@ class Scene:
     settings: Settings
 
     @property
-    def store(self) -> Store:
-        return Store(self.engine)
+    def store(self) -> JobStore:
+        return JobStore(self.engine)
 
     @property
     def hold(self) -> Path:
@@ -63,7 +63,7 @@ class Scene:
             workload=str(workload), space=str(write_space(self.folder)), objective="waf",
             strategy="random", trials=trials,
         )  # fmt: skip
-        job, new = submit(
+        job, new = enqueue_job(
             self.engine,
             specification.document(),
             specification.digest(),

@@ -12,7 +12,7 @@ from watched_nights import kept_nights, nights_that_turn_worse
 
 from api.app import make_app
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
 
 PATHS = (
@@ -32,7 +32,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     Job 1 has proven something better, job 2 has not; the others are of the nights of a batch.
     """
     engine = make_engine(tmp_path_factory.mktemp("found") / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     finished = proved()
     keep(engine, finished)
     keep(engine, unproven(finished, why="the interval holds 0", low=-40.0, high=64.0))

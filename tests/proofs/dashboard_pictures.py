@@ -27,9 +27,9 @@ from watched_nights import kept_nights, nights_that_turn_worse
 from benchmarks.stocked import Silent
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
-from jobs.archive import read_archive, restore, restore_archive
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore
+from jobs.archive import read_archive, restore_archive, restore_archived
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
@@ -64,11 +64,11 @@ def stock(engine: Engine, folder: Path) -> None:
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
     for name in ("load-quick", "mixed-quick"):
         job_id = restore_archive(engine, ARCHIVES / f"{name}.jsonl.gz")
-        specification = specification_from_document(Store(engine).job(job_id).specification)
+        specification = specification_from_document(JobStore(engine).job(job_id).specification)
         assembly = assemble(specification, settings)
         run_job(engine, job_id, specification, assembly, settings, progress=Silent())
     whole = read_archive(ARCHIVES / "load-quick.jsonl.gz")
-    restore(engine, replace(whole, trials=whole.trials[:_CUT]))
+    restore_archived(engine, replace(whole, trials=whole.trials[:_CUT]))
 
 
 def take(page: SeenPage, url: str, folder: Path, pages: Mapping[str, str]) -> None:
@@ -95,7 +95,7 @@ def main(folder: str) -> None:
         own = Path(made)
         database = own / "rocktune.db"
         engine = make_engine(database)
-        upgrade(engine)
+        upgrade_tables(engine)
         stock(engine, own)
         token = make_token(engine, "somebody", Role.ADMIN)
         named = {"Authorization": f"Bearer {token}"}

@@ -21,7 +21,7 @@ from bench_cluster import BenchCluster, bench_cluster, result_of
 from benchmarks import known_truth
 from benchmarks.cluster_speedup import HEAD, rows, true_fitness
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def measure(part: Part, trials: int, seconds: float) -> dict[str, Any]:
 def summed_up(cluster: BenchCluster) -> dict[str, Any]:
     engine = make_engine(str(cluster.folder / "jobs.db"))
     try:
-        trials = Store(engine).trials(1)
+        trials = JobStore(engine).trials(1)
     finally:
         engine.dispose()
     begun = [t.started_at for t in trials if t.started_at]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.experiments.comparison.side import Side
 from jobs.specification.specification import specification_from_document
 from sampler.common.errors import InputError
@@ -24,7 +24,7 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         InputError: There is no such job, it has no result or no winner, or it tuned a program
             that is not db_bench.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     try:
         row = store.job(number)
     except KeyError:
