@@ -72,10 +72,17 @@ def _open_file(url: URL) -> Engine:
 
 def _open_server(url: URL) -> Engine:
     timeouts = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
-    settings = server_settings(url, application_name="rocktune", options=timeouts)
+    settings: dict[str, str | int] = {
+        "client_encoding": "utf8",
+        "connect_timeout": _CONNECT_SECONDS,
+        **_SILENCE,
+        "application_name": "rocktune",
+        "options": timeouts,
+    }
     return create_engine(
         url,
-        connect_args={"client_encoding": "utf8", **settings},
+        # What the address says itself comes before.
+        connect_args={name: each for name, each in settings.items() if name not in url.query},
         json_deserializer=from_json,
         # A controller lives for days: connections that a restarted server dropped are replaced.
         pool_pre_ping=True,
@@ -83,17 +90,6 @@ def _open_server(url: URL) -> Engine:
         max_overflow=_POOL,
         pool_timeout=10,
     )
-
-
-def server_settings(url: URL, **named: str) -> dict[str, str | int]:
-    """What connections to a server are opened with, but for what its address says itself.
-
-    Args:
-        url: The address.
-        **named: What these connections have of their own.
-    """
-    settings: dict[str, str | int] = {"connect_timeout": _CONNECT_SECONDS, **_SILENCE, **named}
-    return {name: value for name, value in settings.items() if name not in url.query}
 
 
 def _prove(engine: Engine) -> None:

@@ -36,11 +36,11 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def arrange_sqlite(engine: Engine) -> None:
     """Makes every connection of a SQLite engine safe to share between processes."""
-    event.listen(engine, "connect", prepare_sqlite)
+    event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
 
 
-def prepare_sqlite(connection: Any, _record: object) -> None:
+def _prepare(connection: Any, _record: object) -> None:
     """Makes one connection wait for others and survive kill -9; transactions are begun by hand."""
     # The driver must not begin transactions by itself: it would do so with a plain BEGIN, and
     # only before the first write.

@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy import Engine, func, or_, select, true, update
 
 from db.connection.transactions import insert_into, now, reading, writing
-from db.schema.job_row import ENDED, LIVE, JobState
+from db.schema.job_row import ENDED, LIVE, JobState, new_job
 from db.schema.tables import job
-from db.schema.types import storable
 
 
 class KeyReusedError(ValueError):
@@ -58,21 +57,18 @@ def enqueue_job(
         KeyReusedError: The key came before with another request.
         QueueFullError: The queue is full.
     """
-    moment = datetime.now(UTC)
-    values = {
-        "created_at": moment,
-        "updated_at": moment,
-        "state": state,
-        "why": why,
-        "specification": storable(specification, "specification"),
-        "specification_digest": digest,
-        "lease_epoch": 0,
-        "priority": priority,
-        "by_service": by_service,
-        "submitter": submitter,
-        "idempotency_key": key,
-        "request_digest": request_digest,
-    }
+    values = new_job(
+        specification,
+        digest,
+        datetime.now(UTC),
+        state=state,
+        why=why,
+        priority=priority,
+        by_service=by_service,
+        submitter=submitter,
+        idempotency_key=key,
+        request_digest=request_digest,
+    )
     same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
     queued = select(func.count()).where(job.c.state == JobState.QUEUED)
     with writing(engine) as connection:

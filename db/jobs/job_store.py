@@ -10,7 +10,7 @@ from sqlalchemy import Engine, Select, delete, insert, select, update
 
 from db.connection.transactions import reading, writing
 from db.leases.lease import Lease, fence, held
-from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row
+from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row, new_job
 from db.schema.tables import document, job, trial
 from db.schema.types import storable
 from db.trials.trial_log import recall_document
@@ -42,16 +42,7 @@ class JobStore:
         Raises:
             ValueError: A number in the specification is not finite.
         """
-        now = datetime.now(UTC)
-        new = insert(job).values(
-            created_at=now,
-            updated_at=now,
-            state=JobState.QUEUED,
-            why="",
-            specification=storable(specification, "specification"),
-            specification_digest=digest,
-            lease_epoch=0,
-        )
+        new = insert(job).values(new_job(specification, digest, datetime.now(UTC)))
         with writing(self.engine) as connection:
             return int(connection.execute(new.returning(job.c.id)).scalar_one())
 
@@ -245,15 +236,13 @@ def restore_job(
     if len(set(numbers)) < len(numbers):
         raise ValueError("two trials share a number")
     now = datetime.now(UTC)
-    new = insert(job).values(
-        created_at=now,
-        updated_at=now,
+    new = new_job(
+        specification,
+        digest,
+        now,
         state=JobState.CANCELLED,
         why=f"restored with {len(trials)} trials; resume it to go on",
-        specification=storable(specification, "specification"),
-        specification_digest=digest,
         environment=None if environment is None else storable(environment, "environment"),
-        lease_epoch=0,
         standing=None if standing is None else storable(standing.document(), "standing"),
     )
     rows = [proposal(each) for each in trials]
@@ -262,7 +251,7 @@ def restore_job(
         for name, body in (documents or {}).items()
     ]
     with writing(engine) as connection:
-        job_id = int(connection.execute(new.returning(job.c.id)).scalar_one())
+        job_id = int(connection.execute(insert(job).values(new).returning(job.c.id)).scalar_one())
         if rows:
             about = {"job_id": job_id, "lease_epoch": 0}
             connection.execute(insert(trial), [row | about for row in rows])

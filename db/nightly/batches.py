@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, exists, insert, select, update
 
 from db.connection.transactions import insert_into, now, reading, writing
-from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row
+from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row, new_job
 from db.schema.tables import batch, job
 from db.schema.types import storable
 
@@ -100,20 +100,17 @@ def begin_batch(
     if batch_id is None:
         return None
     rows = [
-        {
-            "created_at": moment,
-            "updated_at": moment,
-            "state": JobState.QUEUED,
-            "why": job_why,
-            "specification": storable(each.specification, "specification"),
-            "specification_digest": each.digest,
-            "lease_epoch": 0,
-            "priority": each.priority,
-            "by_service": schedule_id is not None,
-            "submitter": submitter,
-            "batch_id": batch_id,
-            "batch_item": each.item,
-        }
+        new_job(
+            each.specification,
+            each.digest,
+            moment,
+            why=job_why,
+            priority=each.priority,
+            by_service=schedule_id is not None,
+            submitter=submitter,
+            batch_id=batch_id,
+            batch_item=each.item,
+        )
         for each in jobs
     ]
     connection.execute(insert(job), rows)

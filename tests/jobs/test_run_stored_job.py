@@ -35,7 +35,7 @@ from sampler.runner.settings import Settings
 
 
 def remembering(recall: Callable[..., object], name: str, stored: object) -> Callable[..., object]:
-    """``Store.recall`` of a database that an earlier version has written one document into."""
+    """``JobStore.recall`` of a database that an earlier version has written one document into."""
     return lambda self, job_id, asked: stored if asked == name else recall(self, job_id, asked)
 
 
