@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any
 
 from drawn_options import draw_options
@@ -127,15 +128,31 @@ def load_at_a_scale(installed: InstalledDbBench, number: int, keys: int, folder:
     append_line(RAW, _row("loaded", installed, number) | {"keys": keys, **said})
 
 
-def load_at_both(installed: InstalledDbBench, number: int, keys: int, folder: Path) -> None:
-    """Loads one dump at 1/64 and a load of 64 times as many keys at full size."""
-    done = {(row["number"], row["scale"]) for row in _rows("both", installed, keys)}
-    for scale in (SCALE, 1):
-        if (number, scale) in done:
-            continue
+def load_at_both(
+    installed: InstalledDbBench, number: int, keys: int, folder: Path, *, runs: int
+) -> None:
+    """Loads one dump at 1/64 and a load of 64 times as many keys at full size, several times.
+
+    Which compaction is picked hangs on what has ended by then, so that one file gives another
+    write amplification in each run; of 1/64 there are twice as many runs, which take seconds.
+    """
+    done = Counter((row["number"], row["scale"]) for row in _rows("both", installed, keys))
+    for scale, wanted in ((SCALE, 2 * runs), (1, runs)):
         baseline, workload = _written(installed, number, keys, folder, scale=scale)
         row = _row("both", installed, number) | {"keys": keys, "scale": scale}
-        append_line(RAW, row | _run(baseline, workload))
+        for _ in range(wanted - done[(number, scale)]):
+            append_line(RAW, row | _run(baseline, workload))
+
+
+def load_paced(
+    installed: InstalledDbBench, number: int, keys: int, folder: Path, *, pace: int
+) -> None:
+    """Loads one dump at full size with a writer of so many bytes a second at the most."""
+    baseline, workload = _written(installed, number, keys, folder, scale=1)
+    limit = f"\n[flags]\nbenchmark_write_rate_limit = {pace}\n"
+    workload.write_text(workload.read_text() + limit)
+    row = _row("paced", installed, number) | {"keys": keys, "pace": pace}
+    append_line(RAW, row | _run(baseline, workload))
 
 
 def _run(baseline: Path, workload: Path) -> dict[str, Any]:
@@ -199,7 +216,11 @@ def main() -> int:
     installed = probe(find_db_bench("db_bench"))
     numbers = opened(installed, given.files)
     compared = sorted(Random(SEED).sample(numbers, min(given.both, len(numbers))))
-    if not given.page:
+    if given.paced:
+        number, pace = (int(each) for each in given.paced.split(":"))
+        with tempfile.TemporaryDirectory(prefix="rocktune-random-") as name:
+            load_paced(installed, number, given.both_keys, Path(name), pace=pace)
+    elif not given.page:
         with tempfile.TemporaryDirectory(prefix="rocktune-random-") as name:
             done = {row["number"] for row in _rows("loaded", installed, given.keys)}
             for number in numbers:
@@ -208,7 +229,7 @@ def main() -> int:
                     sys.stdout.write(f"file {number} at 1/{SCALE}\n")
                     sys.stdout.flush()
             for number in compared:
-                load_at_both(installed, number, given.both_keys, Path(name))
+                load_at_both(installed, number, given.both_keys, Path(name), runs=given.runs)
                 sys.stdout.write(f"file {number} at both sizes\n")
                 sys.stdout.flush()
     page = _page(installed, numbers, compared, given.keys, given.both_keys)
@@ -263,6 +284,7 @@ def _page(
         *(f"| `{fact.key}` | {count} | {fact.why} |" for fact, count in left_out.most_common()),
         "",
         *_both_sizes(_rows("both", installed, both_keys), dumps, compared, both_keys),
+        *_paced(_rows("paced", installed, both_keys)),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -283,24 +305,32 @@ def _both_sizes(
         "## The same at full size",
         "",
         f"{len(compared)} files, drawn before anything was measured, with {keys:,} keys at "
-        f"1/{SCALE} and {keys * SCALE:,} at 1. A tree is told as files and MiB of each level, "
-        "times 64 at 1/64.",
+        f"1/{SCALE} and {keys * SCALE:,} at 1. Told are medians of runs, with least and most; "
+        "off is how far the median WAF at 1/64 is from that at 1. A tree is that of the last run: "
+        "files and MiB of each level, times 64 at 1/64. Of rate, keys a second: where fixed costs "
+        "of flushes slow the writer at 1/64, compactions keep up with it that do not at 1.",
         "",
-        "| file | kind | WAF 1/64 | WAF 1 | | SA 1/64 | SA 1 | tree 1/64 | tree 1 |",
-        "|--:|---|--:|--:|--:|--:|--:|---|---|",
+        "| file | kind | runs | WAF 1/64 | WAF 1 | off | SA 1/64 | SA 1 | rate 1/64 | rate 1 "
+        "| tree 1/64 | tree 1 |",
+        "|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|---|---|",
     ]
     close = far = 0
     apart = ["", "Rates and times of these files, which are not divided:", ""]
     for number in compared:
-        by_scale = {row["scale"]: row for row in rows if row["number"] == number}
-        if set(by_scale) != {SCALE, 1}:
+        small, whole = (
+            [row for row in rows if (row["number"], row["scale"]) == (number, scale)]
+            for scale in (SCALE, 1)
+        )
+        if not small or not whole:
             continue
-        small, whole = by_scale[SCALE], by_scale[1]
-        cells = [str(number), _kind(dumps[number])]
         off = _off(small, whole)
         close, far = close + (abs(off) <= _CLOSE), far + (abs(off) > _CLOSE)
-        cells += [*_pair(small, whole, "waf"), *_pair(small, whole, "sa")[:2]]
-        cells += [_shape(small, SCALE), _shape(whole, 1)]
+        cells = [str(number), _kind(dumps[number]), f"{len(small)}, {len(whole)}"]
+        cells += [_median(small, "waf"), _median(whole, "waf")]
+        cells += [f"{100 * off:+.1f}%" if math.isfinite(off) else ""]
+        cells += [_median(side, "sa") for side in (small, whole)]
+        cells += [_median(side, "rate", ",.0f") for side in (small, whole)]
+        cells += [_shape(small[-1], SCALE), _shape(whole[-1], 1)]
         lines.append(f"| {' | '.join(cells)} |")
         timed = [
             f"`{fact.key}={value}`"
@@ -313,20 +343,44 @@ def _both_sizes(
     return [*lines, "", told, *apart]
 
 
-def _off(small: Mapping[str, Any], whole: Mapping[str, Any]) -> float:
-    """By what share WAF at 1/64 is off; infinite where a run did not end well."""
-    values = [row["metrics"].get("waf") for row in (small, whole)]
-    return values[0] / values[1] - 1 if None not in values and values[1] else math.inf
-
-
-def _pair(small: Mapping[str, Any], whole: Mapping[str, Any], metric: str) -> list[str]:
-    """Both values and how far WAF is off; the state of a run that did not end well."""
-    told = [
-        row["state"] if metric not in row["metrics"] else f"{row['metrics'][metric]:.2f}"
-        for row in (small, whole)
+def _paced(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = [
+        "",
+        "## A slower writer at full size",
+        "",
+        "The same load at 1, its writer held to a rate (`--paced FILE:BYTES`). WAF follows the "
+        "writer: a slow one lets each compaction end before the next is due.",
+        "",
+        "| file | writer, MB/s | keys/s | WAF | SA |",
+        "|--:|--:|--:|--:|--:|",
     ]
-    off = _off(small, whole)
-    return [*told, f"{100 * off:+.1f}%" if math.isfinite(off) else ""]
+    for row in rows:
+        cells = [str(row["number"]), f"{row['pace'] / 1e6:.1f}", _median([row], "rate", ",.0f")]
+        cells += [_median([row], "waf"), _median([row], "sa")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines if rows else []
+
+
+def _values(rows: Sequence[Mapping[str, Any]], metric: str) -> list[float]:
+    return [row["metrics"][metric] for row in rows if metric in row["metrics"]]
+
+
+def _off(small: Sequence[Mapping[str, Any]], whole: Sequence[Mapping[str, Any]]) -> float:
+    """By what share the median WAF at 1/64 is off; infinite where a run did not end well."""
+    sides = [_values(rows, "waf") for rows in (small, whole)]
+    if [len(side) for side in sides] != [len(small), len(whole)] or not median(sides[1]):
+        return math.inf
+    return median(sides[0]) / median(sides[1]) - 1
+
+
+def _median(rows: Sequence[Mapping[str, Any]], metric: str, form: str = ".2f") -> str:
+    """The median of a metric, with least and most of several runs; a state where none has it."""
+    values = _values(rows, metric)
+    if not values:
+        return str(rows[-1]["state"])
+    middle = f"{median(values):{form}}"
+    least, most = (f"{end:{form}}" for end in (min(values), max(values)))
+    return middle if least == most else f"{middle} ({least} to {most})"
 
 
 def _shape(row: Mapping[str, Any], scale: int) -> str:
@@ -354,6 +408,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--both", type=int, default=10, help="how many of them at full size too")
     parser.add_argument("--keys", type=int, default=80_000, help=f"of a load at 1/{SCALE}")
     parser.add_argument("--both-keys", type=int, default=16_000, help="of those at both sizes")
+    parser.add_argument("--runs", type=int, default=3, help="at full size; twice as many at 1/64")
+    parser.add_argument("--paced", help="only FILE:BYTES, a writer of so many bytes a second")
     parser.add_argument("--page", action="store_true", help="only write the page")
     return parser
 
