@@ -89,7 +89,7 @@ def test_its_jobs_are_shown(scene: Scene, capsys: pytest.CaptureFixture[str]):
         QUEUED: "queued",
     }  # fmt: skip
     shown = json.loads(said(capsys, "show", FINISHED, "--json", "--db", scene.url))
-    assert (shown["state"], shown["standing"]["done"]) == ("done", 40)
+    assert (shown["state"], shown["done"]) == ("done", 40)
     ranked = json.loads(said(capsys, "parameters", FINISHED, "--json", "--db", scene.url))
     assert ranked["parameters"][0]["name"] == "write_buffer_size"
     assert {(each.name, each.revoked_at is None) for each in list_tokens(scene.engine)} == {
@@ -108,12 +108,14 @@ def test_the_options_file_of_the_finished_one_is_exported(
 
 
 def test_its_nights_are_compared(scene: Scene, capsys: pytest.CaptureFixture[str]):
-    found = watch(nights_of_batch(scene.engine, "every-night"))
-    assert [night.items["quick"].job_id for night in nights_of_batch(scene.engine, "every-night")] \
-        == list(NIGHTS)  # fmt: skip
-    document = found.document()
+    kept = nights_of_batch(scene.engine, "every-night")
+    assert [night.items["quick"].job_id for night in kept] == list(NIGHTS)
+    document = watch(kept).document()
     text = said(capsys, "nights", "every-night", "--db", scene.url)
-    assert "waf" in json.dumps(document) and text
+    assert [night["batch"] for night in document["nights"]] == [1, 2]
+    assert document["series"] == 3
+    assert not document["worsened"]
+    assert "2 nights" in text
 
 
 def test_what_was_queued_or_running_is_taken_up_once(scene: Scene):
