@@ -72,7 +72,7 @@ def main(url: str, out: str) -> None:
         try:
             fill(Service(address(log), token))
         except BaseException:
-            print(log.read_text())
+            sys.stderr.write(log.read_text())
             raise
         finally:
             server.kill()
