@@ -24,7 +24,7 @@ from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take
 from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away
 from jobs.queue.queued_job import run_queued
-from jobs.schedule.schedule_fire import keep_schedules
+from jobs.schedule.schedules import keep_schedules
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
 from sampler.common.errors import InputError

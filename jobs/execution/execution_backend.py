@@ -14,11 +14,11 @@ from optimizer.run.ports import Hosts
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
+from sampler.runner.bench_folder import require_space
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import Outcome
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import require_space
 from sampler.space.space import Configuration
 
 

@@ -98,29 +98,36 @@ class Heartbeat:
             renew(self._engine, self._lease)
             self._renewed = time.monotonic()
 
-    @contextmanager
-    def beside(self, *, every: float = _RENEW_SECONDS) -> Iterator[None]:
-        """Renews from a thread of its own until the block ends, in which nothing ticks.
 
-        The models of thousands of trials, or a host of a cluster that tries the OPTIONS file, may
-        take longer than a lease holds. Who has lost it hears so at the next write.
-        """
-        over = threading.Event()
+@contextmanager
+def renewed_meanwhile(
+    engine: Engine, lease: Lease, *, every: float = _RENEW_SECONDS
+) -> Iterator[None]:
+    """Renews a lease from a thread of its own until the block ends, in which nothing ticks.
 
-        def run() -> None:
-            while not over.wait(every):
-                try:
-                    renew(self._engine, self._lease)
-                except LeaseLost:
-                    return
-                except SQLAlchemyError:
-                    continue  # the database is away: nobody else can take the job over either
+    The models of thousands of trials, or a host of a cluster that tries the OPTIONS file, may take
+    longer than a lease holds. Who has lost it hears so at the next write, which proves it.
 
-        name = f"lease of job {self._lease.job_id}"
-        thread = threading.Thread(target=run, name=name, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
+    Args:
+        engine: The database.
+        lease: Held.
+        every: Seconds between two renewals.
+    """
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(every):
+            try:
+                renew(engine, lease)
+            except LeaseLost:
+                return
+            except SQLAlchemyError:
+                continue  # the database is away: nobody else can take the job over either
+
+    thread = threading.Thread(target=run, name=f"lease of job {lease.job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -7,7 +7,7 @@ from typing import Any
 
 from db.schema.job_row import JobRow
 from jobs.execution.assembly import Assembly
-from sampler.bench.build_facts import build_facts
+from sampler.bench.builds import build_facts
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
 from sampler.machine.machine import fingerprint

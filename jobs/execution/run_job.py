@@ -19,11 +19,11 @@ from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.assembly import Assembly
 from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
-from jobs.execution.heartbeat import Heartbeat, JobCancelled
+from jobs.execution.heartbeat import Heartbeat, JobCancelled, renewed_meanwhile
 from jobs.execution.retry import Retry, RetryingLog, is_away
 from jobs.execution.run_environment import require_same_build
-from jobs.report.report import report_html
-from jobs.results.finished import Finished, conclude_job, keep_finished
+from jobs.report.artifacts import report_html
+from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.planning import Budget
@@ -52,7 +52,7 @@ def run_job(
     check: Callable[[], None] = lambda: None,
     expected: tuple[JobState, ...] = _RESUMABLE,
     backend: ExecutionBackend | None = None,
-) -> Finished:
+) -> JobOutcome:
     """Runs what is left of a stored job.
 
     Args:
@@ -116,7 +116,7 @@ def run_job(
             progress=heartbeat,
         )
         conclusion = tuning.run()
-        with heartbeat.beside():
+        with renewed_meanwhile(engine, lease):
             finished = conclude_job(
                 specification,
                 problem,
@@ -126,7 +126,7 @@ def run_job(
                 tried=assembly.installed is not None,
             )
             report = report_html(finished)
-        if not retry(lambda: keep_finished(store, log, lease, finished, report=report)):
+        if not retry(lambda: keep_outcome(store, log, lease, finished, report=report)):
             retry(lambda: _require_done(store, job_id))
         return finished
     except JobCancelled:

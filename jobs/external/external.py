@@ -15,10 +15,10 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
 from jobs.external.reported_trials import ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.export import export_options
-from jobs.results.finished import conclude_job, keep_finished
-from jobs.specification.frame import resolve_stored
+from jobs.results.outcome import conclude_job, keep_outcome
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.confirmation.choosing import winner_of
 from optimizer.confirmation.confirmation import declared_test
 from optimizer.results.conclusion import conclude
@@ -151,7 +151,7 @@ class ExternalJobs:
             export=partial(export_options, framed.plan, None),
             tried=False,
         )
-        if not keep_finished(self._store, log, lease, finished, report=report_html(finished)):
+        if not keep_outcome(self._store, log, lease, finished, report=report_html(finished)):
             self._jobs.require_live(lease.job_id)
 
 

@@ -18,7 +18,7 @@ from db.leases.process import this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.queue.lifecycle import is_external
-from jobs.specification.frame import Frame, resolve_stored
+from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
 from optimizer.run.libraries import load_libraries
@@ -41,7 +41,7 @@ class OpenJob:
     """A job in the hands of this process, as it stood under an epoch of its lease."""
 
     epoch: int
-    framed: Frame
+    framed: ResolvedJob
     history: History
     scores: Scoreboard
 

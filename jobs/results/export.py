@@ -9,7 +9,7 @@ from typing import Any
 
 from optimizer.objective.kept_limits import kept_words
 from optimizer.trials.problem import Problem
-from sampler.bench.bench_plan import BenchPlan, differences, effective_values
+from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes
 from sampler.options.measured_part import measured_part
@@ -70,7 +70,7 @@ def export_options(
     # What the user's own file says and nobody moved is the user's.
     values = plan.space.complete(configuration)
     moved = {n: p for n, p in catalogue().items() if plan.moved(n, values)}
-    changed = dict.fromkeys([*differences(part, tried.options, moved), *repaired])
+    changed = dict.fromkeys([*unmet_values(part, tried.options, moved), *repaired])
     if changed:
         reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
         raise ExportRefusedError(reason, text)
@@ -113,7 +113,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     lines += [f"Limit {kept_words(row)}" for row in judged]
     if not tried:
         lines.append(_untried(problem))
-    return [*lines, *carried_apart(problem, best["configuration"])]
+    return [*lines, *outside_file_lines(problem, best["configuration"])]
 
 
 def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
@@ -132,7 +132,7 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
     ]
     if not tried:
         lines.append(_untried(problem))
-    return [*lines, *carried_apart(problem, minimal["configuration"])]
+    return [*lines, *outside_file_lines(problem, minimal["configuration"])]
 
 
 def _untried(problem: Problem) -> str:
@@ -140,7 +140,7 @@ def _untried(problem: Problem) -> str:
     return f"Measured {how}: this file was not tried with RocksDB"
 
 
-def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
+def outside_file_lines(problem: Problem, configuration: Configuration) -> list[str]:
     """What belongs to a configuration and no OPTIONS file can hold: a line each."""
     values = problem.space.complete(configuration)
     lines: list[str] = []

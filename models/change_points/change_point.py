@@ -3,7 +3,7 @@
 The statistic of Hawkins, Qiu and Kang (Journal of Quality Technology 35, 2003): the largest
 two-sample t over all points at which a series can be cut in two. Mean and variance need not be
 known before, so no training set is needed. Here it is taken of clipped values, so that a single
-outlier is no change: `benchmarks/watch_power.py` compares this with its rivals.
+outlier is no change: `studies/watch/power.py` compares this with its rivals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESOLUTION = 1e-4
 _MAD_OF_NORMAL = 1.4826
 _MOST_LIKENESS = 0.8
 # Values look less alike after the best cut than they are, by about (first + second * ln n) / n:
-# put through two simulated lengths by hand. benchmarks/watch_limits.py shows what is left of it.
+# put through two simulated lengths by hand. studies/watch/limits.py shows what is left of it.
 LIKENESS_BIAS = (0.51, 0.887)
 
 

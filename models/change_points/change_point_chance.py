@@ -2,7 +2,7 @@
 
 The p-value of the strongest of many cuts is too small by the number of looks that it stands for.
 That number was counted on 800,000 simulated series of 100 normal values (`python -m
-benchmarks.watch_limits` counts and fits again): alarms at t's two-sided p <= q on the n-th night,
+studies.watch.limits` counts and fits again): alarms at t's two-sided p <= q on the n-th night,
 among the series that had none before, over q.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import amount
+from sampler.workload.metric_units import format_metric
 
 
 def require_possible(limits: Sequence[Limit], *, field: str) -> None:
@@ -28,7 +28,7 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
         least = max(limit.at_least for limit in mine)
         most = min(limit.at_most for limit in mine)
         if least > most:
-            bounds = f">= {amount(metric, least)} and <= {amount(metric, most)}"
+            bounds = f">= {format_metric(metric, least)} and <= {format_metric(metric, most)}"
             raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
         least = max(limit.at_least_baseline or -math.inf for limit in mine)
         most = min(limit.at_most_baseline or math.inf for limit in mine)

@@ -7,7 +7,7 @@ import re
 
 from optimizer.objective.objective import MOST_RATIO, Limit
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import amount, in_unit_of
+from sampler.workload.metric_units import format_metric, in_unit_of
 
 _MEND = "write for example 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
@@ -63,11 +63,11 @@ def limit_words(limit: Limit) -> str:
     """The limit as ``parse_limit`` reads it, ``and`` between its bounds where it has two."""
     bounds = []
     if math.isfinite(limit.at_least):
-        bounds.append(f">= {amount(limit.metric, limit.at_least)}")
+        bounds.append(f">= {format_metric(limit.metric, limit.at_least)}")
     if limit.at_least_baseline is not None:
         bounds.append(f">= {limit.at_least_baseline:.12g} baseline")
     if math.isfinite(limit.at_most):
-        bounds.append(f"<= {amount(limit.metric, limit.at_most)}")
+        bounds.append(f"<= {format_metric(limit.metric, limit.at_most)}")
     if limit.at_most_baseline is not None:
         bounds.append(f"<= {limit.at_most_baseline:.12g} baseline")
     return f"{limit.metric} {' and '.join(bounds)}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Limit, Objective, Term
-from sampler.common.documents import find_document, finite_number, read_document, refuse_unknown
+from sampler.common.documents import find_document, finite_number, parse_toml, refuse_unknown
 from sampler.common.errors import InputError
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
@@ -32,7 +32,7 @@ def load_objective(given: str) -> Objective:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
     text = objective_text(given)
-    return objective_from_document(read_document(text, field=f"--objective {given}"))
+    return objective_from_document(parse_toml(text, field=f"--objective {given}"))
 
 
 def objective_from_document(document: Mapping[str, Any]) -> Objective:

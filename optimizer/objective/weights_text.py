@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from optimizer.objective.objective import Direction, Term
 from optimizer.objective.objective_file import MOST_WEIGHT
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import unit_of
+from sampler.workload.metric_units import metric_unit
 
 _MEND = "write for example waf=2,sa=1,rate=1"
 _LOWERED_RATIOS = ("waf", "waf_with_wal", "sa")
@@ -56,7 +56,7 @@ def weights_words(terms: tuple[Term, ...]) -> str:
 
 
 def _direction(metric: str) -> Direction | None:
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     if unit is None:
         return "min" if metric in _LOWERED_RATIOS else None
     return "max" if unit == "ops/s" else "min"

@@ -15,8 +15,7 @@ from pathlib import Path
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark, Count
 from sampler.runner.outcome import Outcome
-from sampler.runner.prepared_copies import PreparedCopies
-from sampler.runner.prepared_note import read_note
+from sampler.runner.prepared_copies import PreparedCopies, read_note
 from sampler.runner.process import BenchProcess, Limits
 from sampler.space.space import Configuration
 

@@ -5,14 +5,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from known_effects import additive, effects_space, fitness, history_of, problem
-from pretend_bench import trial_of
 
 from optimizer.explanation.explanation import Explanation, explain
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
 from sampler.space.space_file import space_from_document
+from tests.support.optimizer.known_effects import (
+    additive,
+    effects_space,
+    fitness,
+    history_of,
+    problem,
+)
+from tests.support.optimizer.pretend_bench import trial_of
 
 WINNER = {
     "much": 0.9, "some": 0.8, "idle": 0.7, "lazy": 0.4, "inert": 0.9, "little": "on", "dull": True,

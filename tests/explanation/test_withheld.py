@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from known_effects import additive, history_of, problem
 
-from jobs.report.explanation_rows import explanation_rows
+from jobs.report.rows import explanation_rows
 from jobs.results.explanation_words import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.explanation.document import explanation_document
@@ -15,6 +14,7 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
 from sampler.space.space_file import space_from_document
+from tests.support.optimizer.known_effects import additive, history_of, problem
 
 WINNER = {
     "much": 0.9, "some": 0.8, "idle": 0.7, "lazy": 0.4, "inert": 0.9, "little": "on", "dull": True,

@@ -10,10 +10,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from jobs.regression.watch import watch
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
-from worker_process import worker_process
-from worker_scene import Scene, at_work
 
 from cli.main import main
 from db.access.tokens import list_tokens
@@ -25,10 +24,11 @@ from db.leases.leader import LedBy, take_lead
 from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
 from jobs import worker
-from jobs.regression.watch import watch
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
+from tests.support.jobs.worker_process import worker_process
+from tests.support.jobs.worker_scene import Scene, at_work
 
 DATA = Path(__file__).parents[1] / "data" / "last_release"
 LAST = "0005"

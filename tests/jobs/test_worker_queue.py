@@ -4,12 +4,12 @@ import threading
 
 import psycopg
 import pytest
-from worker_scene import Scene, at_work, scene
 
 from db.jobs.job_store import JobStore
 from db.leases.leader import LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs import worker
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 

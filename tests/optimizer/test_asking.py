@@ -5,16 +5,16 @@ from itertools import permutations
 from random import Random
 
 import pytest
-from asking_runner import AskingRunner, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 
 from optimizer.evaluation import knowledge
 from optimizer.results.conclusion import conclude
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
+from tests.support.optimizer.asking_runner import AskingRunner, drawn
+from tests.support.optimizer.pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 FAILED = Outcome(state=TrialState.FAILED, failure="no luck\nno such column")

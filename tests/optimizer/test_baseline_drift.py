@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from pretend_bench import START, trial_of
 from scipy import stats
 
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.baseline.drift import drift_p
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import START, trial_of
 
 SPACING = 100.0  # seconds between two runs of the baseline
 SINE = "sine"

@@ -3,7 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from pretend_bench import (
+
+from optimizer.budget.budget import divide
+from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.conclusion import proof_pairs
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
+from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
     bowl,
@@ -13,15 +21,7 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-from tuning_jobs import TWO_TERMS, chosen_from_two, conclude_of, run
-
-from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import proof_pairs
-from optimizer.trials.history import History
-from optimizer.trials.trial import Purpose, Trial
-from sampler.runner.outcome import TrialState
+from tests.support.optimizer.tuning_jobs import TWO_TERMS, chosen_from_two, conclude_of, run
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

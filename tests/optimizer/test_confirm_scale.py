@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
-from two_loads import LARGER, TwoLoads
 
 from optimizer.budget.budget import Plan, divide
 from optimizer.budget.confirm_load import confirming_seconds, growth
@@ -15,6 +13,8 @@ from optimizer.run.standing import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
+from tests.support.optimizer.pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
+from tests.support.optimizer.two_loads import LARGER, TwoLoads
 
 
 def two_loads(strategy: str = "sobol") -> Problem:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
 from optimizer.confirmation.choosing import candidates_of
 from optimizer.evaluation.measured_again import again
@@ -15,6 +14,14 @@ from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48

@@ -4,10 +4,8 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
-from asking_runner import AskingRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import Job, ListLog, PretendBench, configurations, job_of, problem_of
 
 from optimizer.budget.budget import divide
 from optimizer.ranking.sampling import (
@@ -28,6 +26,15 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
+from tests.support.optimizer.asking_runner import AskingRunner
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    ListLog,
+    PretendBench,
+    configurations,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 DRAWN = (Purpose.CANDIDATE, Phase.SAMPLE)

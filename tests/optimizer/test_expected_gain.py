@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import problem_of
 from scipy.stats import norm
 
 from optimizer.objective.objective import Limit, Objective, Term
@@ -22,6 +21,7 @@ from optimizer.surrogate.expected_gain import (
     keeps,
     likely_metrics,
 )
+from tests.support.optimizer.pretend_bench import problem_of
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))

@@ -1,16 +1,6 @@
 """The genetic algorithm is the paper's: eight chromosomes, then generations of four."""
 
 import pytest
-from pretend_bench import (
-    Job,
-    PretendBench,
-    bowl,
-    candidates,
-    flat,
-    job_of,
-    problem_of,
-    small_space,
-)
 
 from optimizer.evaluation import knowledge
 from optimizer.strategies.genetic import (
@@ -22,6 +12,16 @@ from optimizer.strategies.genetic import (
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.space.space_file import load_space
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+    small_space,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 BASELINE = bowl(small_space().default_configuration())

@@ -4,11 +4,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from asking_runner import AskingRunner, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import STRATEGY_NAMES, PretendBench, bowl, problem_of, trial_of
-from tuning_jobs import TWO_TERMS, chosen_from_two
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choosing import candidates_of, winner_of
@@ -20,6 +17,15 @@ from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
+from tests.support.optimizer.asking_runner import AskingRunner, drawn
+from tests.support.optimizer.pretend_bench import (
+    STRATEGY_NAMES,
+    PretendBench,
+    bowl,
+    problem_of,
+    trial_of,
+)
+from tests.support.optimizer.tuning_jobs import TWO_TERMS, chosen_from_two
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False, "idle": 1.0}

@@ -7,17 +7,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import (
-    Job,
-    PretendBench,
-    bowl,
-    candidates,
-    configurations,
-    flat,
-    job_of,
-    problem_of,
-    small_space,
-)
 
 from optimizer.budget.budget import divide
 from optimizer.results.contributions import contributions_document
@@ -32,6 +21,17 @@ from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.latent import encode
 from sampler.space.space import digest, memory_bytes
 from sampler.space.space_file import load_space, space_from_document
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    PretendBench,
+    bowl,
+    candidates,
+    configurations,
+    flat,
+    job_of,
+    problem_of,
+    small_space,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pretend_bench import PretendBench, bowl, candidates, job_of, problem_of
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choosing import candidates_of
@@ -18,6 +17,13 @@ from optimizer.surrogate.surrogate import surrogate_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pretend_bench import PretendBench, bowl, flat, job_of, problem_of, small_space, trial_of
 
 from models.importance.ranking import rank_parameters
 from optimizer.evaluation import knowledge
@@ -15,6 +14,15 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 from sampler.space.space_file import load_space
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    flat,
+    job_of,
+    problem_of,
+    small_space,
+    trial_of,
+)
 
 BASELINE = bowl(small_space().default_configuration())
 

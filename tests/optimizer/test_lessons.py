@@ -1,7 +1,6 @@
 """What a search over the cube is told of the history."""
 
 import pytest
-from pretend_bench import bowl, flat, problem_of, trial_of
 
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.strategies.axes import Axis, axes_of, chosen_of, point_of
@@ -10,6 +9,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import bowl, flat, problem_of, trial_of
 
 WAF = Objective("waf", (Term("waf", "min"),), (Limit("sa", at_most=2.0),))
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from pretend_bench import PretendBench, bowl, job_of, problem_of
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.confirmation import Pair, declared_test, judge
@@ -11,6 +10,7 @@ from optimizer.objective.kept_limits import kept_words
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import result_document
 from optimizer.trials.trial import Purpose
+from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of
 
 WAF = (Term("waf", "min"),)
 P99 = Limit("p99", at_most=2.0)

@@ -9,8 +9,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import ListLog, Watcher, bowl, flat, problem_of
-from pretend_hosts import PretendHost, PretendHosts, by_host, machines, tuned
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.rounds import rounds_of
@@ -20,6 +18,14 @@ from optimizer.run.tuning import TrialLostError
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, flat, problem_of
+from tests.support.optimizer.pretend_hosts import (
+    PretendHost,
+    PretendHosts,
+    by_host,
+    machines,
+    tuned,
+)
 
 
 def run(count: int, trials: int, strategy: str = "random", **more: object):

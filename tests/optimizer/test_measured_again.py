@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import flat, problem_of, trial_of
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choosing import candidates_of
@@ -16,6 +15,7 @@ from optimizer.run.standing import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import flat, problem_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 PLAN = divide(60)

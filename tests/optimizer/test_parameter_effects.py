@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pretend_bench import PretendBench, candidates, job_of, problem_of
 
 from optimizer.evaluation.knowledge import ranking_of
 from optimizer.ranking.parameter_direction import directions
@@ -17,6 +16,7 @@ from optimizer.strategies import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

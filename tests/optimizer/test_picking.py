@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from pretend_bench import PretendBench, job_of, problem_of, trial_of
 
 from optimizer.baseline.baseline import summarise
 from optimizer.confirmation.picking import pick, require_measured
@@ -17,6 +16,7 @@ from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
+from tests.support.optimizer.pretend_bench import PretendBench, job_of, problem_of, trial_of
 
 WAF = Objective("waf", (Term("waf", "min"),))
 

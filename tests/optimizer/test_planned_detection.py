@@ -4,8 +4,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from asking_runner import AskingRunner
-from pretend_bench import (
+
+from optimizer.budget.budget import divide
+from optimizer.budget.detection import most_pairs, planned, spread_of, trials_for
+from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
+from optimizer.results.conclusion import Conclusion, conclude
+from optimizer.results.result import result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.asking_runner import AskingRunner
+from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
     Watcher,
@@ -16,16 +25,7 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-from pretend_hosts import PretendHosts, machines, tuned
-
-from optimizer.budget.budget import divide
-from optimizer.budget.detection import most_pairs, planned, spread_of, trials_for
-from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.results.conclusion import Conclusion, conclude
-from optimizer.results.result import result_document
-from optimizer.run.planning import Budget, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.pretend_hosts import PretendHosts, machines, tuned
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 QUIET, LOUD = 0.02, 0.15

@@ -1,7 +1,6 @@
 """What preparing a database costs is planned with, whether or not a trial found it prepared."""
 
 import pytest
-from pretend_bench import problem_of, trial_of
 
 from optimizer.budget.confirm_load import confirming_seconds
 from optimizer.budget.cutoff import cutoff_seconds
@@ -9,6 +8,7 @@ from optimizer.budget.full_seconds import full_seconds
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
+from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 METRICS = {"time": 2.0, "wall_seconds": 3.0, "prepare_seconds": 9.0}
 

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import (
+
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import result_document
+from optimizer.surrogate.prospect import SAID, Prospect, fitness_noise, scatter
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
+from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
     bowl,
@@ -18,13 +25,6 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-
-from optimizer.objective.objective_file import load_objective
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import result_document
-from optimizer.surrogate.prospect import SAID, Prospect, fitness_noise, scatter
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60

@@ -5,7 +5,6 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import PretendBench, bowl, candidates, job_of, problem_of, trial_of
 
 from optimizer.evaluation.leaders import leaders
 from optimizer.objective.contradicting_limits import require_possible
@@ -16,6 +15,14 @@ from optimizer.run.standing import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    job_of,
+    problem_of,
+    trial_of,
+)
 
 WAF = (Term("waf", "min"),)
 FIGURES = st.floats(min_value=1e-3, max_value=1e9)

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pretend_bench import (
+
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.trials.trial import Purpose, Trial
+from sampler.space.space_file import load_space
+from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     PretendBench,
     bowl,
@@ -16,12 +22,6 @@ from pretend_bench import (
     problem_of,
     small_space,
 )
-
-from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
-from optimizer.trials.trial import Purpose, Trial
-from sampler.space.space_file import load_space
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 Document = dict[str, Any]

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from pretend_bench import PretendBench, flat, job_of, problem_of
 from scipy import stats
 
 from optimizer.budget.power import smallest_mean
@@ -13,6 +12,7 @@ from optimizer.confirmation.sensitivity import sensitivity_of
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.conclusion import proof_pairs
 from optimizer.results.result import result_document
+from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 PAPER, WAF = load_objective("paper"), load_objective("waf")

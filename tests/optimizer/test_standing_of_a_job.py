@@ -1,11 +1,11 @@
 import pytest
-from pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 from optimizer.evaluation.knowledge import baseline_of
 from optimizer.run.standing import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

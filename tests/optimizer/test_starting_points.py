@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
 from optimizer.budget.budget import divide
 from optimizer.strategies.starts import next_start, starting_point
@@ -14,6 +13,14 @@ from sampler.space.latent import decode
 from sampler.space.space import default_values, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space
 from sampler.space.starting_points import known_points, usual_points
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 MIB = 2**20

@@ -1,16 +1,6 @@
 """What the strategies propose, beside what ``strategy_contract`` asks of all of them."""
 
 import pytest
-from pretend_bench import (
-    STRATEGY_NAMES,
-    Job,
-    PretendBench,
-    candidates,
-    configurations,
-    flat,
-    job_of,
-    problem_of,
-)
 
 from optimizer.budget.budget import divide
 from optimizer.strategies import find_strategy
@@ -20,6 +10,16 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.space.space_file import space_from_document
+from tests.support.optimizer.pretend_bench import (
+    STRATEGY_NAMES,
+    Job,
+    PretendBench,
+    candidates,
+    configurations,
+    flat,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 EVERY = pytest.mark.parametrize("strategy", STRATEGY_NAMES)

@@ -7,18 +7,6 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from pretend_bench import (
-    Job,
-    PretendBench,
-    bowl,
-    candidates,
-    configurations,
-    flat,
-    job_of,
-    problem_of,
-    trial_of,
-)
-from two_loads import LARGER
 
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import load_objective
@@ -34,6 +22,18 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space, space_from_document
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    PretendBench,
+    bowl,
+    candidates,
+    configurations,
+    flat,
+    job_of,
+    problem_of,
+    trial_of,
+)
+from tests.support.optimizer.two_loads import LARGER
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.comparison.guided import worked_out
-from jobs.experiments.comparison.side import Side
-from jobs.specification.baseline_warnings import baseline_warnings
-from jobs.specification.hidden_debt import too_small_warnings
-from jobs.specification.measured_baseline import measured_baseline, scale_warnings
+from jobs.experiments.comparison.sides import Side, worked_out
+from jobs.specification.compaction_debt import too_small_warnings
+from jobs.specification.measured_baseline import (
+    baseline_warnings,
+    measured_baseline,
+    scale_warnings,
+)
 from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.build_facts import build_facts
 from sampler.bench.build_flags import require_supported
-from sampler.bench.builds import DEFAULT_BUILD, Build, installed_build
+from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.errors import InputError
