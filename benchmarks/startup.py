@@ -2,7 +2,7 @@
 
 Run with ``python -m benchmarks.startup [--rounds 10] [--tree FOLDER]``; alone on the machine. In
 each round one process imports Typer with Rich (``typer.rich_utils``, by which Typer prints any
-help), one is ``rocktune --help``, and one is ``rocktune serve`` on a new SQLite file until it
+help), one is ``rocktune --help``, and one is ``rocktune serve`` on an empty SQLite file until it
 answers ``/readyz``, with its worker. Told are medians: wall seconds of the first two with their
 ratio, CPU seconds of the third. ``--tree`` names another checkout to be measured in turn with this
 one.
@@ -26,7 +26,7 @@ import psutil
 _ROOT = Path(__file__).parents[1]
 _LIBRARIES = ["-c", "import typer, rich, typer.rich_utils"]
 _HELP = ["-m", "cli.main", "--help"]
-_SERVE = ["-m", "cli.main", "serve", "--port", "0", "--db", "rocktune.db"]
+_SERVE = ["-m", "cli.main", "serve", "--port", "0", "--db"]
 
 
 def environment(tree: Path, folder: Path) -> dict[str, str]:
@@ -59,9 +59,8 @@ def server_seconds(tree: Path, folder: Path) -> float:
     Raises:
         RuntimeError: It ended before.
     """
-    (folder / "rocktune.db").unlink(missing_ok=True)
     with subprocess.Popen(
-        [sys.executable, *_SERVE],
+        [sys.executable, *_SERVE, f"{tree.name}.db"],
         cwd=folder,
         env=environment(tree, folder),
         stderr=subprocess.PIPE,
@@ -93,8 +92,9 @@ def main() -> None:
     servers: dict[Path, list[float]] = {tree: [] for tree in trees}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for tree in trees:  # once untold: its byte code is then there
+        for tree in trees:  # once untold: its byte code and its database are then there
             wall_seconds(_HELP, tree, folder)
+            server_seconds(tree, folder)
         for _ in range(given.rounds):
             libraries.append(wall_seconds(_LIBRARIES, _ROOT, folder))
             for tree in trees:

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-import psycopg
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -38,6 +37,9 @@ from db.connection.transactions import reading
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS, document, job, trial
 from optimizer.trials.trial import Trial
+
+if TYPE_CHECKING:  # a process on SQLite never loads the driver
+    import psycopg
 
 PAGE = 500
 """Trials read at a time: a few MB, with all that is made of them. More is no quicker."""
@@ -283,6 +285,8 @@ class _Pipelined:
     @contextmanager
     def _errors(self, statement: str) -> Iterator[None]:
         """Raises the driver's errors as SQLAlchemy does."""
+        import psycopg
+
         try:
             yield
         except psycopg.Error as error:

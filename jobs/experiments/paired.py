@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import fisher_exact
 
 from jobs.experiments.interleaved import MeasuredRun, Sets, Side
 from models.importance.anova import holm
@@ -105,6 +104,8 @@ class CaseChange:
         good_old, good_new = self.pairs - self.failed_old, self.pairs - self.failed_new
         if good_new < LEAST_PAIRS <= good_old:
             return True
+        from scipy.stats import fisher_exact  # takes a second to load, and is seldom asked
+
         table = np.array([[self.failed_new, good_new], [self.failed_old, good_old]])
         return bool(fisher_exact(table, alternative="greater").pvalue < SIGNIFICANT)
 

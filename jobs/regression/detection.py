@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -108,7 +108,7 @@ class RegressionReport:
             "findings": [self._finding(each) for each in self.findings],
             "outliers": [
                 _named(each.series)
-                | {"at": self._at(each.night), "p": each.p, **_amount(each.distance)}
+                | {"at": self._at(each.night), "p": each.p, **asdict(each.distance)}
                 for each in self.outliers
             ],
         }
@@ -123,7 +123,7 @@ class RegressionReport:
             "reported": self._at(alarm.reported),
             "batch": self.nights[alarm.reported].batch_id,
             "worse": found.worse,
-            **_amount(found.amount),
+            **asdict(found.amount),
             "nights_before": alarm.size.before,
             "nights_after": alarm.size.after,
             "p": alarm.p,
@@ -206,15 +206,6 @@ def _shown(series: Series, difference: float) -> float:
 
 def _named(series: Series) -> dict[str, Any]:
     return {"item": series.item, "of": series.kind, "metric": series.metric}
-
-
-def _amount(amount: Amount) -> dict[str, Any]:
-    return {
-        "unit": amount.unit,
-        "change": amount.change,
-        "low": amount.low,
-        "high": amount.high,
-    }
 
 
 @dataclass(frozen=True)

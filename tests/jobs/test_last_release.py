@@ -10,7 +10,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from jobs.regression.watch import watch
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
@@ -24,6 +23,7 @@ from db.leases.leader import LedBy, take_lead
 from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
 from jobs import worker
+from jobs.regression.detection import detect_regressions
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
@@ -110,7 +110,7 @@ def test_the_options_file_of_the_finished_one_is_exported(
 def test_its_nights_are_compared(scene: Scene, capsys: pytest.CaptureFixture[str]):
     kept = nights_of_batch(scene.engine, "every-night")
     assert [night.items["quick"].job_id for night in kept] == list(NIGHTS)
-    document = watch(kept).document()
+    document = detect_regressions(kept).document()
     text = said(capsys, "nights", "every-night", "--db", scene.url)
     assert [night["batch"] for night in document["nights"]] == [1, 2]
     assert document["series"] == 3

@@ -112,14 +112,7 @@ def table_csv(compared: ComparisonResult) -> str:
                 "after": table.after,
                 "median_before": row.old,
                 "median_after": row.new,
-                "percent": row.change.percent,
-                "low": row.change.low,
-                "high": row.change.high,
-                "p": row.change.p,
-                "p_holm": row.p_holm,
-                "rounds": row.pairs,
-                "could_show_percent": 100 * row.smallest_change,
-                "better": table.better(name),
+                **table.difference(name),
             }
             for table in compared.tables
             for name, row in table.rows.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from jobs.experiments.comparison.subject import Subject
@@ -48,32 +48,26 @@ class Table:
             return None
         return self.before if row.worse else self.after
 
+    def difference(self, metric: str) -> dict[str, Any]:
+        """A metric's change, how sure it is, and for whom it speaks."""
+        row = self.rows[metric]
+        return {
+            **asdict(row.change),
+            "p_holm": row.p_holm,
+            "rounds": row.pairs,
+            "could_show_percent": 100 * row.smallest_change,
+            "better": self.better(metric),
+        }
+
     def document(self) -> dict[str, Any]:
         """As result.json holds it."""
+        medians = {name: {self.before: r.old, self.after: r.new} for name, r in self.rows.items()}
         rows = {
-            name: {
-                "unit": metric_unit(name),
-                "medians": {self.before: row.old, self.after: row.new},
-                "percent": row.change.percent,
-                "low": row.change.low,
-                "high": row.change.high,
-                "p": row.change.p,
-                "p_holm": row.p_holm,
-                "rounds": row.pairs,
-                "could_show_percent": 100 * row.smallest_change,
-                "better": self.better(name),
-            }
-            for name, row in self.rows.items()
+            name: {"unit": metric_unit(name), "medians": medians[name], **self.difference(name)}
+            for name in self.rows
         }
-        return {
-            "workload": self.workload,
-            "before": self.before,
-            "after": self.after,
-            "rounds": self.rounds,
-            "failed": dict(self.failed),
-            "failure": dict(self.failure),
-            "metrics": rows,
-        }
+        told = {name: value for name, value in vars(self).items() if name != "rows"}
+        return told | {"metrics": rows}
 
 
 def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tuple[str, ...]:
