@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from jobs.doctor.finding import Finding, Severity
 from jobs.doctor.idle_host import HostBusy, Waiting, under_host_lock
@@ -37,10 +35,9 @@ def refused_codecs(installed: InstalledDbBench, plan: BenchPlan) -> tuple[str, .
     codecs = drawn.values if drawn else (plan.space.context[_CODEC],)
     refused = []
     for codec in codecs:
-        with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
-            options = plan.options({**start, _CODEC: codec})
-            if try_options(installed.program, options, Path(folder)).options is None:
-                refused.append(str(codec))
+        options = plan.options({**start, _CODEC: codec})
+        if try_options(installed.program, options).options is None:
+            refused.append(str(codec))
     return tuple(refused)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from optimizer.objective.kept_limits import kept_words
@@ -61,8 +59,7 @@ def export_options(
     if installed is None:
         return text
     part = measured_part(plan.taken(options), 1)
-    with tempfile.TemporaryDirectory(prefix="rocktune-export-") as folder:
-        tried = try_options(installed.program, part, Path(folder))
+    tried = try_options(installed.program, part)
     if tried.options is None:
         raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}", text)
     # A value that equals the default is not in the file, and can be changed all the same.

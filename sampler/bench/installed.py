@@ -146,7 +146,7 @@ class TriedOptions:
 def try_options(
     program: Path,
     options: OptionsFile | str,
-    folder: Path,
+    folder: Path | None = None,
     flags: Mapping[str, Value] | None = None,
 ) -> TriedOptions:
     """Lets the real db_bench open a database with an OPTIONS file and write one key.
@@ -157,9 +157,12 @@ def try_options(
     Args:
         program: db_bench.
         options: The file, or its text.
-        folder: An empty folder for it.
+        folder: An empty folder for it; None: one that is removed.
         flags: Further flags.
     """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as passing:
+            return try_options(program, options, Path(passing), flags)
     file, database = folder / "OPTIONS.ini", folder / "db"
     text = (
         options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")

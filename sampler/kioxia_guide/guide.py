@@ -117,7 +117,7 @@ def _bytes(text: str, field: str) -> int:
 
 
 @dataclass(frozen=True)
-class TreeLevel:
+class GuideLevel:
     """A full level: its number, its files and their bytes."""
 
     number: int
@@ -125,23 +125,23 @@ class TreeLevel:
     size: int
 
 
-def levels_for(files: int, file_size: int) -> tuple[TreeLevel, ...]:
+def levels_for(files: int, file_size: int) -> tuple[GuideLevel, ...]:
     """Level 1 and those below it, down to the first with which all files have room.
 
     Args:
         files: Files of keys that the database needs, at least 1.
         file_size: Bytes of one.
     """
-    levels: list[TreeLevel] = []
+    levels: list[GuideLevel] = []
     room = 0
     while room < files:
         number = len(levels) + 1
-        levels.append(TreeLevel(number, MULTIPLIER**number, MULTIPLIER**number * file_size))
+        levels.append(GuideLevel(number, MULTIPLIER**number, MULTIPLIER**number * file_size))
         room += levels[-1].files
     return tuple(levels)
 
 
-def whole(levels: tuple[TreeLevel, ...]) -> tuple[int, int]:
+def whole(levels: tuple[GuideLevel, ...]) -> tuple[int, int]:
     """Files and bytes of all levels together, when they are full."""
     return sum(level.files for level in levels), sum(level.size for level in levels)
 
@@ -172,7 +172,7 @@ class Guide:
     vlogfile_max_size: int
     cache_size: int
     threads: int
-    levels: tuple[TreeLevel, ...]
+    levels: tuple[GuideLevel, ...]
 
     @property
     def memtables(self) -> int:

@@ -20,8 +20,9 @@ from sampler.runner.benchmark import Benchmark
 from sampler.runner.host_lock import MARK, host_lock
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.prepared_copies import PreparedCopies
+from sampler.runner.process import Limits
 from sampler.runner.settings import Settings
-from sampler.runner.trial_processes import TrialLimits, TrialProcesses
+from sampler.runner.trial_processes import TrialProcesses
 from sampler.space.space import Configuration
 
 _MOST_AGAIN = 2
@@ -95,8 +96,10 @@ class LocalRunner:
                 self._benchmark,
                 configuration,
                 folder,
-                limits=TrialLimits(
-                    cutoff_seconds=cutoff_seconds, free_bytes=self._settings.free_bytes
+                limits=Limits(
+                    timeout_seconds=self._benchmark.timeout_seconds,
+                    cutoff_seconds=cutoff_seconds,
+                    free_bytes=self._settings.free_bytes,
                 ),
                 mark={MARK: token},
                 lock=lock,

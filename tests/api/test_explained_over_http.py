@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -11,6 +12,8 @@ from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 from tests.support.api.callers import require_problem, submit
 from tests.support.api.finished_job import body, finished, register
+
+pytestmark = pytest.mark.one_database
 
 Serve = Callable[..., TestClient]
 

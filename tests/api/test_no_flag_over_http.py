@@ -21,6 +21,8 @@ from sampler.runner.settings import Settings
 from tests.support.api.callers import EXTERNAL, QUEUED, errors_of, send, submit
 from tests.support.jobs.instant import write_workload
 
+pytestmark = pytest.mark.one_database
+
 Body = dict[str, Any]
 Served = Callable[..., TestClient]
 BASELINE = """\

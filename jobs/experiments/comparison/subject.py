@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from jobs.experiments.comparison.sides import Side, worked_out
@@ -142,10 +140,8 @@ def _require_known(
 def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:
     """Lets the program open a database so; the values that it changes without saying so."""
     values = side.values_under(plan.workload.name)
-    with tempfile.TemporaryDirectory(prefix="rocktune-compare-") as folder:
-        tried = try_options(
-            installed.program, plan.options(values), Path(folder), plan.flags(values)
-        )
+    options, flags = plan.options(values), plan.flags(values)
+    tried = try_options(installed.program, options, flags=flags)
     if tried.options is None:
         raise InputError(field, f"RocksDB {installed.version} refuses it: {tried.complaint}")
     asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}
