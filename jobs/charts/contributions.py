@@ -10,11 +10,7 @@ from jobs.results.explanation_words import estimate_words, step_words
 
 
 def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | None:
-    """The path as a waterfall, each bar from where the one before it ends; None without a step.
-
-    Args:
-        explanation: That of result.json.
-    """
+    """The path as a waterfall, each bar from where the one before it ends; None without a step."""
     steps = explanation["steps"] if explanation else []
     if not steps:
         return None

@@ -60,11 +60,7 @@ def importance_chart(
 
 
 def by_models(found: Mapping[str, Any]) -> bool:
-    """Whether models of all trials rank the parameters, and not forests of the draws.
-
-    Args:
-        found: ``result.json``, or a ranking.
-    """
+    """Whether models of all trials rank the parameters, and not forests of the draws."""
     return bool(found.get("ranked_by", FORESTS) == MODELS)
 
 
