@@ -26,7 +26,7 @@ from jobs.specification.specification import Specification
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 
 WORKLOAD = {"name": "known-truth", "command": {"argv": ["true"], "timeout_seconds": 600}}
 

@@ -28,7 +28,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 

@@ -8,8 +8,8 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
+from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.groups import group_labels
 from models.importance.ranking import rank_parameters
 
 N_NUMERIC = 29  # and one category of six levels: 30 parameters in 35 columns

@@ -14,7 +14,7 @@ from db.jobs.job_store import Store
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from models.importance.design import FeatureMatrix
-from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.evaluation.evaluation import DrawsKey, ended_well, learned_table
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 

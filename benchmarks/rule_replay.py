@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.recorded_trials import Learned
-from models.importance.agreement import beyond_chance, top_overlap
+from models.importance.agreement import beyond_chance, split_half, top_overlap
 from models.importance.sample_size import COMBINED, importances_of
-from models.importance.split_half import split_half
 from optimizer.ranking.sampling import FIRST_CHECKPOINT, IN_A_ROW, LEVEL, checkpoints, in_a_row
 
 LEVELS = (0.2, 0.28, 0.34, 0.4, 0.46, 0.52, 0.6)

@@ -33,9 +33,9 @@ from jobs.execution.assembly import assembly_of
 from jobs.specification.checked_specification import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
 
 _WORKLOAD = {"name": "instant", "command": {"argv": ["true"], "timeout_seconds": 60}}

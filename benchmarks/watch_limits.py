@@ -14,13 +14,16 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from models.change_points.change_point import LEAST_VALUES, LIKENESS_BIAS, split_p, strongest_cuts
-from models.change_points.change_point_chance import (
+from models.change_points.change_point import (
     FITTED_FROM,
+    LEAST_VALUES,
+    LIKENESS_BIAS,
     MOST_LENGTH,
     STEPS_UNTIL,
     chance,
     features,
+    split_p,
+    strongest_cuts,
 )
 
 LEVELS = np.arange(1.0, 6.1, 0.5)

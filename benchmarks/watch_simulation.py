@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from models.change_points.change_point import (
     LEAST_VALUES,
+    MOST_LENGTH,
+    chance,
+    cuts_within,
     pooled_likeness,
+    size_of,
     split_p,
     strongest_cuts,
 )
-from models.change_points.change_point_chance import MOST_LENGTH, chance
-from models.change_points.change_point_size import cuts_within, size_of
-from models.change_points.change_point_watch import PER_100_NIGHTS, outlier_p
+from models.change_points.detection import PER_100_NIGHTS, outlier_p
 
 Floats = NDArray[np.float64]
 LAWS = {

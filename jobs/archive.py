@@ -33,10 +33,10 @@ from jobs.specification.numbers_asked import MOST_TRIALS
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import Scoreboard
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior
+from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

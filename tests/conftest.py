@@ -10,7 +10,7 @@ from databases import _server_url, _sqlite_template  # noqa: F401
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from optimizer.run.libraries import load_libraries
+from optimizer.run.tuning import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.runner.settings import Settings
 

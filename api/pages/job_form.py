@@ -15,7 +15,7 @@ from api.schemas.job_schemas import JobChange
 from api.services.dependencies import Service
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
-from optimizer.strategies import STRATEGIES
+from optimizer.strategies.registry import STRATEGIES
 from sampler.common.documents import read_document
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text

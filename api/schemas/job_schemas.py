@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from api.http.whole import Whole
 from db.jobs.job_list import ListedJob
 from db.schema.job_row import JobRow, JobState
-from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.registry import DEFAULT_STRATEGY
 from sampler.runner.outcome import TrialState
 
 Bytes = Annotated[Whole, Field(ge=0, le=2**60)]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from api.http.whole import Whole
 from jobs.external.telling import Told
-from optimizer.run.asking import Asked
+from optimizer.run.steps import Asked
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 

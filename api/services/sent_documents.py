@@ -9,7 +9,7 @@ from typing import Any
 from api.http.problems import shown
 from api.schemas.job_schemas import StartFile
 from db.schema.types import safe_text
-from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import (

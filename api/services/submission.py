@@ -20,7 +20,7 @@ from jobs.specification.frame import frame
 from jobs.specification.measured_metrics import usual_objective
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start_text import parse_warm_start
-from optimizer.budget.detect_text import parse_detect
+from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD

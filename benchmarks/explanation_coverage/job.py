@@ -11,10 +11,10 @@ from benchmarks.explanation_coverage.machine import FunctionMachine
 from benchmarks.memory_log import MemoryLog
 from benchmarks.search.function import TestFunction
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.run.one_host import OneHost
 from optimizer.run.planning import Budget
+from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.guide_check.variants import AS_THERE, CALCULATED, DEFAULT
-from optimizer.confirmation.confirmation import change, medians
+from optimizer.confirmation.proof import change, medians
 from sampler.common.byte_size import format_bytes, format_decimal
 
 Rows = Sequence[Mapping[str, Any]]

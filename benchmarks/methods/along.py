@@ -8,7 +8,7 @@ from benchmarks.real_search.book import Book
 from benchmarks.real_search.study import Study
 from benchmarks.real_search.summary import Winner
 from benchmarks.real_search.tables import along_table
-from optimizer.evaluation.knowledge import best_first
+from optimizer.evaluation.evaluation import best_first
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose

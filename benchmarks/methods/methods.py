@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from benchmarks.search.wrapped import Wrapped
 from jobs.specification.start_from import starting_points
-from optimizer.strategies import find_strategy
-from optimizer.strategies.starts import next_start
-from optimizer.strategies.strategy import Prefers, Proposal, Strategy
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Prefers, Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import Phase, Purpose

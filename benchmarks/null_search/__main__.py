@@ -24,7 +24,7 @@ from benchmarks.null_search.machine import level_of
 from benchmarks.null_search.page import too_often, write_page
 from benchmarks.search.recorded import read_recorded
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.common.errors import InputError
 
 OUT = Path("docs/results/null_search")

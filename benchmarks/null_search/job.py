@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from benchmarks.memory_log import MemoryLog
 from benchmarks.null_search.machine import Level, NullMachine
 from optimizer.results.search_document import search_document
-from optimizer.run.one_host import OneHost
 from optimizer.run.planning import Budget
+from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 

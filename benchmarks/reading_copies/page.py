@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from benchmarks.reading_copies.rows import CONFIGURATIONS, KINDS, METRICS, Row, done
-from optimizer.confirmation.confirmation import change
+from optimizer.confirmation.proof import change
 from sampler.common.byte_size import format_bytes
 
 _LEAST_PAIRS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.reproduction.study import Study
 from jobs.specification.frame import frame
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.confirmation import judge
+from optimizer.confirmation.proof import judge
 
 
 def chances_of_any_six(study: Study) -> list[float]:

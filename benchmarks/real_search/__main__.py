@@ -21,7 +21,7 @@ from benchmarks.real_search.course import run_seed
 from benchmarks.real_search.page import write_page
 from benchmarks.real_search.side_by_side import run_again
 from benchmarks.real_search.study import Study, open_study
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 

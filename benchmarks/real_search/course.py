@@ -16,8 +16,8 @@ from benchmarks.real_search.measure import measured
 from benchmarks.real_search.study import Study
 from benchmarks.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
 from benchmarks.search.run import recommended
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.evaluation.knowledge import baseline_of, best_first
+from optimizer.budget.budget import cutoff_seconds
+from optimizer.evaluation.evaluation import baseline_of, best_first
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

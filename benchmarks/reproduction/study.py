@@ -11,8 +11,7 @@ from typing import Any
 
 from jobs.archive import Archive, read_archive
 from jobs.specification.frame import frame
-from optimizer.results.conclusion import conclude
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import conclude, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies.genetic import generation_of
 from optimizer.trials.history import History

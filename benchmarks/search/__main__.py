@@ -21,8 +21,7 @@ from benchmarks.search.functions import PROBLEMS, Functions, families_of, name_o
 from benchmarks.search.page import write_page
 from benchmarks.search.results import Key, append_result, read_results
 from benchmarks.search.run import run
-from optimizer.strategies import STRATEGIES, find_strategy
-from optimizer.strategies.extras import missing_extra
+from optimizer.strategies.registry import STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
 
 CHECKPOINTS = (25, 50, 100, 200, 400)

@@ -28,12 +28,11 @@ from benchmarks.search.run import run
 from benchmarks.search.wrapped import Wrapped
 from models.importance.agreement import top_overlap
 from models.importance.design import FeatureMatrix
-from models.importance.quick_importance import combined_importance, quick_forests
-from models.importance.ranking import mean_share
+from models.importance.importance import combined_importance, mean_share, quick_forests
 from optimizer.budget.budget import divide
-from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.evaluation.evaluation import DrawsKey, ended_well, learned_table
 from optimizer.results.learned_document import LEAST_SHARE, surely_matters
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import LearnsEffects, Proposal, Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -16,9 +16,9 @@ from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from benchmarks.search.recorded import Recorded, read_recorded
-from models.gaussian_process.additive_kernel import Settings, covariance, likeness
-from models.gaussian_process.additive_process import fit_process, standardised
-from models.gaussian_process.additive_shares import learn_shares
+from models.gaussian_process.kernel import Settings, covariance, likeness
+from models.gaussian_process.process import fit_process, standardised
+from models.gaussian_process.variance_components import learn_shares
 from optimizer.surrogate.coordinates import layout_of
 from sampler.machine.machine import fingerprint
 from sampler.space.encoding import encode_columns

@@ -24,7 +24,7 @@ from benchmarks.search.best import Effort
 from benchmarks.search.function import TestFunction
 from benchmarks.search.functions import Functions
 from benchmarks.search.run import measure, measure_baseline
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from sampler.machine.machine import fingerprint

@@ -20,7 +20,7 @@ from benchmarks.recorded_trials import RECORDED
 from jobs.archive import read_archive
 from jobs.specification.frame import frame
 from optimizer.baseline.baseline import summarise
-from optimizer.evaluation.knowledge import COMPARABLE
+from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.objective.objective_file import load_objective
 from optimizer.trials.problem import Problem, SearchSettings
 from optimizer.trials.trial import Phase, Purpose, Trial

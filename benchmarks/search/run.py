@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 from benchmarks.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
 from benchmarks.search.function import TestFunction
-from optimizer.evaluation.knowledge import baseline_of, best_first
-from optimizer.strategies.starts import next_start
-from optimizer.strategies.strategy import Prefers, Proposal, Strategy
+from optimizer.evaluation.evaluation import baseline_of, best_first
+from optimizer.strategies.strategy import Prefers, Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial

@@ -23,12 +23,11 @@ from benchmarks.search.best import Effort
 from benchmarks.search.functions import Functions
 from benchmarks.search.run import run
 from jobs.specification.start_from import starting_points
-from optimizer.results.prior_document import prior_document
-from optimizer.strategies import find_strategy
-from optimizer.surrogate.prior_taking import prior_job
+from optimizer.results.result import prior_document
+from optimizer.strategies.registry import find_strategy
+from optimizer.surrogate.transfer_selection import prior_job
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior, PriorJob
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import Prior, PriorJob, Problem
 from sampler.machine.machine import fingerprint
 
 OUT = Path("docs/results/warm_start")

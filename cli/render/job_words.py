@@ -64,7 +64,7 @@ def limits_words(job: JobPublic) -> str:
     """
     from cli.client.answers import not_understood
     from jobs.report.limit_rows import limits_asked
-    from optimizer.objective.limit_text import limit_words
+    from optimizer.objective.limits import limit_words
 
     asked = job.specification.get("objective", {})  # of an older service it may not be told
     try:

@@ -19,7 +19,7 @@ from jobs.results.explanation_words import (
     withheld_words,
 )
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.budget.detect_text import percent, told
+from optimizer.budget.sample_size import percent, told
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 

@@ -7,7 +7,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from cli.render.job_words import not_whole
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 

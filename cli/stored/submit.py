@@ -15,7 +15,7 @@ from cli.client.where import Url
 from cli.options.exits import Exit
 from cli.options.start_options import DropUnknown, StartFrom, WarmStart
 from cli.options.strategy_option import Strategy
-from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.registry import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from cli.client.remote import Remote

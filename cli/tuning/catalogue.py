@@ -110,7 +110,7 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
 
 def objectives(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
-    from optimizer.objective.limit_text import limit_words
+    from optimizer.objective.limits import limit_words
     from optimizer.objective.objective_file import SHIPPED, load_objective, objective_text
 
     if name is None:

@@ -14,7 +14,7 @@ from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 from cli.options.start_options import DropUnknown, StartFrom, WarmStart
 from cli.options.strategy_option import Strategy
-from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.registry import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -145,8 +145,8 @@ def tune(
     from jobs.specification.specify import specify
     from jobs.specification.start_from import read_starts
     from jobs.specification.warm_start_text import parse_warm_start
-    from optimizer.budget.detect_text import parse_detect
-    from optimizer.objective.limit_text import parse_limit
+    from optimizer.budget.sample_size import parse_detect
+    from optimizer.objective.limits import parse_limit
     from optimizer.trials.problem import SearchSettings
     from sampler.common.byte_size import parse_bytes
     from sampler.runner.settings import load_settings

@@ -13,7 +13,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial
 from db.schema.types import plain
 from db.trials.trial_rows import proposal
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Trial
 
 

@@ -14,7 +14,7 @@ from db.leases.lease import Lease, fence, held
 from db.schema.tables import document, job, trial
 from db.schema.types import plain
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 

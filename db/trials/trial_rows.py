@@ -10,8 +10,7 @@ from sqlalchemy import Connection, Select, bindparam, func, null, select
 
 from db.schema.tables import MAIN_METRICS, trial
 from db.schema.types import finite, plain
-from optimizer.trials.packed_point import PackedPoint
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import PackedPoint, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _columns = (

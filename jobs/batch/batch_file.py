@@ -15,8 +15,8 @@ from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from jobs.specification.start_from import NONE, read_starts
 from jobs.specification.warm_start_text import parse_warm_start
-from optimizer.budget.detect_text import parse_detect
-from optimizer.objective.limit_text import parse_limit
+from optimizer.budget.sample_size import parse_detect
+from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.trials.problem import SearchSettings
 from sampler.common.byte_size import parse_bytes

@@ -10,7 +10,7 @@ from typing import Any
 from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
-from optimizer.confirmation.confirmation import CONFIDENCE
+from optimizer.confirmation.proof import CONFIDENCE
 from optimizer.trials.trial import Trial
 
 USUAL_TRIALS = (90, 400, 1000)

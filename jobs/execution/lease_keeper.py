@@ -12,7 +12,7 @@ from db.leases.lease import Lease, renew
 from db.schema.job_row import JobState
 from jobs.execution.patience import is_away
 from optimizer.run.ports import Progress
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 
 _RENEW_SECONDS = 10.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 
 _log = structlog.get_logger("job")

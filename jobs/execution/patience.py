@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from db.connection.address import without_secrets
 from optimizer.run.ports import TrialLog
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 

@@ -31,7 +31,7 @@ from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.planning import Budget
 from optimizer.run.ports import ControllerStops, LeaseLost, Progress
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)

@@ -25,7 +25,7 @@ from jobs.report.report import report_html
 from jobs.results.finished import finished_job, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.explained_job import explanation_of_job
-from optimizer.confirmation.rounds import order_of
+from optimizer.confirmation.blocks import order_of
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

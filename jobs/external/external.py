@@ -19,17 +19,16 @@ from jobs.report.report import report_html
 from jobs.results.export import export_options
 from jobs.results.finished import conclude_job, keep_finished
 from jobs.specification.frame import resolve_stored
-from optimizer.confirmation.choosing import winner_of
-from optimizer.confirmation.confirmation import declared_test
-from optimizer.results.conclusion import conclude
+from optimizer.confirmation.choice import winner_of
+from optimizer.confirmation.proof import declared_test
 from optimizer.results.learned_document import learned_document
-from optimizer.results.sampling_document import why_sampling_ended
-from optimizer.results.search_document import why_search_ended
-from optimizer.run.asking import Asked, ask
+from optimizer.results.result import conclude
+from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import reason
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import Scoreboard
+from optimizer.run.steps import Asked, ask
 from optimizer.run.tuning import DECLARED_TEST
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import LearnsEffects
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial

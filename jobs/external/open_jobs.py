@@ -21,9 +21,9 @@ from jobs.queue.lifecycle import is_external
 from jobs.specification.frame import Frame, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
-from optimizer.run.libraries import load_libraries
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import Scoreboard
+from optimizer.run.tuning import load_libraries
 from optimizer.trials.history import History
 from sampler.common.errors import InputError
 

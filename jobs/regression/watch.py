@@ -17,7 +17,7 @@ import numpy as np
 from db.nightly.nights import Night
 from jobs.regression.watch_environment import Difference, differences
 from jobs.regression.watch_series import FITNESS, Series, series_of
-from models.change_points.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
+from models.change_points.detection import PER_100_NIGHTS, Alarm, watch_series
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optimizer.objective.kept_limits import kept_words
-from optimizer.objective.limit_text import limit_words
+from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
 
 _UNKNOWN = ("at_least", "at_most", "value", "kept", "runs_kept", "runs")

@@ -39,8 +39,8 @@ from jobs.results.finished import Finished
 from jobs.results.option_changes import carried_apart, option_changes
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.evaluation.front_growth import Front, front_of, measured, within_limits
-from optimizer.evaluation.measured_again import again, each_once
+from optimizer.evaluation.configurations import again, each_once
+from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
 from optimizer.objective.objective import Objective, Term
 from optimizer.trials.trial import Phase, Trial
 from sampler.parameters.catalogue import catalogue

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.charts.learned import by_models
-from optimizer.evaluation.measured_again import again
+from optimizer.evaluation.configurations import again
 from optimizer.trials.trial import Phase, Purpose, Trial
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan, differences, effective_values
 from sampler.bench.installed import InstalledDbBench, try_options

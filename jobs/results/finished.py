@@ -16,8 +16,7 @@ from jobs.results.export import ExportRefusedError, describe, describe_minimal
 from jobs.results.report_engine import VERSION
 from jobs.specification.specification import Specification
 from optimizer.explanation.document import fewer_changes
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.ports import TrialLog
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial

@@ -22,8 +22,7 @@ from jobs.specification.start_from import require_sizes, require_starts
 from jobs.specification.warm_start_text import WarmStart
 from optimizer.objective.objective import Limit, Objective
 from optimizer.objective.objective_file import limit_document, objective_from_document
-from optimizer.strategies import find_strategy
-from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.registry import DEFAULT_STRATEGY, find_strategy
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.common.errors import InputError, noting, refuse_noted

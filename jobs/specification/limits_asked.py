@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from optimizer.objective.contradicting_limits import require_possible
+from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.workload.metric_units import db_bench_metrics

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jobs.specification.warm_start_text import WarmStart
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.detect_text import MOST_DETECTED
-from optimizer.budget.detection import LEAST_TRIALS_TO_DETECT
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
 from optimizer.objective.objective import Objective
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import SearchSettings

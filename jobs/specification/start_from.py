@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from optimizer.strategies import STRATEGIES
-from optimizer.strategies.starts import starting_point
-from optimizer.strategies.strategy import Prefers
+from optimizer.strategies.registry import STRATEGIES
+from optimizer.strategies.strategy import Prefers, starting_point
 from optimizer.trials.problem import Problem, StartingPoint
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import guide_values, names_guide, threads_of, with_threads

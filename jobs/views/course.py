@@ -15,8 +15,8 @@ from db.schema.tables import MAIN_METRICS
 from db.trials.trial_course import count_baseline, read_baseline, read_course
 from jobs.results.remembered import Remembered
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.front_growth import measured
-from optimizer.evaluation.measured_again import again, each_once
+from optimizer.evaluation.configurations import again, each_once
+from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from optimizer.evaluation.front_growth import Metrics, measured, within_limits
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.pareto_front import Metrics, measured, within_limits
 from optimizer.objective.objective import Direction, Term, pareto_front
-from optimizer.objective.weights_text import parse_weights
+from optimizer.objective.objective_file import parse_weights
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial

@@ -13,7 +13,7 @@ from db.schema.job_row import ENDED, JobRow
 from db.trials.trial_course import read_facts, read_latest, read_runs_of
 from jobs.views.course import baseline_so_far
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.front_growth import measured
+from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose, Trial
@@ -117,7 +117,7 @@ def bench_share(standing: Mapping[str, Any] | None) -> float | None:
     """Of a host's time, what the benchmark has: its mean run beside the mean pause after it.
 
     Args:
-        standing: ``optimizer.run.standing.Standing`` as a document; None: no trial has ended.
+        standing: ``optimizer.run.progress.Standing`` as a document; None: no trial has ended.
     """
     pause = (standing or {}).get("between_seconds")
     ended = standing["done"] + standing["failed"] if standing else 0

@@ -8,14 +8,12 @@ from typing import Any
 
 from jobs.results.export import carried_apart, export_options
 from jobs.specification.frame import Frame
-from optimizer.confirmation.picking import Picked, pick, require_measured
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.objective.contradicting_limits import require_possible
-from optimizer.objective.limit_text import limit_words, parse_limit
+from optimizer.confirmation.trade_off_selection import Picked, pick, require_measured
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.objective.limits import limit_words, parse_limit, require_possible
 from optimizer.objective.objective import Objective
-from optimizer.objective.objective_file import objective_document
-from optimizer.objective.weights_text import parse_weights, weights_words
-from optimizer.surrogate.second_opinion import Opinion, opinions
+from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
+from optimizer.surrogate.predictions import Opinion, opinions
 from optimizer.trials.history import History
 from optimizer.trials.trial import Trial
 from sampler.common.byte_size import format_bytes

@@ -7,7 +7,7 @@ from typing import Any
 
 from jobs.report.limit_rows import limit_rows
 from jobs.report.report_power import detectable
-from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.limits import kept_words
 
 _NOISY = 0.05  # of the median: a baseline that scatters more hides a usual gain
 

@@ -1,13 +1,8 @@
-"""Where a series of values most likely changed its level, and how strongly.
-
-The statistic of Hawkins, Qiu and Kang (Journal of Quality Technology 35, 2003): the largest
-two-sample t over all points at which a series can be cut in two. Mean and variance need not be
-known before, so no training set is needed. Here it is taken of clipped values, so that a single
-outlier is no change: `benchmarks/watch_power.py` compares this with its rivals.
-"""
+"""A series cut where its level changes most: how striking that is, and how large the change."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,3 +140,130 @@ def split_p(t_squared: Floats, length: int, likeness: Floats | float = 0.0) -> F
     shrunk = t_squared * (1 - likeness) / (1 + likeness)
     tail: Floats = stats.t.sf(np.sqrt(shrunk), length - 2)
     return 2 * tail
+
+
+MOST_LENGTH = 100  # a series looks back so far
+# Logarithm of the looks: of 1, 1/n, 1/n^2, 1/n^3, l, l/n, l/n^2, where l = -log10 q.
+COEFFICIENTS = (0.041, -6.416, 94.29, -311.314, 0.313, 3.133, -23.096)
+FITTED_FROM, _FITTED_TO = 1.5, 8.0
+# The clip leaves few values only few ways of being extreme, and the tail has steps, up to this.
+STEPS_UNTIL, _LOOKS_AT_STEPS = 7, 15.0
+
+
+def chance(p: Floats, length: int) -> Floats:
+    """The probability of so strong a cut, or a stronger one, on one night of a steady series.
+
+    Args:
+        p: From `models.change_points.change_point.split_p`, any shape.
+        length: Values of the series, the newest included.
+
+    Returns:
+        The same shape, at most 1.
+
+    Raises:
+        ValueError: The length is not within 5 and 100.
+    """
+    if not LEAST_VALUES <= length <= MOST_LENGTH:
+        raise ValueError(f"length must be within {LEAST_VALUES} and {MOST_LENGTH}, not {length}")
+    level = -np.log10(np.maximum(p, np.finfo(float).tiny))
+    if length <= STEPS_UNTIL:
+        looks = np.full(np.shape(level), _LOOKS_AT_STEPS)
+    else:
+        level = np.clip(level, FITTED_FROM, _FITTED_TO)
+        looks = np.exp(features(length, level) @ COEFFICIENTS)
+    found: Floats = np.minimum(p * looks, 1.0)
+    return found
+
+
+def features(length: int | Floats, level: Floats) -> Floats:
+    """What the logarithm of the looks is a sum of.
+
+    Args:
+        length: Values of the series: one number, or one for each level.
+        level: -log10 of the p-value, any shape.
+
+    Returns:
+        One axis of 7 more.
+    """
+    u = np.broadcast_to(1.0 / np.asarray(length, dtype=np.float64), np.shape(level))
+    one = np.ones(np.shape(level))
+    return np.stack([one, u, u**2, u**3, level, level * u, level * u**2], axis=-1)
+
+
+CONFIDENCE = 0.95
+# Around the true date the log likelihood walks down on both sides, and its highest point on either
+# side, above the true date's, is exponential with mean 1 (a Brownian motion with drift). So it is
+# within x of the highest with probability (1 - exp(-x))^2.
+_LIKELIHOOD_DROP = -math.log(1 - math.sqrt(CONFIDENCE))
+
+
+@dataclass(frozen=True)
+class Size:
+    """A change of level, in the units of the values.
+
+    Attributes:
+        change: New level less old one.
+        low, high: Its 95% interval. A change is reported when it looks large, so just after its
+            report it is over-estimated on average; more nights mend that.
+        before, after: Values on either side.
+    """
+
+    change: float
+    low: float
+    high: float
+    before: int
+    after: int
+
+
+def size_of(before: Floats, after: Floats, *, likeness: float = 0.0) -> Size:
+    """The difference of two levels, single outliers drawn in to 2.5 robust deviations.
+
+    Args:
+        before: Shape `(n_before,)`.
+        after: Shape `(n_after,)`.
+        likeness: Autocorrelation of neighbours, which widens the interval.
+
+    Raises:
+        ValueError: One side is empty, or there are fewer than three values.
+    """
+    from scipy import stats
+
+    if not len(before) or not len(after) or len(before) + len(after) < 3:
+        raise ValueError("give values on both sides, three at least")
+    free = len(before) + len(after) - 2
+    middles = float(np.median(before)), float(np.median(after))
+    rests = before - middles[0], after - middles[1]
+    # Two medians were taken out, which makes the rests of few values smaller than they are.
+    lost = math.sqrt((free + 2) / free)
+    reach = CLIP * max(
+        _MAD_OF_NORMAL * lost * float(np.median(np.abs(np.concatenate(rests)))), RESOLUTION
+    )
+    rests = np.clip(rests[0], -reach, reach), np.clip(rests[1], -reach, reach)
+    change = middles[1] + float(rests[1].mean()) - middles[0] - float(rests[0].mean())
+    squares = sum(float(np.square(each - each.mean()).sum()) for each in rests)
+    variance = max(squares / free, RESOLUTION**2) * (1 / len(before) + 1 / len(after))
+    error = math.sqrt(variance * (1 + likeness) / (1 - likeness))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, free)) * error
+    return Size(change, change - half, change + half, len(before), len(after))
+
+
+def cuts_within(values: Floats, *, likeness: float = 0.0) -> tuple[int, int]:
+    """The 95% interval of the cut: the first and last one that fit nearly as well as the best.
+
+    Args:
+        values: Shape `(n,)`.
+        likeness: Autocorrelation of neighbours, which widens the interval.
+
+    Returns:
+        Numbers of values before the change, both included.
+    """
+    n = len(values)
+    scores, spread = clipped(values[None, :])
+    scores = (scores - scores.mean()) / spread
+    legal = slice(LEAST_BEFORE - 1, n - LEAST_AFTER)
+    between = between_sums(scores)[0, legal]
+    floor = (n - 2) * (RESOLUTION / float(spread[0, 0])) ** 2
+    within = np.maximum(float(np.square(scores).sum()) - between, floor)
+    drop = n / 2 * np.log(within / within.min()) * (1 - likeness) / (1 + likeness)
+    fitting = np.flatnonzero(drop <= _LIKELIHOOD_DROP)
+    return int(fitting[0]) + LEAST_BEFORE, int(fitting[-1]) + LEAST_BEFORE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix
-from models.importance.forest import FittedForest, Fold
+from models.importance.forest import MIN_TRIALS, FittedForest, Fold, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
+
 
 HELD_OUT_ROWS = 300  # asked of a fold at most: 5 x 300 rows settle a drop in R2 well enough
 
@@ -114,3 +116,70 @@ def _error_increase(
     predicted = model.predict(shuffled).reshape(held_out.n_parameters, len(orders), -1)
     error = np.square(y - model.predict(held_out.values)).sum()
     return np.asarray(np.square(y - predicted).sum(axis=2) - error)
+
+
+def mean_share(
+    importances: Sequence[NDArray[np.float64]], n_parameters: int
+) -> NDArray[np.float64]:
+    """Average importances after scaling each metric's to sum to 1.
+
+    Args:
+        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
+            order and is left out.
+        n_parameters: How many parameters there are.
+
+    Returns:
+        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
+    """
+    shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
+    return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)
+
+
+ROWS_PER_TREE = 300
+
+
+def quick_forests(
+    features: FeatureMatrix,
+    targets: Mapping[str, NDArray[np.float64]],
+    rows: NDArray[np.intp],
+    *,
+    seed: int,
+    trees: int,
+) -> dict[str, RandomForestRegressor]:
+    """Fit one small forest a metric on some of the trials.
+
+    Args:
+        features: The settings, `n_trials` rows.
+        targets: Metric to values of shape `(n_trials,)`; NaN where it was not measured.
+        rows: Shape `(n_rows,)`, which trials to learn from.
+        seed: Decides bootstraps and the columns tried.
+        trees: Size of each forest.
+
+    Returns:
+        Metric to forest, without the metrics that fewer than 10 of these trials have or that are
+        constant among them.
+    """
+    forests = {}
+    for metric, target in targets.items():
+        known = rows[~np.isnan(target[rows])]
+        if known.size >= MIN_TRIALS and np.ptp(target[known]) > 0:
+            forests[metric] = grow_forest(
+                features.values[known].astype(np.float32),
+                target[known],
+                seed=seed,
+                trees=trees,
+                rows_per_tree=ROWS_PER_TREE,
+            )
+    return forests
+
+
+def combined_importance(
+    features: FeatureMatrix, forests: Mapping[str, RandomForestRegressor]
+) -> NDArray[np.float64]:
+    """The mean over the metrics of each parameter's share, as `ranking` orders them.
+
+    Returns:
+        Shape `(n_parameters,)`; all 0 where no metric could be learned.
+    """
+    found = [features.sum_columns(f.feature_importances_) for f in forests.values()]
+    return mean_share(found, features.n_parameters)

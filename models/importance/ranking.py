@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from models.importance.anova import Anova, anova, holm
 from models.importance.design import FeatureMatrix, measured_rows
 from models.importance.forest import FittedForest, fit_forest
-from models.importance.importance import Importance, measure_importance
+from models.importance.importance import Importance, mean_share, measure_importance
 from models.importance.stability import Stability, rank_stability
 
 
@@ -126,20 +126,3 @@ def rank_parameters(
         importance=combined,
         metrics=metrics,
     )
-
-
-def mean_share(
-    importances: Sequence[NDArray[np.float64]], n_parameters: int
-) -> NDArray[np.float64]:
-    """Average importances after scaling each metric's to sum to 1.
-
-    Args:
-        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
-            order and is left out.
-        n_parameters: How many parameters there are.
-
-    Returns:
-        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
-    """
-    shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
-    return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)

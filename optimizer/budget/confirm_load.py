@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.budget.full_seconds import full_seconds
+from optimizer.budget.budget import full_seconds
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial

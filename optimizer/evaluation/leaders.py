@@ -6,12 +6,16 @@ A run of the baseline on one host changes what that host's trials are worth, and
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from optimizer.baseline.baseline import Baseline
 from optimizer.baseline.host_baseline import HostBaseline
-from optimizer.evaluation.knowledge import COMPARABLE, baseline_of, worth_of
+from optimizer.evaluation.evaluation import COMPARABLE, baseline_of, worth_of
+from optimizer.objective.objective import Objective
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -82,3 +86,25 @@ def _best(
 def _stands(trial: Trial, attempt: int) -> bool:
     """Whether it was not withdrawn since."""
     return trial.attempt == attempt and trial.state in COMPARABLE
+
+
+def fittest_first(
+    objective: Objective, baseline: Baseline, trials: Sequence[Trial]
+) -> list[Trial]:
+    """The trials by fitness, clocks corrected for drift; whether limits hold does not matter.
+
+    Args:
+        objective: What is better.
+        baseline: What they are compared with.
+        trials: Those that ended with a whole measurement.
+
+    Returns:
+        All of them: equal ones as they were given, those that lack a term's metric at the end.
+    """
+    metrics = baseline.corrected_of_many(trials, [term.metric for term in objective.terms])
+    fitness = objective.fitness_of_many(metrics, baseline.metrics)
+    for place in np.flatnonzero(np.isnan(fitness)).tolist():
+        trial = trials[place]
+        known = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        fitness[place] = objective.rank_value(known, baseline.metrics)
+    return [trials[place] for place in np.argsort(-fitness, kind="stable").tolist()]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.confirmation import (
+from optimizer.confirmation.proof import (
     Change,
     Pair,
     change,
@@ -17,7 +17,7 @@ from optimizer.confirmation.confirmation import (
     medians,
 )
 from optimizer.explanation.explanation import Estimate
-from optimizer.objective.kept_limits import kept_words, limits_kept
+from optimizer.objective.limits import kept_words, limits_kept
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.coordinates import Floats
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.gaussian_process.additive_evidence import left_out
-from models.gaussian_process.additive_kernel import Settings, covariance, covariances, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process, standardised
-from models.gaussian_process.share_posterior import drawn_shares
+from models.gaussian_process.component_posterior import drawn_shares
+from models.gaussian_process.evidence import left_out
+from models.gaussian_process.kernel import Settings, covariance, covariances, likeness
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from optimizer.surrogate.coordinates import Floats, Layout
 from optimizer.surrogate.surrogate import Surrogate
 

@@ -9,19 +9,19 @@ from functools import cached_property
 import numpy as np
 
 from optimizer.budget.confirm_load import apart
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.evaluation.evaluation import baseline_of
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.ensemble import Ensemble, ensemble_of
-from optimizer.explanation.widened import widened
 from optimizer.explanation.withheld import distinct
 from optimizer.objective.objective import SCALE, Objective
 from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.metric_lessons import TEACHING
 from optimizer.surrogate.surrogate import Surrogate, surrogate_once
+from optimizer.surrogate.training_data import TEACHING
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
+from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import encode
-from sampler.space.space import Configuration
+from sampler.space.space import Configuration, Space
 
 _MOST_CHANGE = 1e4  # as a term of the objective counts no greater one
 
@@ -136,3 +136,27 @@ def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[s
         for name in problem.space.names
         if any(each.get(name, start[name]) != start[name] for each in configurations)
     ]
+
+
+def widened(space: Space) -> Space:
+    """The space with the baseline's values in it; the same one where they are in it already.
+
+    A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
+    for the nearest that it has, and the change from it for no change.
+    """
+    parameters = tuple(_with(each, space.start[each.name]) for each in space.parameters)
+    return space if parameters == space.parameters else replace(space, parameters=parameters)
+
+
+def _with(parameter: Parameter, value: Value) -> Parameter:
+    if not parameter.is_numeric:
+        known = value in parameter.values
+        more = (*parameter.choices, (value, str(value)))
+        return parameter if known else replace(parameter, choices=more)
+    if value in parameter.special or parameter.multiple_of:
+        return parameter
+    assert parameter.low is not None and parameter.high is not None
+    low, high = min(parameter.low, float(value)), max(parameter.high, float(value))
+    if (low, high) == (parameter.low, parameter.high) or (parameter.log and low <= 0):
+        return parameter
+    return replace(parameter, low=low, high=high)

@@ -10,14 +10,13 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.one_thread import one_thread
-from optimizer.explanation.changes import Changes, Names
+from models.gaussian_process.process import one_thread
+from optimizer.explanation.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.explanation.expectations import (
     Expectations,
     expectations_of,
     fitness_of_changes,
 )
-from optimizer.explanation.path import fewest_changes, moves_from, path_of
 from optimizer.explanation.withheld import withheld_of
 from optimizer.surrogate.coordinates import Floats
 from optimizer.trials.history import History

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.gaussian_process.additive_dependence import Dependence, MainEffect, PairEffect
-from models.gaussian_process.additive_effects import Grid
-from models.gaussian_process.additive_kernel import Settings
-from models.gaussian_process.one_thread import one_thread
+from models.gaussian_process.effects import Dependence, Grid, MainEffect, PairEffect
+from models.gaussian_process.kernel import Settings
+from models.gaussian_process.process import one_thread
 from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.metric_lessons import teaching
 from optimizer.surrogate.surrogate import Surrogate, surrogate_once
+from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value

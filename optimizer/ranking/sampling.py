@@ -15,9 +15,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from models.importance.agreement import beyond_chance
-from models.importance.split_half import split_half
-from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from models.importance.agreement import beyond_chance, split_half
+from optimizer.evaluation.evaluation import DrawsKey, ended_well, learned_table
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.evaluation.measured_again import mean_metrics
+from optimizer.evaluation.configurations import mean_metrics
+from optimizer.evaluation.evaluation import baseline_of
 from optimizer.strategies.strategy import Strategy, Sweeps
-from optimizer.strategies.sweeping import Course, tried_by
+from optimizer.strategies.trial_series import Course, tried_by
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose

@@ -1,34 +1,121 @@
-"""A job's result as a document: schema 1 of result.json, which tools outside rely on."""
+"""A job's result: its conclusion, and the document that tools rely on (result.json, schema 1)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
+from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import (
     apart,
     baseline_there,
     confirmation_document,
 )
-from optimizer.confirmation.choosing import explored_history
-from optimizer.confirmation.sensitivity import sensitivity_of
-from optimizer.evaluation.front_growth import front_of
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.confirmation.blocks import rounds_of
+from optimizer.confirmation.choice import explored_history, winner_of
+from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
-from optimizer.results.conclusion import Conclusion, proof_pairs
 from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
-from optimizer.results.prior_document import prior_document
-from optimizer.results.sampling_document import sampling_document
-from optimizer.results.search_document import search_document
-from optimizer.strategies import find_strategy
+from optimizer.results.search_document import sampling_document, search_document
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
+from optimizer.surrogate.coordinates import layout_of
+from optimizer.surrogate.learned_components import learned_of
+from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 from sampler.runner.outcome import TrialState
+
+# Not one that was lost: that is nobody's fault, and it is run again.
+_FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How a job came out.
+
+    Attributes:
+        winner: The number of the trial that won the choice; None if no trial ended well.
+        verdict: What the fresh runs say of it; None if there were not enough.
+        aside: Why which hosts were set aside, by name.
+    """
+
+    history: History
+    plan: Plan
+    winner: int | None
+    verdict: Verdict | None
+    aside: Mapping[str, str] = field(default_factory=dict)
+
+
+def conclude(
+    problem: Problem, plan: Plan, history: History, aside: Mapping[str, str] | None = None
+) -> Conclusion:
+    """Judges the trials that are there."""
+    winner = winner_of(problem, plan, history)
+    verdict = judge(
+        problem.objective,
+        proof_pairs(history, winner),
+        planned=plan.pairs,
+        failed=failed_runs(history, winner),
+    )
+    return Conclusion(history, plan, winner, verdict, aside or {})
+
+
+def proof_pairs(history: History, winner: int | None) -> list[Pair]:
+    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
+    return [
+        (theirs.metrics, mine.metrics)
+        for theirs, mine in _both(history, winner)
+        if theirs.done and mine.done
+    ]
+
+
+def failed_runs(history: History, winner: int | None) -> int:
+    """How many fresh runs of the winner failed, where the baseline's beside it ended well."""
+    return sum(theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner))
+
+
+def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]:
+    for _, trials in sorted(rounds_of(history, Purpose.PROVE, 2).items()):
+        by_subject = {trial.subject: trial for trial in trials}
+        theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
+        if theirs and mine:
+            yield theirs, mine
+
+
+def prior_document(problem: Problem, history: History) -> list[dict[str, Any]]:
+    """One row for each earlier job; empty for a job that took nothing along.
+
+    ``agreement``: metric to a number from 0 (it told nothing) to 1 (its trials were as good as
+    the job's own); see ``models.gaussian_process.task_agreement``.
+    """
+    jobs = problem.prior.jobs
+    if not jobs:
+        return []
+    layout = layout_of(problem.space, problem.searched)
+    with one_thread():
+        learned = learned_of(problem, history, layout, teaching(history))
+    return [
+        {
+            "job": job.job,
+            "workload": job.workload,
+            "trials": len(job.trials),
+            "of": job.of,
+            "agreement": {
+                metric: round(float(each.agreement[task]), 3) for metric, each in learned.items()
+            },
+        }
+        for task, job in enumerate(jobs, 1)
+    ]
+
 
 SCHEMA = 1
 _COUNTED = (

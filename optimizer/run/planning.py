@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, trials_in
+from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, full_seconds, trials_in
 from optimizer.budget.confirm_load import confirming_seconds, where_words
-from optimizer.budget.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
-from optimizer.budget.full_seconds import full_seconds
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, planned, sentence
 from optimizer.strategies.strategy import LearnsEffects, Strategy, Sweeps
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

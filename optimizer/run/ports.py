@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import Outcome
 
@@ -163,3 +163,43 @@ class Progress(Protocol):
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
         ...
+
+
+class OneHost:
+    """Meets ``optimizer.run.ports.Hosts`` with one bench, whose trials end with its controller."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._flying: Trial | None = None
+
+    def hosts(self) -> Sequence[str]:
+        """The one."""
+        return (self._bench.name,)
+
+    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+        """Begins to measure."""
+        assert host == self._bench.name
+        self._flying = trial
+        self._bench.start(trial, cutoff_seconds=cutoff_seconds)
+
+    def attach(self, trial: Trial) -> bool:  # noqa: ARG002
+        """Never: whatever an earlier controller began here has ended with it."""
+        return False
+
+    def wait(self, timeout: float) -> Ended | None:
+        """The outcome of the trial in flight."""
+        trial = self._flying
+        if trial is None:
+            return None
+        outcome = self._bench.wait(timeout)
+        if outcome is None:
+            return None
+        self._flying = None
+        return Ended(trial.number, trial.attempt, self._bench.name, outcome)
+
+    def cancel(self) -> None:
+        """Ends the trial in flight."""
+        self._flying = None
+        self._bench.cancel()
+
+    leave = cancel

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from optimizer.baseline.out_of_line import suspect
-from optimizer.budget.budget import Plan
-from optimizer.budget.spent import explore_left
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.confirmation.rounds import Turn, complete, next_turn
-from optimizer.objective.contradicting_limits import require_possible
-from optimizer.strategies.starts import next_start
-from optimizer.strategies.strategy import Strategy
+from optimizer.baseline.host_outliers import suspect
+from optimizer.budget.budget import Plan, explore_left
+from optimizer.confirmation.blocks import Turn, complete, next_turn
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.objective.limits import require_possible
+from optimizer.strategies.strategy import Strategy, next_start
 from optimizer.trials.history import History
-from optimizer.trials.packed_point import PackedPoint
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
 from sampler.space.space import digest
 
 EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
@@ -263,3 +262,74 @@ def _measure(
         why=why,
         based_on=history.finished,
     )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What may be measured now.
+
+    Attributes:
+        trials: To be measured, in this order or side by side.
+        why: Why there are no more than these.
+        complete: Nothing is left to measure, and nothing is out.
+    """
+
+    trials: tuple[Trial, ...]
+    why: str
+    complete: bool = False
+
+
+def ask(
+    problem: Problem,
+    plan: Plan,
+    strategy: Strategy,
+    history: History,
+    *,
+    count: int,
+    now: datetime,
+    overdue: datetime | None = None,
+) -> Asked:
+    """The next trials; they are put into the history as running.
+
+    A phase begins when all trials of the one before are told: what it does rests on them.
+
+    Args:
+        problem: What is tuned.
+        plan: How the budget is divided.
+        strategy: Proposes new configurations.
+        history: The trials so far; some may be out.
+        count: How many are wanted at most.
+        now: When they begin.
+        overdue: What is out since before this moment is handed out again.
+
+    Raises:
+        InputError: The baseline cannot be measured.
+    """
+    out = history.unfinished()
+    again = [
+        trial
+        for trial in out
+        if trial.state is TrialState.LOST
+        or (overdue and trial.started_at and trial.started_at < overdue)
+    ]
+    asked: list[Trial] = []
+    for trial in again[:count]:
+        anew = replace(trial.again(), started_at=now)
+        history.put(anew)
+        asked.append(anew)
+    why, complete = "as many as were asked for", False
+    while len(asked) < count:
+        proposed = next_trial(problem, plan, strategy, history)
+        if proposed is None:
+            complete = not history.unfinished()
+            why = "all trials are in" if complete else _waits(history)
+            break
+        begun = replace(proposed, started_at=now)
+        history.put(begun)
+        asked.append(begun)
+    return Asked(tuple(asked), why, complete)
+
+
+def _waits(history: History) -> str:
+    numbers = ", ".join(str(trial.number) for trial in history.unfinished()[:10])
+    return f"what comes next rests on trials that are out: tell {numbers} first"

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any
 
-from optimizer.baseline.out_of_line import measured_since, out_of_line
-from optimizer.budget.budget import Plan
+from optimizer.baseline.host_outliers import measured_since, out_of_line
+from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.confirmation.confirmation import declared_test
-from optimizer.confirmation.rounds import stranded
-from optimizer.results.conclusion import Conclusion, conclude
+from optimizer.confirmation.blocks import stranded
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.proof import declared_test
 from optimizer.results.learned_document import learned_document
-from optimizer.results.sampling_document import why_sampling_ended
-from optimizer.results.search_document import why_search_ended
+from optimizer.results.result import Conclusion, conclude
+from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import Budget, hurried, plan_of, reason
 from optimizer.run.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, TrialLog
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import Scoreboard
 from optimizer.run.steps import confirming, must_be_told_first, next_trial
 from optimizer.strategies.strategy import LearnsEffects, Strategy
 from optimizer.trials.history import History
@@ -261,3 +260,21 @@ class Tuning:
             return None
         level = self._scores.baseline.of_host(host)
         return cutoff_seconds(self._problem.search.cutoff, level)
+
+
+MODULES = (
+    "deap.benchmarks.tools",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.ensemble",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "statsmodels.nonparametric.smoothers_lowess",
+    "statsmodels.stats.multitest",
+)
+
+
+def load_libraries() -> None:
+    """Loads them now: for whoever is about to hold what others wait for."""
+    for module in MODULES:
+        import_module(module)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 from deap import base, tools
 
-from optimizer.evaluation.knowledge import best_first, comparable, ranking_of
+from optimizer.evaluation.evaluation import best_first, comparable, ranking_of
 from optimizer.evaluation.leaders import leaders
 from optimizer.ranking.sampling import decides_at, enough_drawn
-from optimizer.strategies.deap_random import deap_seeded
-from optimizer.strategies.drawn import propose_draw, sampled
+from optimizer.strategies.draws import propose_draw, sampled
+from optimizer.strategies.evolution import deap_seeded
 from optimizer.strategies.strategy import Proposal, first_new
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optimizer.strategies.probes import Probe
-from optimizer.strategies.starts import next_start, planned_starts
-from optimizer.strategies.strategy import Proposal
-from optimizer.strategies.sweeping import Course, course_of
+from optimizer.strategies.strategy import Proposal, next_start, planned_starts
+from optimizer.strategies.trial_series import Course, Probe, course_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose

@@ -15,9 +15,8 @@ from random import Random
 
 from deap import base, tools
 
-from optimizer.strategies.axes import Axis
-from optimizer.strategies.deap_random import deap_seeded
-from optimizer.strategies.lessons import Lesson, Lessons
+from optimizer.strategies.evolution import deap_seeded
+from optimizer.strategies.observations import Axis, Lesson, Lessons
 from sampler.space.latent import Point
 
 POPULATION = 20

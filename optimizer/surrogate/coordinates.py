@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.additive_effects import Grid
-from models.gaussian_process.additive_kernel import Settings
+from models.gaussian_process.effects import Grid
+from models.gaussian_process.kernel import Settings
 from sampler.parameters.parameter import Parameter
 from sampler.space.latent import SPECIAL_SHARE
 from sampler.space.space import Space

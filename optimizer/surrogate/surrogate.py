@@ -8,25 +8,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.additive_kernel import Settings, covariances, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process
-from models.gaussian_process.joint_shares import Learned
+from models.gaussian_process.joint_components import Learned
+from models.gaussian_process.kernel import Settings, covariances, likeness
+from models.gaussian_process.process import AdditiveProcess, fit_process
 from models.gaussian_process.task_agreement import Tasks
-from optimizer.evaluation.knowledge import baseline_of, comparable
+from optimizer.evaluation.evaluation import baseline_of, comparable
 from optimizer.surrogate.coordinates import Floats, Layout, layout_of
-from optimizer.surrogate.learned_shares import FIRST, MOST_PRIOR, learned_at_once, learned_of
-from optimizer.surrogate.metric_lessons import (
+from optimizer.surrogate.learned_components import FIRST, MOST_PRIOR, learned_at_once, learned_of
+from optimizer.surrogate.training_data import (
     Lessons,
+    PriorRows,
     chosen_few,
     coordinates_of,
     lessons_of,
     measured_worth,
+    prior_rows,
     teaching,
 )
-from optimizer.surrogate.prior_lessons import PriorRows, prior_rows
 from optimizer.trials.history import History
-from optimizer.trials.prior import NO_PRIOR
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import NO_PRIOR, Problem
 from optimizer.trials.trial import Purpose
 
 _MOST = 300  # rows: beyond them a proposal would take too long

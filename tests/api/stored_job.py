@@ -26,7 +26,7 @@ from jobs.results.finished import Finished
 from jobs.specification.frame import frame
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.common.documents import read_document
 from sampler.workload.workload_file import workload_text
 

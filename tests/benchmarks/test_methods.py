@@ -17,8 +17,8 @@ from benchmarks.real_search.summary import by_strategy, compared, winners_of
 from benchmarks.real_search.tables import winners_table
 from jobs.specification.frame import frame
 from jobs.specification.start_from import starting_points
-from optimizer.evaluation.knowledge import best_first
-from optimizer.strategies import find_strategy
+from optimizer.evaluation.evaluation import best_first
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose

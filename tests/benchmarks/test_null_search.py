@@ -13,7 +13,7 @@ from benchmarks.null_search.job import Key, Line, keys_of, run_job
 from benchmarks.null_search.machine import level_of
 from benchmarks.null_search.page import groups_of, too_often
 from benchmarks.search.recorded import Recorded, Run, read_recorded
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from optimizer.objective.objective_file import load_objective
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError

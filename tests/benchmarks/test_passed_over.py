@@ -13,8 +13,8 @@ from benchmarks.real_search.book import Book
 from benchmarks.real_search.course import run_seed
 from benchmarks.real_search.side_by_side import run_rounds
 from benchmarks.real_search.study import Study, study_of
-from optimizer.evaluation.knowledge import best_first
-from optimizer.strategies import find_strategy
+from optimizer.evaluation.evaluation import best_first
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings

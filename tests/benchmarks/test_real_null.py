@@ -10,7 +10,7 @@ from scipy.stats import ttest_1samp
 from benchmarks.real_null.__main__ import SPACE, main
 from benchmarks.real_null.any_six_runs import chances_of_any_six
 from benchmarks.reproduction.study import read_study
-from optimizer.confirmation.confirmation import fitness_by_pair
+from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.objective.objective_file import load_objective
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import load_space

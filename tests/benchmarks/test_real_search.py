@@ -25,9 +25,9 @@ from benchmarks.real_search.summary import (
     winners_of,
 )
 from benchmarks.search.asking import baseline_trial, candidate_trial
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.strategies import find_strategy
+from optimizer.budget.budget import cutoff_seconds
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError

@@ -23,7 +23,7 @@ from benchmarks.real_search.place import Closed, Place
 from benchmarks.real_search.study import study_of
 from benchmarks.search.asking import baseline_trial
 from jobs.specification.specify import specify
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError

@@ -9,7 +9,7 @@ from toy_function import toy
 from benchmarks.known_truth import DEFAULT
 from benchmarks.search.best import Effort, search_best
 from benchmarks.search.run import run
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
 

@@ -19,7 +19,7 @@ from cli.main import main
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from optimizer.run.libraries import load_libraries
+from optimizer.run.tuning import load_libraries
 
 assert (
     cli.render.outcome_table

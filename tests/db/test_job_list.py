@@ -10,7 +10,7 @@ from db.leases.lease import acquire
 from db.leases.process import this_process
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase
 
 

@@ -13,7 +13,7 @@ from jobs.execution import run_job as room
 from jobs.execution.assembly import assemble
 from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 

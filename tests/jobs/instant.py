@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codec_space import SPACE
 
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 
 # `codec = "fast"` halves what is written; `level` does nothing. All without another process: a

@@ -9,7 +9,7 @@ from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner import process
 from sampler.runner.outcome import TrialState

@@ -11,7 +11,7 @@ from jobs.specification.frame import frame
 from jobs.specification.measured_metrics import require_terms, usual_objective
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.specify import specify
-from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes

@@ -28,7 +28,7 @@ from jobs.results.report_engine import whole_page
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState

@@ -18,7 +18,7 @@ from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify
-from optimizer.run.standing import Standing
+from optimizer.run.progress import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 

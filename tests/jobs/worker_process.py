@@ -11,7 +11,7 @@ from pathlib import Path
 from service_desk import wait_until
 from worker_scene import Scene
 
-from optimizer.run.libraries import MODULES
+from optimizer.run.tuning import MODULES
 from sampler.runner.settings import Settings
 
 _processes = multiprocessing.get_context("forkserver")

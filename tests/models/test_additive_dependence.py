@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from models.gaussian_process.additive_dependence import Dependence
-from models.gaussian_process.additive_effects import Grid, effects_of
-from models.gaussian_process.additive_kernel import Settings, Shares, covariance, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process
+from models.gaussian_process.effects import Dependence, Grid, effects_of
+from models.gaussian_process.kernel import Settings, Shares, covariance, likeness
+from models.gaussian_process.process import AdditiveProcess, fit_process
 
 Floats = NDArray[np.float64]
 SHARES = Shares(np.array([0.6, 0.3, 0.2]), pairs=0.8, level=0.5, noise=0.01)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.gaussian_process.additive_effects import Grid, drawn_effects, effects_of
-from models.gaussian_process.additive_evidence import log_likelihood, matter_p, unseen_r2
-from models.gaussian_process.additive_kernel import Settings, Shares, covariance, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process, standardised
-from models.gaussian_process.additive_shares import DAMPED, relearned, settled_shares
+from models.gaussian_process.effects import Grid, drawn_effects, effects_of
+from models.gaussian_process.evidence import log_likelihood, matter_p, unseen_r2
+from models.gaussian_process.kernel import Settings, Shares, covariance, likeness
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import DAMPED, relearned, settled_shares
 
 N, STEPS = 60, 16
 # Of `known_truth`, by hand: a slope of s has a variance of s^2/12. The product's have a slope of

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.gaussian_process.additive_kernel import (
+from models.gaussian_process.kernel import (
     Settings,
     Shares,
     covariance,

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.gaussian_process.additive_kernel import Settings, covariance, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process, standardised
-from models.gaussian_process.additive_shares import first_guess, learn_shares
+from models.gaussian_process.kernel import Settings, covariance, likeness
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import first_guess, learn_shares
 
 PARAMETERS = 8
 RECORDED = Path(__file__).parents[1] / "data/recorded_trials_load.jsonl.gz"

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.groups import group_labels
 from models.importance.ranking import rank_parameters
 
 RECORDED = Path(__file__).parents[1] / "data" / "recorded_trials_load.jsonl.gz"

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from models.gaussian_process.additive_kernel import (
+from models.gaussian_process.component_posterior import drawn_shares
+from models.gaussian_process.kernel import (
     Settings,
     Shares,
     covariance,
     likeness,
     own_variance,
 )
-from models.gaussian_process.additive_process import standardised
-from models.gaussian_process.additive_shares import learn_shares
-from models.gaussian_process.share_posterior import drawn_shares
+from models.gaussian_process.process import standardised
+from models.gaussian_process.variance_components import learn_shares
 
 
 def known(count: int, parameters: int = 6, seed: int = 0) -> tuple[Settings, np.ndarray]:

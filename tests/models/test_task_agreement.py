@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.gaussian_process.additive_kernel import Settings, Shares, covariance, likeness
-from models.gaussian_process.additive_process import fit_process, standardised
-from models.gaussian_process.additive_shares import learn_shares
+from models.gaussian_process.kernel import Settings, Shares, covariance, likeness
+from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.task_agreement import (
     FIRST_GUESS,
     NOTHING,
@@ -15,6 +14,7 @@ from models.gaussian_process.task_agreement import (
     first_agreement,
     learn_agreement,
 )
+from models.gaussian_process.variance_components import learn_shares
 
 SHARES = Shares(np.array([1.0, 0.5, 0.0, 0.0]), pairs=0.5, level=0.5, noise=0.02)
 

@@ -12,10 +12,10 @@ from typing import Any
 from pretend_bench import PretendBench, trial_of
 
 from optimizer.budget.budget import Plan
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.run.asking import Asked, ask
+from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import find_strategy
+from optimizer.run.steps import Asked, ask
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial

@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 
 
 @pytest.fixture(scope="module")

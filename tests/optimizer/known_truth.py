@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pretend_bench import Job, Metrics, PretendBench, problem_of, small_space
 
-from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import Conclusion
 from optimizer.run.planning import Budget
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError

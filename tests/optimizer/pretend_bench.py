@@ -12,13 +12,12 @@ import numpy as np
 
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.conclusion import Conclusion
-from optimizer.run.one_host import OneHost
+from optimizer.results.result import Conclusion
 from optimizer.run.planning import Budget
-from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.ports import LeaseLost, OneHost
+from optimizer.run.progress import Standing
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, SearchSettings
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 import numpy as np
 from pretend_bench import START, Configuration, ListLog, Metrics, Watcher, bowl
 
-from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import Conclusion
 from optimizer.run.planning import Budget
 from optimizer.run.ports import Ended
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState

@@ -20,8 +20,8 @@ from pretend_bench import (
 )
 
 from optimizer.budget.budget import divide
-from optimizer.strategies import find_strategy
-from optimizer.strategies.draw_then_search import DrawThenSearch
+from optimizer.strategies.draws import DrawThenSearch
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Foresees, Proposal
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

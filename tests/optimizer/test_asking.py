@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretend_bench import STRATEGY_NAMES, PretendBench, job_of, problem_of
 
-from optimizer.evaluation import knowledge
-from optimizer.results.conclusion import conclude
+from optimizer.evaluation import evaluation as knowledge
+from optimizer.results.result import conclude
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState

@@ -8,7 +8,7 @@ from pretend_bench import START, trial_of
 from scipy import stats
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.baseline.drift import drift_p
+from optimizer.baseline.host_baseline import drift_p
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
 

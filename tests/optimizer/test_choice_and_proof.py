@@ -16,9 +16,9 @@ from pretend_bench import (
 from tuning_jobs import TWO_TERMS, chosen_from_two, conclude_of, run
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import proof_pairs
+from optimizer.results.result import proof_pairs
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState

@@ -8,10 +8,9 @@ from two_loads import LARGER, TwoLoads
 
 from optimizer.budget.budget import Plan, divide
 from optimizer.budget.confirm_load import confirming_seconds, growth
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose

@@ -1,6 +1,6 @@
 import pytest
 
-from optimizer.budget.detect_text import parse_detect, told
+from optimizer.budget.sample_size import parse_detect, told
 from sampler.common.errors import InputError
 
 PLANNED = {

@@ -6,10 +6,11 @@ from functools import cache
 import pytest
 from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
-from optimizer.confirmation.choosing import candidates_of
-from optimizer.evaluation.measured_again import again
+from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.configurations import again
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import doubt, guided
+from optimizer.strategies import guided
+from optimizer.strategies import replication as doubt
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History

@@ -22,7 +22,7 @@ from optimizer.ranking.sampling import (
 )
 from optimizer.results.result import result_document
 from optimizer.run.planning import Budget
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose

@@ -13,7 +13,6 @@ from pretend_bench import problem_of
 from scipy.stats import norm
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.strategies.held import Held, held_for
 from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
@@ -22,6 +21,7 @@ from optimizer.surrogate.expected_gain import (
     keeps,
     likely_metrics,
 )
+from optimizer.surrogate.predictions import Held, held_for
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))

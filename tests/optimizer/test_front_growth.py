@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pretend_bench import trial_of
 
 from optimizer.baseline.baseline import summarise
-from optimizer.evaluation.front_growth import front_of, growth, hypervolume, within_limits
+from optimizer.evaluation.pareto_front import front_of, growth, hypervolume, within_limits
 from optimizer.objective.objective import Limit, Objective, Term, pareto_front
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState

@@ -12,7 +12,7 @@ from pretend_bench import (
     small_space,
 )
 
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from optimizer.strategies.genetic import (
     POPULATION,
     SURVIVORS,

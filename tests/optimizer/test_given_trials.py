@@ -11,9 +11,9 @@ from pretend_bench import STRATEGY_NAMES, PretendBench, bowl, problem_of, trial_
 from tuning_jobs import TWO_TERMS, chosen_from_two
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.evaluation.knowledge import baseline_of, ranking_of
-from optimizer.run.standing import Scoreboard
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.evaluation.evaluation import baseline_of, ranking_of
+from optimizer.run.progress import Scoreboard
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose

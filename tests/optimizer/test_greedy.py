@@ -22,9 +22,8 @@ from pretend_bench import (
 from optimizer.budget.budget import divide
 from optimizer.results.contributions import contributions_document
 from optimizer.run.planning import Budget
-from optimizer.strategies import find_strategy
-from optimizer.strategies.probes import probes_of
-from optimizer.strategies.sweeping import course_of
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.trial_series import course_of, probes_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -7,14 +7,14 @@ import pytest
 from pretend_bench import PretendBench, bowl, candidates, job_of, problem_of
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of
-from optimizer.evaluation.knowledge import best_first
+from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.evaluation import best_first
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
-from optimizer.strategies import find_strategy
 from optimizer.strategies.guided import Guided
-from optimizer.surrogate.metric_lessons import chosen_few
+from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.surrogate.training_data import chosen_few
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState

@@ -9,8 +9,8 @@ import pytest
 from pretend_bench import PretendBench, bowl, flat, job_of, problem_of, small_space, trial_of
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
-from optimizer.evaluation.knowledge import baseline_of, best_first, comparable, ranking_of
+from optimizer.evaluation import evaluation as knowledge
+from optimizer.evaluation.evaluation import baseline_of, best_first, comparable, ranking_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState

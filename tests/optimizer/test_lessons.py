@@ -4,8 +4,14 @@ import pytest
 from pretend_bench import bowl, flat, problem_of, trial_of
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.strategies.axes import Axis, axes_of, chosen_of, point_of
-from optimizer.strategies.lessons import Lessons, lessons_of
+from optimizer.strategies.observations import (
+    Axis,
+    Lessons,
+    axes_of,
+    chosen_of,
+    lessons_of,
+    point_of,
+)
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial

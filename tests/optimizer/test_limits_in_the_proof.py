@@ -6,8 +6,8 @@ import pytest
 from pretend_bench import PretendBench, bowl, job_of, problem_of
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.confirmation import Pair, declared_test, judge
-from optimizer.objective.kept_limits import kept_words
+from optimizer.confirmation.proof import Pair, declared_test, judge
+from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import result_document
 from optimizer.trials.trial import Purpose

@@ -13,8 +13,8 @@ from pretend_bench import ListLog, Watcher, bowl, flat, problem_of
 from pretend_hosts import PretendHost, PretendHosts, by_host, machines, tuned
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.rounds import rounds_of
-from optimizer.evaluation.knowledge import comparable
+from optimizer.confirmation.blocks import rounds_of
+from optimizer.evaluation.evaluation import comparable
 from optimizer.run.ports import ControllerStops, LeaseLost
 from optimizer.run.tuning import TrialLostError
 from optimizer.trials.trial import Phase, Purpose

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from pretend_bench import flat, problem_of, trial_of
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of
-from optimizer.evaluation.measured_again import again, configurations_of, each_once, mean_metrics
-from optimizer.results.conclusion import conclude
-from optimizer.results.result import result_document
-from optimizer.run.standing import Scoreboard
+from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.configurations import again, configurations_of, each_once, mean_metrics
+from optimizer.results.result import conclude, result_document
+from optimizer.run.progress import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState

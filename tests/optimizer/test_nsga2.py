@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend_bench import PretendBench, candidates, job_of, problem_of
 
-from optimizer.strategies.axes import Axis
-from optimizer.strategies.lessons import Lesson, Lessons
 from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2, survivors
+from optimizer.strategies.observations import Axis, Lesson, Lessons
 from optimizer.trials.trial import Phase
 
 AXES = (Axis("x"), Axis("y"), Axis("codec", 3))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend_bench import trial_of
 
-from optimizer.confirmation.rounds import Turn, next_turn, order_of
+from optimizer.confirmation.blocks import Turn, next_turn, order_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from pretend_bench import PretendBench, candidates, job_of, problem_of
 
-from optimizer.evaluation.knowledge import ranking_of
-from optimizer.ranking.parameter_direction import directions
-from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
-from optimizer.results.conclusion import conclude
+from optimizer.evaluation.evaluation import ranking_of
+from optimizer.ranking.parameter_effects import ParameterEffects, directions, parameter_effects
 from optimizer.results.learned_document import learned_document
-from optimizer.results.result import result_document
+from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial

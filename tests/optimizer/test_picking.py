@@ -6,11 +6,11 @@ import pytest
 from pretend_bench import PretendBench, job_of, problem_of, trial_of
 
 from optimizer.baseline.baseline import summarise
-from optimizer.confirmation.picking import pick, require_measured
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.confirmation.trade_off_selection import pick, require_measured
+from optimizer.evaluation.evaluation import baseline_of
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.objective.weights_text import parse_weights, weights_words
-from optimizer.surrogate.second_opinion import opinions
+from optimizer.objective.objective_file import parse_weights, weights_words
+from optimizer.surrogate.predictions import opinions
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError

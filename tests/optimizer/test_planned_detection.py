@@ -19,10 +19,9 @@ from pretend_bench import (
 from pretend_hosts import PretendHosts, machines, tuned
 
 from optimizer.budget.budget import divide
-from optimizer.budget.detection import most_pairs, planned, spread_of, trials_for
 from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.results.conclusion import Conclusion, conclude
-from optimizer.results.result import result_document
+from optimizer.budget.sample_size import most_pairs, planned, spread_of, trials_for
+from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -20,9 +20,8 @@ from pretend_bench import (
 )
 
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import result_document
-from optimizer.surrogate.prospect import SAID, Prospect, fitness_noise, scatter
+from optimizer.results.result import Conclusion, result_document
+from optimizer.surrogate.stopping_rule import SAID, Prospect, fitness_noise, scatter
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from pretend_bench import PretendBench, bowl, candidates, job_of, problem_of, trial_of
 
 from optimizer.evaluation.leaders import leaders
-from optimizer.objective.contradicting_limits import require_possible
+from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import conclude
+from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError

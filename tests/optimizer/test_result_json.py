@@ -18,8 +18,7 @@ from pretend_bench import (
 )
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space_file import load_space
 

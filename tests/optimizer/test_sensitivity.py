@@ -8,11 +8,9 @@ from pretend_bench import PretendBench, flat, job_of, problem_of
 from scipy import stats
 
 from optimizer.budget.power import smallest_mean
-from optimizer.confirmation.confirmation import Pair, judge
-from optimizer.confirmation.sensitivity import sensitivity_of
+from optimizer.confirmation.proof import Pair, judge, sensitivity_of
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.conclusion import proof_pairs
-from optimizer.results.result import result_document
+from optimizer.results.result import proof_pairs, result_document
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 PAPER, WAF = load_objective("paper"), load_objective("waf")

@@ -1,8 +1,8 @@
 import pytest
 from pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.run.standing import Scoreboard
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.run.progress import Scoreboard
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState

@@ -6,7 +6,7 @@ import pytest
 from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
 from optimizer.budget.budget import divide
-from optimizer.strategies.starts import next_start, starting_point
+from optimizer.strategies.strategy import next_start, starting_point
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import Phase

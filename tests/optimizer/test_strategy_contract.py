@@ -6,8 +6,7 @@ import pytest
 from pretend_bench import STRATEGY_NAMES
 from strategy_contract import StrategyContract
 
-from optimizer.strategies import STRATEGIES, find_strategy
-from optimizer.strategies.extras import EXTRAS, missing_extra
+from optimizer.strategies.registry import EXTRAS, STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")

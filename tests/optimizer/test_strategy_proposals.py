@@ -13,7 +13,7 @@ from pretend_bench import (
 )
 
 from optimizer.budget.budget import divide
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem

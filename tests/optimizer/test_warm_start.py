@@ -22,15 +22,14 @@ from two_loads import LARGER
 
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.prior_document import prior_document
+from optimizer.results.result import prior_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
-from optimizer.surrogate.metric_lessons import teaching
-from optimizer.surrogate.prior_taking import prior_job
 from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.surrogate.training_data import teaching
+from optimizer.surrogate.transfer_selection import prior_job
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import Prior, Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space, space_from_document

@@ -3,7 +3,7 @@
 from pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 from optimizer.objective.objective import Objective, Term
-from optimizer.results.conclusion import conclude
+from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial

@@ -22,7 +22,7 @@ from known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
 from scipy import stats
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.machine.machine import fingerprint
 
 ROOT = Path(__file__).parents[2]

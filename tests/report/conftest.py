@@ -12,7 +12,7 @@ from pretended_job import HOSTILE, failing, finished_job
 
 from jobs.results.finished import Finished
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 
 
 @pytest.fixture(scope="package", autouse=True)

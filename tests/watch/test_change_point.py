@@ -4,10 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.change_points.change_point import pooled_likeness, split_p, strongest_cuts
-from models.change_points.change_point_chance import chance
-from models.change_points.change_point_size import cuts_within, size_of
-from models.change_points.change_point_watch import outlier_p, watch_series
+from models.change_points.change_point import (
+    chance,
+    cuts_within,
+    pooled_likeness,
+    size_of,
+    split_p,
+    strongest_cuts,
+)
+from models.change_points.detection import outlier_p, watch_series
 
 # Halves of a thousand steps: exact sums, and no two roundings of the same series.
 series = arrays(np.float64, st.integers(5, 30), elements=st.integers(-500, 500).map(float))

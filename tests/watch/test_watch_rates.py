@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.watch_simulation import SIGMA, changed, draw, night_chances, quiet
-from models.change_points.change_point_watch import PER_100_NIGHTS, watch_series
+from models.change_points.detection import PER_100_NIGHTS, watch_series
 
 
 @pytest.mark.parametrize(

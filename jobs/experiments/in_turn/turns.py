@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from jobs.experiments.in_turn.runs_file import Run, RunsFile, Side
-from optimizer.confirmation.rounds import order_of
+from optimizer.confirmation.blocks import order_of
 from sampler.bench.db_bench import DbBench
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings

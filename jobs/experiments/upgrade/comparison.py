@@ -14,7 +14,7 @@ from jobs.experiments.in_turn.turns import whole_sets
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
-from optimizer.confirmation.confirmation import CONFIDENCE, Change, change, differences_of
+from optimizer.confirmation.proof import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
 from sampler.runner.outcome import TrialState
 

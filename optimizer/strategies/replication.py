@@ -1,0 +1,152 @@
+"""What the models doubt: a measured configuration that decides where is searched, and may be luck.
+
+Two configurations decide: the one that the models hold for the best, and the one that was measured
+best. Where a measurement is further from what the models hold than noise explains, and than they
+are from other measurements, one of the two is wrong, and one more run tells which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimizer.evaluation.configurations import Measured, again, configurations_of
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import likely_metrics
+from optimizer.surrogate.stopping_rule import fitness_noise
+from optimizer.surrogate.surrogate import Surrogate
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
+
+SHARE = 0.1  # of what is explored, at most, measures again
+MOST = 3  # measurements of one configuration, at most
+SURE = 3.0  # standard deviations: the best of sixty runs is 2.3 above the mean by luck alone
+SURE_AT_THE_END = 2.0  # what is left then is hardly better spent
+_PER_MEDIAN = 1.4826  # the standard deviation of a normal distribution over its median distance
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A configuration to be measured again.
+
+    Attributes:
+        trial: That first measured it.
+        measured: The mean fitness of its runs.
+        held: What the models hold for its fitness.
+        noise: Standard deviation of one run of it, or of the models' errors elsewhere: whichever
+            is larger. Models that err everywhere give no reason to measure again.
+    """
+
+    trial: Trial
+    measured: float
+    held: float
+    noise: float
+
+    def words(self) -> str:
+        """One line for people."""
+        return (
+            f"measured again: trial {self.trial.number} showed a fitness of {self.measured:.3g}, "
+            f"the models hold {self.held:.3g} for it; noise and models err by {self.noise:.3g}"
+        )
+
+
+def doubt_of(
+    problem: Problem, history: History, surrogate: Surrogate, worth: Floats, *, sure: float
+) -> Doubt | None:
+    """What is most doubtful of the two configurations that decide; None: nothing, or no share.
+
+    Args:
+        problem: What is tuned.
+        history: The trials so far.
+        surrogate: The models.
+        worth: What they hold for the fitness of each row of their lessons.
+        sure: So many standard deviations of a configuration's mean are a doubt.
+    """
+    own = history.own(Purpose.CANDIDATE)
+    if len(again(history[number] for number in own)) + 1 > SHARE * len(own):
+        return None
+    rows = _measured(problem, history, surrogate)
+    errors = _errors(problem, history, worth, rows)
+    found: list[tuple[float, Doubt]] = []
+    for known, row in _deciding(history, surrogate, worth, rows):
+        doubt = _doubt(problem, history, surrogate, float(worth[row]), known, row, errors)
+        if doubt is None:
+            continue
+        apart = abs(doubt.measured - doubt.held) / (doubt.noise / math.sqrt(known.runs))
+        if apart > sure:
+            found.append((apart, doubt))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _measured(
+    problem: Problem, history: History, surrogate: Surrogate
+) -> dict[str, tuple[Measured, int]]:
+    """What was measured whole, with its row among the lessons, by digest."""
+    numbers = surrogate.lessons.numbers
+    row_of = {history[n].digest: row for row, n in reversed([*enumerate(numbers, start=1)])}
+    found = configurations_of(problem, history, history.of(Purpose.CANDIDATE))
+    return {
+        each.first.digest: (each, row_of[each.first.digest])
+        for each in found
+        if each.first.digest in row_of
+    }
+
+
+def _errors(
+    problem: Problem, history: History, worth: Floats, rows: Mapping[str, tuple[Measured, int]]
+) -> float:
+    """How far measurements are from what the models hold for them: a standard deviation.
+
+    By the median of the distances, which a few lucky runs do not move.
+    """
+    apart = []
+    for known, row in rows.values():
+        fitness = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
+        if fitness is not None and math.isfinite(worth[row]):
+            apart.append(abs(fitness - float(worth[row])))
+    return _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
+
+
+def _deciding(
+    history: History,
+    surrogate: Surrogate,
+    worth: Floats,
+    rows: Mapping[str, tuple[Measured, int]],
+) -> Iterator[tuple[Measured, int]]:
+    """The configurations that decide, and their rows among the lessons; the baseline is none."""
+    numbers = surrogate.lessons.numbers
+    held = int(np.argmax(worth[: len(numbers) + 1]))
+    if held > 0 and (best := rows.get(history[numbers[held - 1]].digest)):
+        yield best
+    luckiest = max(rows.values(), key=lambda each: each[0].fitness, default=None)
+    if luckiest is not None and luckiest[0].fitness > worth[held]:
+        yield luckiest
+
+
+def _doubt(
+    problem: Problem,
+    history: History,
+    surrogate: Surrogate,
+    held: float,
+    known: Measured,
+    row: int,
+    errors: float,
+) -> Doubt | None:
+    trial = known.first
+    flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
+    measured = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
+    if known.runs >= MOST or flying or measured is None or not math.isfinite(held):
+        return None
+    if not problem.affords(trial.configuration):
+        return None
+    likely = likely_metrics(
+        surrogate.predict(surrogate.lessons.points[row : row + 1]), surrogate.lessons.logarithmic
+    )
+    at = {name: float(values[0, 0]) for name, values in likely.items()}
+    noise = fitness_noise(problem, history, at)
+    return Doubt(trial, measured, held, max(noise, errors)) if noise else None

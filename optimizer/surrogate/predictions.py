@@ -1,0 +1,117 @@
+"""What the models of a job predict for configurations: measured ones, or any points.
+
+The models are those that guide the strategy `forest` (``surrogate``), learned from all trials of
+the job whatever strategy proposed them: a lucky run does not mislead them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.gaussian_process.process import one_thread
+from optimizer.evaluation.evaluation import baseline_of
+from optimizer.objective.objective import Objective
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import (
+    chance_to_keep,
+    drawn_metrics,
+    fitness_of,
+    keeps,
+    likely_metrics,
+)
+from optimizer.surrogate.surrogate import Surrogate, surrogate_of
+from optimizer.surrogate.training_data import coordinates_of
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+
+# Of what is measured again half would break a limit that it keeps with a chance of one half.
+_SURELY_KEPT = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What the models hold for points, one a row.
+
+    Attributes:
+        fitness: What is likely, shape ``(n,)``.
+        chance: That all limits are kept, shape ``(n,)``; 1 without limits.
+    """
+
+    fitness: Floats
+    chance: Floats
+
+    @property
+    def worth(self) -> Floats:
+        """The fitness; minus infinity where it is less than 80% sure that all limits are kept."""
+        return np.where(self.chance >= _SURELY_KEPT, self.fitness, -np.inf)
+
+    def best_first(self) -> NDArray[np.intp]:
+        """The rows by worth, and those that are worth nothing by how nearly they keep limits."""
+        return np.lexsort((-self.fitness, -self.chance, -self.worth))
+
+
+def held_for(
+    problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
+) -> Held:
+    """What the models hold for points, shape ``(n, n_names)``, beside the baseline's metrics."""
+    prediction, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
+    likely = likely_metrics(prediction, logarithmic)
+    return Held(
+        fitness_of(problem.objective, likely, baseline)[0],
+        chance_to_keep(problem.objective, prediction, logarithmic, baseline),
+    )
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the models expect of a configuration.
+
+    Attributes:
+        fitness: Expected, by the objective that was asked about.
+        low, high: Between them it is with 95% probability, if the models are right.
+        keeps: The probability that every limit is kept.
+    """
+
+    fitness: float
+    low: float
+    high: float
+    keeps: float
+
+
+def opinions(
+    problem: Problem, objective: Objective, history: History, numbers: Sequence[int]
+) -> dict[int, Opinion]:
+    """By trial; empty while too little is known.
+
+    Args:
+        problem: What the job tunes.
+        objective: What fitness and limits are asked about.
+        history: The job's trials; a run of the baseline has ended well.
+        numbers: Of the trials.
+    """
+    asked = replace(problem, objective=objective)
+    # One of its own: what is learned is kept with a history, by the identity of the problem, and
+    # this one is soon gone.
+    history = History(history)
+    names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
+    if not numbers or not names:
+        return {}
+    with one_thread():
+        surrogate = surrogate_of(asked, history, names)
+        if surrogate is None:
+            return {}
+        points = coordinates_of(asked, [history[number] for number in numbers], names)
+        drawn = drawn_metrics(surrogate.predict(points), surrogate.lessons.logarithmic)
+    baseline = baseline_of(history, asked).metrics
+    fitness = fitness_of(objective, drawn, baseline)
+    kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
+    low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
+    columns = zip(fitness.mean(axis=0), low, high, kept, strict=True)
+    return {
+        number: Opinion(*(float(each) for each in column))
+        for number, column in zip(numbers, columns, strict=True)
+    }
