@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 
@@ -25,7 +25,7 @@ class MemoryLog:
         """Keeps it."""
         self._trials[trial.number] = trial
 
-    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
         """Keeps it."""
         del standing
         self._trials[trial.number] = trial
@@ -50,7 +50,7 @@ class MemoryLog:
     def trial_started(self, trial: Trial) -> None:
         """Of no interest."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Of no interest."""
 
     def tick(self) -> None:

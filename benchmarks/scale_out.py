@@ -33,7 +33,7 @@ from jobs.execution.assembly import assembly_of
 from jobs.specification.checked_specification import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
@@ -106,7 +106,7 @@ class _Clock:
     def trial_started(self, trial: Trial) -> None:
         """Of no interest."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         del trial, standing
         now = time.monotonic()

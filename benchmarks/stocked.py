@@ -13,7 +13,7 @@ from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specify import specify
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 
@@ -40,7 +40,7 @@ class Silent:
     def trial_started(self, trial: Trial) -> None:
         """Nothing."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Nothing."""
 
     def host_set_aside(self, host: str, why: str) -> None:

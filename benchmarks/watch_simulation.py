@@ -16,7 +16,7 @@ from models.change_points.change_point import (
     MOST_LENGTH,
     chance,
     cuts_within,
-    pooled_likeness,
+    pooled_autocorrelation,
     size_of,
     split_p,
     strongest_cuts,
@@ -84,8 +84,10 @@ def night_chances(values: Floats, at_risk: NDArray[np.bool_] | None = None) -> F
     weights = np.ones((batches, series))
     if at_risk is not None:
         weights = np.where(at_risk, 1.0, 1e-9)  # so that a batch without any has a mean
-    likeness = pooled_likeness(cuts.likeness.reshape(batches, series), weights)
-    p = split_p(cuts.t_squared, n, np.repeat(likeness, series))
+    autocorrelation = pooled_autocorrelation(
+        cuts.autocorrelation.reshape(batches, series), weights
+    )
+    p = split_p(cuts.t_squared, n, np.repeat(autocorrelation, series))
     found: Floats = chance(p, n).reshape(batches, series)
     return found
 

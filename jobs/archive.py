@@ -33,7 +33,7 @@ from jobs.specification.numbers_asked import MOST_TRIALS
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.warm_start import DOCUMENT as PRIOR
 from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
@@ -199,7 +199,7 @@ def restore(engine: Engine, archive: Archive) -> int:
     """
     asked = archive.specification
     history = History(archive.trials)
-    scores = Scoreboard(frame(asked, None).problem, history)
+    scores = ProgressTracker(frame(asked, None).problem, history)
     total = max(asked.trials or 0, len(archive.trials))
     standing = scores.standing(total) if archive.trials else None
     return restore_job(

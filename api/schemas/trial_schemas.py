@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from api.http.whole import Whole
 from jobs.external.telling import Told
-from optimizer.run.steps import Asked
+from optimizer.run.steps import AskedTrials
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
@@ -114,7 +114,7 @@ class Suggestions(BaseModel):
     complete: bool = Field(description="The job is done: see its result.")
 
     @classmethod
-    def of(cls, asked: Asked) -> Suggestions:
+    def of(cls, asked: AskedTrials) -> Suggestions:
         """From what the job proposes."""
         return cls(
             suggestions=[Suggestion.of(trial) for trial in asked.trials],

@@ -11,7 +11,7 @@ from benchmarks.greedy.figures import Figures
 from benchmarks.greedy.side_by_side import DOCUMENT, FOUND
 from jobs.report.contribution_rows import TOP, contribution_rows
 from jobs.views.front_of_job import FrontOfTwo
-from optimizer.explanation.compared import BASELINE, Compared
+from optimizer.explanation.compared import BASELINE, BlockComparison
 from sampler.common.byte_size import format_bytes
 
 _HOW = (
@@ -162,7 +162,7 @@ def _bytes(size: float | None) -> str:
     return "n/a" if size is None else format_bytes(size)
 
 
-def _change(compared: Compared | None) -> str:
+def _change(compared: BlockComparison | None) -> str:
     if compared is None or "rate" not in compared.changes:
         return "n/a"
     found = compared.changes["rate"]

@@ -7,7 +7,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from cli.render.job_words import not_whole
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
@@ -57,7 +57,7 @@ class TuningProgress:
     def trial_started(self, trial: Trial) -> None:
         """A trial begins: shown by the bar alone."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         if trial.state not in (TrialState.DONE, TrialState.CENSORED):
             reason = (trial.failure or "").splitlines()
@@ -103,7 +103,7 @@ class TuningProgress:
             self._console.print(f"waiting: {holder} uses this host", markup=False, highlight=False)
 
 
-def _best(standing: Standing) -> str:
+def _best(standing: RunProgress) -> str:
     if standing.best is None:
         return "no best yet"
     number, fitness = standing.best

@@ -13,7 +13,7 @@ from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial
 from db.schema.types import plain
 from db.trials.trial_rows import proposal
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 
 
@@ -23,7 +23,7 @@ def restore_job(
     digest: str,
     environment: Mapping[str, Any] | None,
     trials: Sequence[Trial],
-    standing: Standing | None = None,
+    standing: RunProgress | None = None,
     documents: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.

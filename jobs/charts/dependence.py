@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jobs.charts.chart import SERIES, Chart, axis, short, words
-from optimizer.ranking.dependence import Curve, Together
+from optimizer.ranking.dependence import EffectCurve, Together
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
 
@@ -17,7 +17,7 @@ _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on
 
 
 def dependence(
-    parameter: str, curves: Sequence[Curve], values: Sequence[Value], *, is_bytes: bool
+    parameter: str, curves: Sequence[EffectCurve], values: Sequence[Value], *, is_bytes: bool
 ) -> Chart | None:
     """The partial dependence of the metrics on one parameter.
 
@@ -101,7 +101,7 @@ def pair_effect(
     )
 
 
-def _line(curve: Curve, labels: Sequence[str], color: str) -> dict[str, Any]:
+def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> dict[str, Any]:
     """A line within its band; of kinds points with bars."""
     ordered = _ordered(labels)
     bars = {
@@ -126,7 +126,7 @@ def _line(curve: Curve, labels: Sequence[str], color: str) -> dict[str, Any]:
     }
 
 
-def _band(curve: Curve, color: str) -> dict[str, Any]:
+def _band(curve: EffectCurve, color: str) -> dict[str, Any]:
     places = list(range(len(curve.effect)))
     edge = [*curve.high, *curve.low[::-1]]
     return {

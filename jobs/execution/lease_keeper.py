@@ -11,8 +11,8 @@ from db.jobs.job_queue import state_of
 from db.leases.lease import Lease, renew
 from db.schema.job_row import JobState
 from jobs.execution.patience import is_away
-from optimizer.run.ports import Progress
-from optimizer.run.progress import Standing
+from optimizer.run.ports import RunObserver
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 _RENEW_SECONDS = 10.0
@@ -35,7 +35,7 @@ class LeaseKeeper:
         self,
         engine: Engine,
         lease: Lease,
-        progress: Progress,
+        progress: RunObserver,
         *,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -51,7 +51,7 @@ class LeaseKeeper:
         """Passes it on."""
         self._progress.trial_started(trial)
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Passes it on. Trials may be too short for a tick."""
         self._progress.trial_ended(trial, standing)
         self._keep()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import structlog
 
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 _log = structlog.get_logger("job")
@@ -21,7 +21,7 @@ class LoggedProgress:
         """A trial begins."""
         _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         _log.info(
             "trial ended",

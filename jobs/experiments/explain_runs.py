@@ -26,7 +26,14 @@ from jobs.results.finished import finished_job, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.explained_job import explanation_of_job
 from optimizer.confirmation.blocks import order_of
-from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
+from optimizer.explanation.compared import (
+    BASELINE,
+    MINIMAL,
+    WINNER,
+    Round,
+    compare_blocks,
+    judge_minimal,
+)
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.outcome import TrialState
@@ -195,8 +202,10 @@ def measured_document(
     rounds = _rounds(design, runs)
     names = [step_name(place) for place in range(1, len(explanation["steps"]) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
-    steps = [compare(objective, rounds, before, after) for before, after in pairwise(points)]
-    winner = compare(objective, rounds, BASELINE, WINNER)
+    steps = [
+        compare_blocks(objective, rounds, before, after) for before, after in pairwise(points)
+    ]
+    winner = compare_blocks(objective, rounds, BASELINE, WINNER)
     minimal = None
     if MINIMAL in design.roles:
         failed = _failed_alone(design, runs)

@@ -25,8 +25,8 @@ from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import reason
-from optimizer.run.progress import Scoreboard
-from optimizer.run.steps import Asked, ask
+from optimizer.run.progress import ProgressTracker
+from optimizer.run.steps import AskedTrials, ask
 from optimizer.run.tuning import DECLARED_TEST
 from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import LearnsEffects
@@ -48,7 +48,7 @@ class ExternalJobs:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._store, self._jobs = engine, Store(engine), OpenJobs(engine)
 
-    def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> Asked:
+    def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
         """The next trials to measure; when all are in, the job is concluded.
 
         Args:
@@ -112,7 +112,7 @@ class ExternalJobs:
         if len(trials) == 1:
             job.scores.put(trials[0])
         else:  # each new baseline would weigh all trials again
-            job.scores = Scoreboard(job.framed.problem, job.history)
+            job.scores = ProgressTracker(job.framed.problem, job.history)
         log.take_in(trials, job.scores.standing(job.plan.trials + job.history.given))
 
     def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:

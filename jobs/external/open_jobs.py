@@ -22,7 +22,7 @@ from jobs.specification.frame import Frame, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.run.tuning import load_libraries
 from optimizer.trials.history import History
 from sampler.common.errors import InputError
@@ -43,7 +43,7 @@ class OpenJob:
     epoch: int
     framed: Frame
     history: History
-    scores: Scoreboard
+    scores: ProgressTracker
 
     @property
     def plan(self) -> Plan:
@@ -134,5 +134,5 @@ class OpenJobs:
             epoch=0,
             framed=framed,
             history=history,
-            scores=Scoreboard(framed.problem, history),
+            scores=ProgressTracker(framed.problem, history),
         )

@@ -17,7 +17,7 @@ import numpy as np
 from db.nightly.nights import Night
 from jobs.regression.watch_environment import Difference, differences
 from jobs.regression.watch_series import FITNESS, Series, series_of
-from models.change_points.detection import PER_100_NIGHTS, Alarm, watch_series
+from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1
@@ -76,7 +76,7 @@ class Watch:
         findings: In the order of their report.
         outliers: In the order of their nights.
         per_100_nights: The false alarms that were borne, of the whole batch.
-        likeness: Autocorrelation of neighbouring nights that the newest night was judged with.
+        autocorrelation: Of neighbouring nights, that the newest night was judged with.
         tested: How many series the newest night could be judged in.
     """
 
@@ -85,7 +85,7 @@ class Watch:
     findings: tuple[Finding, ...]
     outliers: tuple[OutlierNight, ...]
     per_100_nights: float
-    likeness: float
+    autocorrelation: float
     tested: int
 
     @property
@@ -102,7 +102,7 @@ class Watch:
             "false_alarms_per_100_nights": self.per_100_nights,
             "series": len(self.series),
             "tested": self.tested,
-            "autocorrelation": self.likeness,
+            "autocorrelation": self.autocorrelation,
             "worsened": self.worsened,
             "findings": [self._finding(each) for each in self.findings],
             "outliers": [
@@ -150,7 +150,7 @@ def watch(given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS) -> 
     """
     series = series_of(given)
     table = np.array([each.values for each in series]).reshape(len(series), len(given))
-    watched = watch_series(table, per_100_nights=per_100_nights)
+    watched = detect_changes(table, per_100_nights=per_100_nights)
     return Watch(
         nights=tuple(given),
         series=tuple(series),
@@ -160,7 +160,7 @@ def watch(given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS) -> 
             for o in watched.outliers
         ),
         per_100_nights=per_100_nights,
-        likeness=float(watched.likeness[-1]) if given else 0.0,
+        autocorrelation=float(watched.autocorrelation[-1]) if given else 0.0,
         tested=int(watched.tested[-1]) if given else 0,
     )
 

@@ -39,7 +39,7 @@ from jobs.results.finished import Finished
 from jobs.results.option_changes import carried_apart, option_changes
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.evaluation.configurations import again, each_once
+from optimizer.evaluation.configurations import each_once, replicated
 from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
 from optimizer.objective.objective import Objective, Term
 from optimizer.trials.trial import Phase, Trial
@@ -77,7 +77,7 @@ def content(finished: Finished) -> dict[str, Any]:
     level = baseline.metrics.get("memory") if baseline else None
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
-    repeats = len(again(trials))
+    repeats = len(replicated(trials))
     pairs = fronts_of_two(points, kept, again=repeats)
     charts: list[Chart | None] = [
         changes([(row["metric"], row["change"]) for row in compared], terms, power),

@@ -117,7 +117,7 @@ def bench_share(standing: Mapping[str, Any] | None) -> float | None:
     """Of a host's time, what the benchmark has: its mean run beside the mean pause after it.
 
     Args:
-        standing: ``optimizer.run.progress.Standing`` as a document; None: no trial has ended.
+        standing: ``optimizer.run.progress.RunProgress`` as a document; None: no trial has ended.
     """
     pause = (standing or {}).get("between_seconds")
     ended = standing["done"] + standing["failed"] if standing else 0

@@ -8,12 +8,16 @@ from typing import Any
 
 from jobs.results.export import carried_apart, export_options
 from jobs.specification.frame import Frame
-from optimizer.confirmation.trade_off_selection import Picked, pick, require_measured
+from optimizer.confirmation.trade_off_selection import (
+    TradeOff,
+    require_measured,
+    select_trade_offs,
+)
 from optimizer.evaluation.evaluation import baseline_of
 from optimizer.objective.limits import limit_words, parse_limit, require_possible
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
-from optimizer.surrogate.predictions import Opinion, opinions
+from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Trial
 from sampler.common.byte_size import format_bytes
@@ -96,9 +100,9 @@ def pick_of_job(
     history = History(trials)
     baseline = baseline_of(history, framed.problem)
     _require_measured(objective, baseline.metrics, preference)
-    found = pick(framed.problem, objective, history, count=preference.top)
+    found = select_trade_offs(framed.problem, objective, history, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []
-    said = opinions(framed.problem, objective, history, asked)
+    said = predictions_of(framed.problem, objective, history, asked)
     level = baseline.metrics
     best = found.best[0] if found.best and _worth_a_file(found.best[0], objective, level) else None
     return {
@@ -122,7 +126,7 @@ def pick_of_job(
     }
 
 
-def _worth_a_file(picked: Picked, objective: Objective, baseline: Mapping[str, float]) -> bool:
+def _worth_a_file(picked: TradeOff, objective: Objective, baseline: Mapping[str, float]) -> bool:
     """Whether it is better than the baseline, or keeps what the baseline breaks."""
     return picked.fitness > 0 or not objective.admissible(baseline, baseline)
 
@@ -142,8 +146,8 @@ def _row(
     objective: Objective,
     baseline: Mapping[str, float],
     trial: Trial,
-    picked: Picked,
-    opinion: Opinion | None,
+    picked: TradeOff,
+    opinion: Prediction | None,
 ) -> dict[str, Any]:
     return {
         "trial": picked.trial,
@@ -172,7 +176,7 @@ def _options(
     job_id: int,
     framed: Frame,
     trial: Trial,
-    picked: Picked,
+    picked: TradeOff,
     objective: Objective,
     baseline: Mapping[str, float],
 ) -> str:

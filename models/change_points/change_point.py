@@ -31,14 +31,14 @@ class Cuts:
         length: Values of each series, n.
         at: Shape `(m,)`, int: the values before the change.
         t_squared: Shape `(m,)`, square of the two-sample t there, of n - 2 degrees of freedom.
-        likeness: Shape `(m,)`, how far neighbours resemble each other around the two levels:
-            the first autocorrelation, corrected for the choice of the cut.
+        autocorrelation: Shape `(m,)`, of neighbours around the two levels: the first
+            one, corrected for the choice of the cut.
     """
 
     length: int
     at: NDArray[np.intp]
     t_squared: Floats
-    likeness: Floats
+    autocorrelation: Floats
 
 
 def clipped(values: Floats) -> tuple[Floats, Floats]:
@@ -94,10 +94,10 @@ def strongest_cuts(values: Floats) -> Cuts:
     floor = (n - 2) * np.square(RESOLUTION / spread[:, 0])
     within = np.maximum(np.square(scores).sum(axis=1) - gain, floor)
     at = best + LEAST_BEFORE
-    return Cuts(n, at, gain * (n - 2) / within, _likeness(scores, at, within))
+    return Cuts(n, at, gain * (n - 2) / within, _autocorrelation(scores, at, within))
 
 
-def _likeness(scores: Floats, at: NDArray[np.intp], within: Floats) -> Floats:
+def _autocorrelation(scores: Floats, at: NDArray[np.intp], within: Floats) -> Floats:
     n = scores.shape[1]
     old = np.arange(n) < at[:, None]
     sums = np.where(old, scores, 0.0).sum(axis=1)  # that of the rest is its negative
@@ -108,23 +108,23 @@ def _likeness(scores: Floats, at: NDArray[np.intp], within: Floats) -> Floats:
     return found
 
 
-def pooled_likeness(likeness: Floats, lengths: Floats, axis: int = -1) -> Floats:
+def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats, axis: int = -1) -> Floats:
     """One autocorrelation of series that were measured together: each alone tells too little.
 
     Args:
-        likeness: Of each series.
+        autocorrelation: Of each series.
         lengths: Values of each, by which they weigh.
         axis: Over which they are one batch.
 
     Returns:
         From 0 to 0.8, without that axis.
     """
-    mean = np.average(likeness, axis=axis, weights=lengths)
+    mean = np.average(autocorrelation, axis=axis, weights=lengths)
     pooled: Floats = np.clip(mean, 0.0, _MOST_LIKENESS)
     return pooled
 
 
-def split_p(t_squared: Floats, length: int, likeness: Floats | float = 0.0) -> Floats:
+def split_p(t_squared: Floats, length: int, autocorrelation: Floats | float = 0.0) -> Floats:
     """Two-sided p-value of t as if the cut had been chosen before: still to be paid for.
 
     Neighbours that resemble each other with autocorrelation r tell less: the variance of a mean
@@ -133,11 +133,11 @@ def split_p(t_squared: Floats, length: int, likeness: Floats | float = 0.0) -> F
     Args:
         t_squared: Shape `(m,)`.
         length: Values of each series.
-        likeness: From `pooled_likeness`.
+        autocorrelation: From `pooled_autocorrelation`.
     """
     from scipy import stats
 
-    shrunk = t_squared * (1 - likeness) / (1 + likeness)
+    shrunk = t_squared * (1 - autocorrelation) / (1 + autocorrelation)
     tail: Floats = stats.t.sf(np.sqrt(shrunk), length - 2)
     return 2 * tail
 
@@ -215,13 +215,13 @@ class Size:
     after: int
 
 
-def size_of(before: Floats, after: Floats, *, likeness: float = 0.0) -> Size:
+def size_of(before: Floats, after: Floats, *, autocorrelation: float = 0.0) -> Size:
     """The difference of two levels, single outliers drawn in to 2.5 robust deviations.
 
     Args:
         before: Shape `(n_before,)`.
         after: Shape `(n_after,)`.
-        likeness: Autocorrelation of neighbours, which widens the interval.
+        autocorrelation: Autocorrelation of neighbours, which widens the interval.
 
     Raises:
         ValueError: One side is empty, or there are fewer than three values.
@@ -242,17 +242,17 @@ def size_of(before: Floats, after: Floats, *, likeness: float = 0.0) -> Size:
     change = middles[1] + float(rests[1].mean()) - middles[0] - float(rests[0].mean())
     squares = sum(float(np.square(each - each.mean()).sum()) for each in rests)
     variance = max(squares / free, RESOLUTION**2) * (1 / len(before) + 1 / len(after))
-    error = math.sqrt(variance * (1 + likeness) / (1 - likeness))
+    error = math.sqrt(variance * (1 + autocorrelation) / (1 - autocorrelation))
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, free)) * error
     return Size(change, change - half, change + half, len(before), len(after))
 
 
-def cuts_within(values: Floats, *, likeness: float = 0.0) -> tuple[int, int]:
+def cuts_within(values: Floats, *, autocorrelation: float = 0.0) -> tuple[int, int]:
     """The 95% interval of the cut: the first and last one that fit nearly as well as the best.
 
     Args:
         values: Shape `(n,)`.
-        likeness: Autocorrelation of neighbours, which widens the interval.
+        autocorrelation: Autocorrelation of neighbours, which widens the interval.
 
     Returns:
         Numbers of values before the change, both included.
@@ -264,6 +264,6 @@ def cuts_within(values: Floats, *, likeness: float = 0.0) -> tuple[int, int]:
     between = between_sums(scores)[0, legal]
     floor = (n - 2) * (RESOLUTION / float(spread[0, 0])) ** 2
     within = np.maximum(float(np.square(scores).sum()) - between, floor)
-    drop = n / 2 * np.log(within / within.min()) * (1 - likeness) / (1 + likeness)
+    drop = n / 2 * np.log(within / within.min()) * (1 - autocorrelation) / (1 + autocorrelation)
     fitting = np.flatnonzero(drop <= _LIKELIHOOD_DROP)
     return int(fitting[0]) + LEAST_BEFORE, int(fitting[-1]) + LEAST_BEFORE

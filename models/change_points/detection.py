@@ -22,7 +22,7 @@ from models.change_points.change_point import (
     chance,
     clipped,
     cuts_within,
-    pooled_likeness,
+    pooled_autocorrelation,
     size_of,
     split_p,
     strongest_cuts,
@@ -74,19 +74,19 @@ class Outlier:
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class DetectedChanges:
     """What became of all series.
 
     Attributes:
         alarms: In the order of their report, then of the series.
         outliers: Likewise.
-        likeness: Shape `(nights,)`, the pooled autocorrelation each night was judged with.
+        autocorrelation: Shape `(nights,)`, the pooled autocorrelation each night was judged with.
         tested: Shape `(nights,)`, how many series could be tested.
     """
 
     alarms: tuple[Alarm, ...]
     outliers: tuple[Outlier, ...]
-    likeness: Floats
+    autocorrelation: Floats
     tested: Nights
 
 
@@ -105,7 +105,7 @@ class _Row:
         return (np.flatnonzero(here) + self.begins)[-MOST_LENGTH:]
 
 
-def watch_series(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) -> Watched:
+def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) -> DetectedChanges:
     """Walks through the nights, judging each by itself and those before it alone.
 
     After a change a series starts anew with the first night of the new level.
@@ -124,17 +124,17 @@ def watch_series(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) -> W
         raise ValueError(f"per_100_nights must be above 0, not {per_100_nights}")
     rows = [_Row(each) for each in values]
     nights = values.shape[1]
-    likeness, tested = np.zeros(nights), np.zeros(nights, dtype=np.intp)
+    autocorrelation, tested = np.zeros(nights), np.zeros(nights, dtype=np.intp)
     for night in range(nights):
         groups = _ready(rows, night)
         if not groups:
             continue
         cuts = [strongest_cuts(group.values) for group in groups]
         tested[night] = sum(len(group.numbers) for group in groups)
-        likeness[night] = _pooled(cuts)
+        autocorrelation[night] = _pooled(cuts)
         share = per_100_nights / (100 * tested[night])
         for group, cut in zip(groups, cuts, strict=True):
-            p = chance(split_p(cut.t_squared, cut.length, likeness[night]), cut.length)
+            p = chance(split_p(cut.t_squared, cut.length, autocorrelation[night]), cut.length)
             alone = outlier_p(group.values)
             for place, number in enumerate(group.numbers):
                 row, at = rows[number], group.nights[place]
@@ -146,7 +146,7 @@ def watch_series(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) -> W
                         number=number,
                         p=float(p[place]),
                         of=int(tested[night]),
-                        likeness=float(likeness[night]),
+                        autocorrelation=float(autocorrelation[night]),
                     )
                     row.found.append(alarm)
                     row.begins = alarm.since
@@ -154,11 +154,11 @@ def watch_series(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) -> W
                     before = float(np.median(group.values[place, :-1]))
                     distance = float(row.values[night]) - before
                     row.outliers.append(Outlier(number, night, distance, float(alone[place])))
-    alarms = [alarm for row in rows for alarm in _sized(row, likeness)]
-    return Watched(
+    alarms = [alarm for row in rows for alarm in _sized(row, autocorrelation)]
+    return DetectedChanges(
         tuple(sorted(alarms, key=lambda a: (a.reported, a.series))),
         tuple(sorted(_unexplained(rows), key=lambda o: (o.night, o.series))),
-        likeness,
+        autocorrelation,
         tested,
     )
 
@@ -214,15 +214,15 @@ def _ready(rows: list[_Row], night: int) -> list[_Group]:
 
 
 def _pooled(cuts: list[Cuts]) -> float:
-    found = np.concatenate([each.likeness for each in cuts])
+    found = np.concatenate([each.autocorrelation for each in cuts])
     lengths = np.repeat([float(each.length) for each in cuts], [len(each.at) for each in cuts])
-    return float(pooled_likeness(found, lengths))
+    return float(pooled_autocorrelation(found, lengths))
 
 
 def _alarm(
-    row: _Row, at: Nights, cut: int, *, number: int, p: float, of: int, likeness: float
+    row: _Row, at: Nights, cut: int, *, number: int, p: float, of: int, autocorrelation: float
 ) -> Alarm:
-    low, high = cuts_within(row.values[at], likeness=likeness)
+    low, high = cuts_within(row.values[at], autocorrelation=autocorrelation)
     return Alarm(
         series=number,
         since=int(at[cut]),
@@ -231,11 +231,11 @@ def _alarm(
         reported=int(at[-1]),
         p=p,
         by_chance=100 * p * of,
-        size=size_of(row.values[at[:cut]], row.values[at[cut:]], likeness=likeness),
+        size=size_of(row.values[at[:cut]], row.values[at[cut:]], autocorrelation=autocorrelation),
     )
 
 
-def _sized(row: _Row, likeness: Floats) -> list[Alarm]:
+def _sized(row: _Row, autocorrelation: Floats) -> list[Alarm]:
     """The alarms with their size by all nights between the changes before and after."""
     edges = [0, *(alarm.since for alarm in row.found), len(row.values)]
     sized = []
@@ -244,7 +244,7 @@ def _sized(row: _Row, likeness: Floats) -> list[Alarm]:
         size = size_of(
             old[np.isfinite(old)][-MOST_LENGTH:],
             new[np.isfinite(new)][:MOST_LENGTH],
-            likeness=float(likeness[alarm.reported]),
+            autocorrelation=float(autocorrelation[alarm.reported]),
         )
         sized.append(replace(alarm, size=size))
     return sized

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from models.gaussian_process.kernel import Floats, Shares, Singles, of_all_orders
+from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, of_all_orders
 
 _MEDIAN_OF_ALL = 0.4  # of the variance: the prior medians of all parameters together
 _SPREAD = 2.5  # standard deviation of the logarithm: most do next to nothing, some nearly all
@@ -27,26 +27,26 @@ _BETWEEN = 3  # sweeps from one kept draw to the next
 _STEP = 1.0  # of a proposal, on the logarithm; its tails are long
 
 
-def drawn_shares(
-    alike: Singles, values: Floats, start: Shares, *, draws: int, seed: Sequence[int]
-) -> list[Shares]:
+def drawn_components(
+    kernels: Singles, values: Floats, start: VarianceComponents, *, draws: int, seed: Sequence[int]
+) -> list[VarianceComponents]:
     """Equally likely shares.
 
     Args:
-        alike: Shape ``(n_parameters, n, n)``, of ``likeness``.
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
         values: Shape ``(n,)``, of mean 0 and variance 1.
         start: Where the walk begins: what explains the values best.
         draws: How many.
         seed: Of the walk.
     """
-    walk = _Walk(alike, values, start, np.random.default_rng(list(seed)))
+    walk = _Walk(kernels, values, start, np.random.default_rng(list(seed)))
     for _ in range(_BURN_IN):
         walk.sweep()
     found = []
     for _ in range(draws):
         for _ in range(_BETWEEN):
             walk.sweep()
-        found.append(walk.shares(start))
+        found.append(walk.components(start))
     return found
 
 
@@ -54,10 +54,10 @@ class _Walk:
     """A Markov chain over the logarithms of all shares, of the pairs' strength and the noise."""
 
     def __init__(
-        self, alike: Singles, values: Floats, start: Shares, rng: np.random.Generator
+        self, kernels: Singles, values: Floats, start: VarianceComponents, rng: np.random.Generator
     ) -> None:
-        count = len(alike)
-        self._alike = alike.astype(np.float64)
+        count = len(kernels)
+        self._alike = kernels.astype(np.float64)
         self._squared = self._alike**2
         self._values, self._rng, self._level = values, rng, start.level
         self._mean = np.log(
@@ -74,7 +74,7 @@ class _Walk:
         self._squares = np.tensordot(weights**2, self._squared, axes=1)
         self._density = self._log_density(self._at, self._ones, self._squares)
 
-    def shares(self, like: Shares) -> Shares:
+    def components(self, like: VarianceComponents) -> VarianceComponents:
         """Where the walk is."""
         known = np.exp(self._at)
         return replace(

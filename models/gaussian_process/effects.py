@@ -14,7 +14,12 @@ from itertools import combinations
 
 import numpy as np
 
-from models.gaussian_process.kernel import Floats, Settings, Shares, likeness
+from models.gaussian_process.kernel import (
+    Floats,
+    KernelInputs,
+    VarianceComponents,
+    kernel_matrices,
+)
 from models.gaussian_process.process import AdditiveProcess
 
 _NOTHING = 1e-4  # a smaller part of all shares is none
@@ -30,7 +35,7 @@ class Grid:
         weight: Shape ``(n_settings,)``, how often each is drawn; sums to 1.
     """
 
-    settings: Settings
+    settings: KernelInputs
     weight: Floats
 
 
@@ -48,7 +53,7 @@ class Effects:
     alone: Floats
 
 
-def effects_of(process: AdditiveProcess, known: Settings, grids: Sequence[Grid]) -> Effects:
+def effects_of(process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]) -> Effects:
     """The effects in what is expected, shape ``(n_parameters,)``.
 
     Args:
@@ -56,13 +61,13 @@ def effects_of(process: AdditiveProcess, known: Settings, grids: Sequence[Grid])
         known: The settings that it was fitted to.
         grids: One a parameter.
     """
-    parts = _Parts(process.shares, known, grids)
+    parts = _Parts(process.components, known, grids)
     return parts.effects(process.solved[None, :], None)[0]
 
 
 def drawn_effects(
     process: AdditiveProcess,
-    known: Settings,
+    known: KernelInputs,
     grids: Sequence[Grid],
     values: Floats,
     *,
@@ -71,7 +76,7 @@ def drawn_effects(
 ) -> Effects:
     """The effects in equally likely processes, shape ``(draws, n_parameters)``.
 
-    The shares are held: how sure they are is what ``additive_evidence`` asks.
+    The shares are held: how sure they are is what ``evidence`` asks.
 
     Args:
         process: Of one metric, fitted to all parameters.
@@ -84,11 +89,11 @@ def drawn_effects(
     from scipy.linalg import cho_solve
 
     rng = np.random.default_rng(seed)
-    parts = _Parts(process.shares, known, grids)
+    parts = _Parts(process.components, known, grids)
     prior = parts.drawn(rng, draws)
     n = len(values)
-    level = np.sqrt(process.shares.level) * rng.standard_normal((draws, 1))
-    noise = np.sqrt(process.shares.noise) * rng.standard_normal((draws, n))
+    level = np.sqrt(process.components.level) * rng.standard_normal((draws, 1))
+    noise = np.sqrt(process.components.noise) * rng.standard_normal((draws, n))
     missed = (values - process.mean) / process.spread - prior.at_known - level - noise
     solved = cho_solve((process.factor, True), missed.T, check_finite=False).T
     found = parts.effects(solved, prior)
@@ -107,20 +112,22 @@ class _Prior:
 class _Parts:
     """The parts of a process: those of its parameters that have a share, and their pairs."""
 
-    def __init__(self, shares: Shares, known: Settings, grids: Sequence[Grid]) -> None:
-        self.count, least = len(grids), _NOTHING * shares.parameters.sum()
-        self.columns = np.flatnonzero(shares.parameters > least)
-        self.size = shares.parameters[self.columns]
+    def __init__(
+        self, components: VarianceComponents, known: KernelInputs, grids: Sequence[Grid]
+    ) -> None:
+        self.count, least = len(grids), _NOTHING * components.parameters.sum()
+        self.columns = np.flatnonzero(components.parameters > least)
+        self.size = components.parameters[self.columns]
         self.pairs = list(combinations(range(len(self.columns)), 2))
-        self.strength = [shares.pairs * self.size[i] * self.size[j] for i, j in self.pairs]
+        self.strength = [components.pairs * self.size[i] * self.size[j] for i, j in self.pairs]
         own = [grids[int(column)] for column in self.columns]
         self.weights = [grid.weight for grid in own]
         here = [known.of(np.array([column])) for column in self.columns]
         self.cross = [
-            likeness(grid.settings, each)[0].astype(np.float64)
+            kernel_matrices(grid.settings, each)[0].astype(np.float64)
             for grid, each in zip(own, here, strict=True)
         ]
-        among = [likeness(g.settings, g.settings)[0].astype(np.float64) for g in own]
+        among = [kernel_matrices(g.settings, g.settings)[0].astype(np.float64) for g in own]
         self.features = [
             _features(grid, cross) for grid, cross in zip(among, self.cross, strict=True)
         ]
@@ -211,10 +218,12 @@ class PairEffect:
     variance: float
 
 
-class Dependence:
+class MarginalEffects:
     """The effects of a process; those of all parameters and pairs sum to what it expects."""
 
-    def __init__(self, process: AdditiveProcess, known: Settings, grids: Sequence[Grid]) -> None:
+    def __init__(
+        self, process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]
+    ) -> None:
         """Averages the kernel over each parameter.
 
         Args:
@@ -225,11 +234,13 @@ class Dependence:
         self.process, self.weights = process, [grid.weight for grid in grids]
         columns = [known.of(np.array([column])) for column in range(len(grids))]
         self._cross = [
-            likeness(grid.settings, each)[0].astype(np.float64)
+            kernel_matrices(grid.settings, each)[0].astype(np.float64)
             for grid, each in zip(grids, columns, strict=True)
         ]
-        self._among = [likeness(g.settings, g.settings)[0].astype(np.float64) for g in grids]
-        size = process.shares.parameters
+        self._among = [
+            kernel_matrices(g.settings, g.settings)[0].astype(np.float64) for g in grids
+        ]
+        size = process.components.parameters
         parts = list(zip(size, self.weights, self._cross, self._among, strict=True))
         self._mean = np.array([s * (w @ cross) for s, w, cross, _ in parts])
         self._mean_of_mean = np.array([s * (w @ among @ w) for s, w, _, among in parts])
@@ -238,13 +249,13 @@ class Dependence:
         """The effect of one parameter."""
         from scipy.linalg import solve_triangular
 
-        shares, weight = self.process.shares, self.weights[column]
-        size = shares.parameters[column]
+        components, weight = self.process.components, self.weights[column]
+        size = components.parameters[column]
         # The level and all that the other parameters do is the same at every setting of this one.
         others = self._mean.sum(axis=0) - self._mean[column]
         rest = float(self._mean_of_mean.sum() - self._mean_of_mean[column])
-        cross = size * self._cross[column] * (1.0 + shares.pairs * others)
-        among = size * self._among[column] * (1.0 + shares.pairs * rest)
+        cross = size * self._cross[column] * (1.0 + components.pairs * others)
+        among = size * self._among[column] * (1.0 + components.pairs * rest)
         cross = cross - weight @ cross
         among = among - weight @ among
         among = among - (among @ weight)[:, None]
@@ -257,8 +268,8 @@ class Dependence:
 
     def pair(self, one: int, other: int) -> PairEffect:
         """What a pair does beyond the effects of its two parameters."""
-        shares = self.process.shares
-        strength = shares.pairs * shares.parameters[one] * shares.parameters[other]
+        components = self.process.components
+        strength = components.pairs * components.parameters[one] * components.parameters[other]
         surface = strength * (self.process.solved * self._cross[one]) @ self._cross[other].T
         a, b = self.weights[one], self.weights[other]
         by_one, by_other = surface @ b, a @ surface

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.kernel import Floats, Shares, Singles, covariance
+from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, covariance
 from models.gaussian_process.process import standardised
 from models.gaussian_process.task_agreement import (
     NOTHING,
@@ -17,42 +17,42 @@ from models.gaussian_process.task_agreement import (
     learn_agreement,
     log_evidence,
 )
-from models.gaussian_process.variance_components import first_guess, learn_shares
+from models.gaussian_process.variance_components import first_guess, learn_components
 
 LEAST_ALONE = 8  # values of the present task, to be judged by themselves
 _STEPS_AGAIN = 6  # from those of the time before
 _Rows = NDArray[np.bool_]
-_Together = tuple[Shares, Floats]
+_Together = tuple[VarianceComponents, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class LearnedComponents:
     """What was learned of one metric.
 
     Attributes:
-        shares: Of its variance, over all parameters.
+        components: Of its variance, over all parameters.
         agreement: Shape ``(n_tasks,)``; see ``models.gaussian_process.task_agreement.Tasks``.
         alone: The shares that the present task's values tell by themselves.
         together: Shares and agreement that all values tell; None where there are no earlier ones.
     """
 
-    shares: Shares
+    components: VarianceComponents
     agreement: Floats
-    alone: Shares
+    alone: VarianceComponents
     together: _Together | None
 
 
 def learn_jointly(
-    alike: Singles,
+    kernels: Singles,
     values: Floats,
     tasks_of: NDArray[np.int64],
     earlier: int,
-    before: Learned | None = None,
-) -> Learned:
+    before: LearnedComponents | None = None,
+) -> LearnedComponents:
     """Shares and agreements; those of the present task alone where earlier ones do harm.
 
     Args:
-        alike: Shape ``(n_parameters, n, n)``, of ``likeness``.
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
         values: Shape ``(n,)``, NaN where unknown.
         tasks_of: Shape ``(n,)``: the task of each value, 0 for the present one.
         earlier: How many earlier tasks there are.
@@ -60,33 +60,38 @@ def learn_jointly(
     """
     known = np.isfinite(values)
     mine = known & (tasks_of == PRESENT)
-    alone = _shares(alike, values, mine, before.alone if before else None)
+    alone = _shares(kernels, values, mine, before.alone if before else None)
     together = before.together if before else None
     if not (known & ~mine).any():
-        return Learned(alone, first_agreement(earlier), alone, together)
+        return LearnedComponents(alone, first_agreement(earlier), alone, together)
     start, agreed = together or (None, first_agreement(earlier))
-    together = _together(alike, values, known, Tasks(tasks_of, agreed), start)
+    together = _together(kernels, values, known, Tasks(tasks_of, agreed), start)
     apart = (together[1][1:] < NOTHING).all() or (
         mine.sum() > LEAST_ALONE
-        and _gain(alike, values, known, Tasks(tasks_of, together[1]), alone, together[0]) < 0
+        and _gain(kernels, values, known, Tasks(tasks_of, together[1]), alone, together[0]) < 0
     )
     if apart:
-        return Learned(alone, np.array([1.0] + [0.0] * earlier), alone, together)
-    return Learned(*together, alone, together)
+        return LearnedComponents(alone, np.array([1.0] + [0.0] * earlier), alone, together)
+    return LearnedComponents(*together, alone, together)
 
 
 def _together(
-    alike: Singles, values: Floats, known: _Rows, tasks: Tasks, start: Shares | None
+    kernels: Singles, values: Floats, known: _Rows, tasks: Tasks, start: VarianceComponents | None
 ) -> _Together:
     """The shares and the agreement by all values; those of tasks that agree teach the shares."""
-    shares = _shares(alike, values, known & tasks.told(), start, tasks)
+    components = _shares(kernels, values, known & tasks.told(), start, tasks)
     scaled, _, _ = standardised(values[known])
-    level = covariance(_within(alike, known), shares)
-    return shares, learn_agreement(level, shares.noise, scaled, tasks.at(known))
+    level = covariance(_within(kernels, known), components)
+    return components, learn_agreement(level, components.noise, scaled, tasks.at(known))
 
 
 def _gain(
-    alike: Singles, values: Floats, known: _Rows, tasks: Tasks, alone: Shares, shares: Shares
+    kernels: Singles,
+    values: Floats,
+    known: _Rows,
+    tasks: Tasks,
+    alone: VarianceComponents,
+    components: VarianceComponents,
 ) -> float:
     """How much likelier the task's own values are with the earlier ones than without: a logarithm.
 
@@ -95,34 +100,34 @@ def _gain(
     """
     told = known & tasks.told()
     scaled, _, spread = standardised(values[told])
-    level = covariance(_within(alike, told), shares)
+    level = covariance(_within(kernels, told), components)
     these = tasks.at(told)
     old = these.of != PRESENT
-    both = log_evidence(level, shares.noise, scaled, these)
-    before = log_evidence(level[np.ix_(old, old)], shares.noise, scaled[old], these.at(old))
+    both = log_evidence(level, components.noise, scaled, these)
+    before = log_evidence(level[np.ix_(old, old)], components.noise, scaled[old], these.at(old))
     mine = known & (tasks.of == PRESENT)
     own, _, own_spread = standardised(values[mine])
     without = log_evidence(
-        covariance(_within(alike, mine), alone), alone.noise, own, tasks.at(mine)
+        covariance(_within(kernels, mine), alone), alone.noise, own, tasks.at(mine)
     )
     return both - before - without - int(mine.sum()) * float(np.log(spread / own_spread))
 
 
 def _shares(
-    alike: Singles,
+    kernels: Singles,
     values: Floats,
     rows: _Rows,
-    start: Shares | None,
+    start: VarianceComponents | None,
     tasks: Tasks | None = None,
-) -> Shares:
+) -> VarianceComponents:
     """The shares that some of the values tell."""
     if not rows.any():
-        return first_guess(len(alike)) if start is None else start
+        return first_guess(len(kernels)) if start is None else start
     scaled, _, _ = standardised(values[rows])
     several = tasks.at(rows) if tasks is not None else None
     steps = {} if start is None else {"steps": _STEPS_AGAIN}
-    return learn_shares(_within(alike, rows), scaled, start, tasks=several, **steps)
+    return learn_components(_within(kernels, rows), scaled, start, tasks=several, **steps)
 
 
-def _within(alike: Singles, rows: _Rows) -> Singles:
-    return alike if rows.all() else alike[:, rows][:, :, rows]
+def _within(kernels: Singles, rows: _Rows) -> Singles:
+    return kernels if rows.all() else kernels[:, rows][:, :, rows]

@@ -25,7 +25,7 @@ Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class KernelInputs:
     """Settings in coordinates that the kernel compares, one row a configuration.
 
     Attributes:
@@ -40,12 +40,12 @@ class Settings:
     def __len__(self) -> int:
         return int(self.level.shape[0])
 
-    def of(self, columns: NDArray[np.intp]) -> Settings:
+    def of(self, columns: NDArray[np.intp]) -> KernelInputs:
         """The settings of some of the parameters."""
-        return Settings(self.level[:, columns], self.position[:, columns])
+        return KernelInputs(self.level[:, columns], self.position[:, columns])
 
 
-def likeness(one: Settings, other: Settings, *, rough: float = 0.0) -> Singles:
+def kernel_matrices(one: KernelInputs, other: KernelInputs, *, rough: float = 0.0) -> Singles:
     """The kernel of each parameter between all pairs: Matern 5/2 within a level, else 0.
 
     Args:
@@ -60,9 +60,9 @@ def likeness(one: Settings, other: Settings, *, rough: float = 0.0) -> Singles:
     """
     a, b = (each.position.T.astype(np.float32) * _PER_LENGTH for each in (one, other))
     level_a, level_b = one.level.T, other.level.T
-    alike = np.empty((len(a), len(one), len(other)), dtype=np.float32)
+    kernels = np.empty((len(a), len(one), len(other)), dtype=np.float32)
     # Each by itself stays in the processor's cache: all at once takes up to four times as long.
-    for place, kernel in enumerate(alike):
+    for place, kernel in enumerate(kernels):
         if a[place].any() or b[place].any():
             steps = np.abs(a[place, :, None] - b[place])
             np.exp(-steps, out=kernel)
@@ -74,11 +74,11 @@ def likeness(one: Settings, other: Settings, *, rough: float = 0.0) -> Singles:
             kernel.fill(1.0)
         if level_a[place].any() or level_b[place].any():
             kernel *= level_a[place, :, None] == level_b[place]
-    return alike
+    return kernels
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class VarianceComponents:
     """How much of the variance comes from where; that of the data is about 1.
 
     Attributes:
@@ -96,43 +96,43 @@ class Shares:
     noise: float
     together: float = 0.0
 
-    def of(self, columns: NDArray[np.intp]) -> Shares:
+    def of(self, columns: NDArray[np.intp]) -> VarianceComponents:
         """The shares of some of the parameters."""
         return replace(self, parameters=self.parameters[columns])
 
-    def none_below(self, least: float) -> Shares:
+    def none_below(self, least: float) -> VarianceComponents:
         """The shares with that of every parameter at least so much of all of them."""
         floor = least * self.parameters.sum()
         return replace(self, parameters=np.maximum(self.parameters, floor))
 
 
-def covariance(alike: Singles, shares: Shares) -> Floats:
+def covariance(kernels: Singles, components: VarianceComponents) -> Floats:
     """The covariance of the values of one metric, without noise; see ``covariances``."""
-    return np.asarray(covariances(alike, [shares])[0])
+    return np.asarray(covariances(kernels, [components])[0])
 
 
-def covariances(alike: Singles, shares: Sequence[Shares]) -> Floats:
+def covariances(kernels: Singles, components: Sequence[VarianceComponents]) -> Floats:
     """The covariance of the values without noise, for several metrics at once.
 
     Args:
-        alike: Shape ``(n_parameters, n, m)``, of ``likeness``.
-        shares: Of the variance of each metric.
+        kernels: Shape ``(n_parameters, n, m)``, of ``kernel_matrices``.
+        components: Of the variance of each metric.
 
     Returns:
         Shape ``(n_metrics, n, m)``.
     """
-    count, n, m = alike.shape
-    flat = alike.reshape(count, n * m)
-    weights = np.array([each.parameters for each in shares], dtype=np.float32)
+    count, n, m = kernels.shape
+    flat = kernels.reshape(count, n * m)
+    weights = np.array([each.parameters for each in components], dtype=np.float32)
     ones, squares = weights @ flat, weights**2 @ (flat * flat)
-    level = np.array([[each.level] for each in shares])
-    pairs = np.array([[0.5 * each.pairs] for each in shares])
+    level = np.array([[each.level] for each in components])
+    pairs = np.array([[0.5 * each.pairs] for each in components])
     # Newton and Girard: the sum over pairs out of the sum and the sum of squares.
     total = level + ones + pairs * (ones * ones - squares)
-    for place, each in enumerate(shares):
+    for place, each in enumerate(components):
         if each.together:
             total[place] += each.together * of_all_orders(ones[place], each.parameters.sum())
-    return np.asarray(total.reshape(len(shares), n, m), dtype=np.float64)
+    return np.asarray(total.reshape(len(components), n, m), dtype=np.float64)
 
 
 def of_all_orders(ones: Floats, total: float) -> Floats:
@@ -149,7 +149,12 @@ def of_all_orders(ones: Floats, total: float) -> Floats:
     return np.asarray(np.exp(_ORDERS * (ones / max(total, 1e-12) - 1.0)))
 
 
-def own_variance(shares: Shares) -> float:
+def own_variance(components: VarianceComponents) -> float:
     """The variance of a value without noise, before anything is known: a diagonal element."""
-    total, squares = float(shares.parameters.sum()), float((shares.parameters**2).sum())
-    return shares.level + total + shares.pairs * 0.5 * (total**2 - squares) + shares.together
+    total, squares = float(components.parameters.sum()), float((components.parameters**2).sum())
+    return (
+        components.level
+        + total
+        + components.pairs * 0.5 * (total**2 - squares)
+        + components.together
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.gaussian_process.kernel import Floats, Shares, own_variance
+from models.gaussian_process.kernel import Floats, VarianceComponents, own_variance
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -19,13 +19,13 @@ class AdditiveProcess:
     """What trials teach of one metric.
 
     Attributes:
-        shares: Where its variance comes from.
+        components: Where its variance comes from.
         mean, spread: Of the values that it was fitted to, which are standardised inside.
         factor: Shape ``(n, n)``, the lower Cholesky factor of their covariance.
         solved: Shape ``(n,)``, the covariance's inverse times the standardised values.
     """
 
-    shares: Shares
+    components: VarianceComponents
     mean: float
     spread: float
     factor: Floats
@@ -44,7 +44,7 @@ class AdditiveProcess:
         from scipy.linalg import solve_triangular
 
         reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
-        left = own_variance(self.shares) - np.einsum("nm,nm->m", reached, reached)
+        left = own_variance(self.components) - np.einsum("nm,nm->m", reached, reached)
         expected = self.mean + self.spread * (cross @ self.solved)
         return expected, self.spread * np.sqrt(np.maximum(left, 1e-12))
 
@@ -73,23 +73,23 @@ def standardised(values: Floats) -> tuple[Floats, float, float]:
 
 
 def fit_process(
-    known: Floats, values: Floats, shares: Shares, noise: Floats | None = None
+    known: Floats, values: Floats, components: VarianceComponents, noise: Floats | None = None
 ) -> AdditiveProcess:
     """Fits a process with known shares.
 
     Args:
         known: Shape ``(n, n)``: the covariance among the known settings, without noise.
         values: Shape ``(n,)``, in the metric's unit.
-        shares: Of the variance.
+        components: Of the variance.
         noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
     """
     from scipy.linalg import cho_factor, cho_solve
 
     scaled, mean, spread = standardised(values)
-    noisy = known + np.diag(shares.noise * (np.ones(len(values)) if noise is None else noise))
+    noisy = known + np.diag(components.noise * (np.ones(len(values)) if noise is None else noise))
     lower = cho_factor(noisy, lower=True, check_finite=False)
     solved = cho_solve(lower, scaled, check_finite=False)
-    return AdditiveProcess(shares, mean, spread, np.tril(lower[0]), np.asarray(solved))
+    return AdditiveProcess(components, mean, spread, np.tril(lower[0]), np.asarray(solved))
 
 
 def one_thread() -> Any:

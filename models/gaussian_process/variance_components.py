@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from models.gaussian_process.kernel import Floats, Shares, Singles, covariance
+from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, covariance
 from models.gaussian_process.task_agreement import Tasks
 
 _STEPS = 25
@@ -25,74 +25,76 @@ _LEAST_NOISE = 1e-4
 _LEAST, _MOST = 1e-7, 10.0
 
 
-def first_guess(parameters: int) -> Shares:
+def first_guess(parameters: int) -> VarianceComponents:
     """The shares before anything is known: all parameters alike."""
-    return Shares(np.full(parameters, 1.0 / parameters), pairs=1.0, level=_LEVEL, noise=0.1)
+    return VarianceComponents(
+        np.full(parameters, 1.0 / parameters), pairs=1.0, level=_LEVEL, noise=0.1
+    )
 
 
-def learn_shares(
-    alike: Singles,
+def learn_components(
+    kernels: Singles,
     values: Floats,
-    start: Shares | None = None,
+    start: VarianceComponents | None = None,
     *,
     steps: int = _STEPS,
     tasks: Tasks | None = None,
-) -> Shares:
+) -> VarianceComponents:
     """The shares that explain values best, few of them large.
 
     Args:
-        alike: Shape ``(n_parameters, n, n)``, of ``likeness``.
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
         values: Shape ``(n,)``, of mean 0 and variance 1.
         start: Where to begin; None: all parameters alike.
         steps: How many steps.
         tasks: Which task each value belongs to; None: all to one.
     """
-    guess = first_guess(alike.shape[0])
+    guess = first_guess(kernels.shape[0])
     # Nothing grows from nothing: what had fallen to 0 gets another chance.
-    shares = guess if start is None else _opened(start, guess)
-    return relearned(alike, values, shares, steps=steps, tasks=tasks)
+    components = guess if start is None else _opened(start, guess)
+    return relearned(kernels, values, components, steps=steps, tasks=tasks)
 
 
-def settled_shares(alike: Singles, values: Floats) -> Shares:
+def settled_components(kernels: Singles, values: Floats) -> VarianceComponents:
     """The shares that explain values best, to where they hardly change: slower and surer.
 
     Args:
-        alike: Shape ``(n_parameters, n, n)``, of ``likeness``.
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
         values: Shape ``(n,)``, of mean 0 and variance 1.
     """
     return relearned(
-        alike, values, learn_shares(alike, values), steps=_STEPS_TO_SETTLE, power=DAMPED
+        kernels, values, learn_components(kernels, values), steps=_STEPS_TO_SETTLE, power=DAMPED
     )
 
 
 def relearned(
-    alike: Singles,
+    kernels: Singles,
     values: Floats,
-    shares: Shares,
+    components: VarianceComponents,
     *,
     steps: int,
     power: float = 1.0,
     tasks: Tasks | None = None,
-) -> Shares:
+) -> VarianceComponents:
     """The shares after so many steps from others; what has fallen to nothing stays there.
 
     Args:
-        alike: Shape ``(n_parameters, n, n)``, of ``likeness``.
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
         values: Shape ``(n,)``, of mean 0 and variance 1.
-        shares: Where to begin.
+        components: Where to begin.
         steps: How many.
         power: Of each step's factor. Whole steps are quick, but overshoot and swing where strong
             pairs and little noise meet: a pair has three factors, its own and two parameters'.
         tasks: Which task each value belongs to; None: all to one.
     """
-    squared = alike * alike
+    squared = kernels * kernels
     among = None if tasks is None else (tasks.among(), tasks.noise())
     for _ in range(steps):
-        shares = _step(alike, squared, values, shares, power, among)
-    return shares
+        components = _step(kernels, squared, values, components, power, among)
+    return components
 
 
-def _opened(start: Shares, guess: Shares) -> Shares:
+def _opened(start: VarianceComponents, guess: VarianceComponents) -> VarianceComponents:
     least = _REOPENED * guess.parameters
     return replace(
         start,
@@ -102,22 +104,22 @@ def _opened(start: Shares, guess: Shares) -> Shares:
 
 
 def _step(
-    alike: Singles,
+    kernels: Singles,
     squared: Singles,
     values: Floats,
-    shares: Shares,
+    components: VarianceComponents,
     power: float,
     among: tuple[Floats, Floats] | None,
-) -> Shares:
+) -> VarianceComponents:
     from scipy.linalg import cho_factor, cho_solve
 
     n = len(values)
-    known = covariance(alike, shares)
+    known = covariance(kernels, components)
     if among is None:
-        known[np.diag_indices(n)] += shares.noise
+        known[np.diag_indices(n)] += components.noise
     else:
         known *= among[0]
-        known[np.diag_indices(n)] += shares.noise * among[1]
+        known[np.diag_indices(n)] += components.noise * among[1]
     factor = cho_factor(known, lower=True, check_finite=False)
     inverse = cho_solve(factor, np.eye(n), check_finite=False)
     fit = inverse @ values
@@ -128,22 +130,24 @@ def _step(
         noisy = fit**2 @ among[1], np.diag(inverse) @ among[1]
         # What two tasks do not share, they do not teach of each other.
         outer, inverse = outer * among[0], inverse * among[0]
-    weights = shares.parameters
+    weights = components.parameters
     # The sizes are named: without its only parameter a model has none.
-    flat, flat_squared = (each.reshape(len(weights), n * n) for each in (alike, squared))
+    flat, flat_squared = (each.reshape(len(weights), n * n) for each in (kernels, squared))
     ones = (weights.astype(np.float32) @ flat).reshape(n, n).astype(np.float64)
     # The derivative by a share: its kernel, and its pairs with all the others.
-    more = 1.0 + shares.pairs * ones
+    more = 1.0 + components.pairs * ones
     sides = np.stack([(outer * more).ravel(), (inverse * more).ravel()], axis=1)
     own = np.stack([outer.ravel(), inverse.ravel()], axis=1).astype(np.float32)
     alone = (flat @ sides.astype(np.float32)).astype(np.float64)
-    slopes = alone - shares.pairs * weights[:, None] * (flat_squared @ own)
+    slopes = alone - components.pairs * weights[:, None] * (flat_squared @ own)
     pairs = 0.5 * (ones * ones - (weights.astype(np.float32) ** 2 @ flat_squared).reshape(n, n))
     return replace(
-        shares,
+        components,
         parameters=_moved(weights, slopes[:, 0], slopes[:, 1], power),
-        pairs=float(_moved(shares.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)),
-        noise=max(_LEAST_NOISE, float(_moved(shares.noise, *noisy, power, prior=0.0))),
+        pairs=float(
+            _moved(components.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)
+        ),
+        noise=max(_LEAST_NOISE, float(_moved(components.noise, *noisy, power, prior=0.0))),
     )
 
 

@@ -33,7 +33,7 @@ _FAILED_IN_A_ROW = 2
 
 
 @dataclass(frozen=True)
-class OutOfLine:
+class HostOutlier:
     """Why a host is set aside.
 
     Attributes:
@@ -46,7 +46,7 @@ class OutOfLine:
     since: int | None
 
 
-def out_of_line(problem: Problem, history: History, host: str) -> OutOfLine | None:
+def host_outlier(problem: Problem, history: History, host: str) -> HostOutlier | None:
     """Whether a host is to be set aside; None while it is in line.
 
     Args:
@@ -66,11 +66,11 @@ def out_of_line(problem: Problem, history: History, host: str) -> OutOfLine | No
         if jumped:
             change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
             why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
-            return OutOfLine(why, done[-3].number)
+            return HostOutlier(why, done[-3].number)
         ratio = _noisier(history, host, metric)
         if ratio is not None:
             why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
-            return OutOfLine(why, None)
+            return HostOutlier(why, None)
     return None
 
 
@@ -126,7 +126,7 @@ def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
     return bool((away > least).all() or (away < -least).all())
 
 
-def _failing(runs: Sequence[Trial], history: History) -> OutOfLine | None:
+def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
     """Where the baseline fails here and is measured elsewhere, the host is to blame."""
     last = runs[-_FAILED_IN_A_ROW:]
     if len(last) < _FAILED_IN_A_ROW or any(run.done for run in last):
@@ -136,7 +136,7 @@ def _failing(runs: Sequence[Trial], history: History) -> OutOfLine | None:
         return None
     said = (last[-1].failure or "no reason was given").splitlines()[-1]
     good = [run.number for run in runs if run.done]
-    return OutOfLine(f"the baseline fails on it: {said}", good[-1] if good else None)
+    return HostOutlier(f"the baseline fails on it: {said}", good[-1] if good else None)
 
 
 def _typical_spread(history: History, metric: str) -> float:

@@ -11,7 +11,7 @@ from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 
 if TYPE_CHECKING:
-    from optimizer.budget.sample_size import Detection
+    from optimizer.budget.sample_size import SampleSizePlan
 
 
 LEAST_TRIALS = 12
@@ -45,7 +45,7 @@ class Plan:
     rounds: int
     pairs: int
     laid_out: int | None = None
-    detection: Detection | None = None
+    detection: SampleSizePlan | None = None
 
     @property
     def explore(self) -> int:

@@ -59,25 +59,25 @@ def parse_detect(text: str, *, field: str = "--detect") -> tuple[float, str | No
     return percent / 100, metric or None
 
 
-def told(planned: Mapping[str, Any]) -> str:
+def sample_size_words(planned: Mapping[str, Any]) -> str:
     """One line on what was planned, a warning where the budget does not hold what is needed.
 
     Args:
-        planned: ``optimizer.budget.sample_size.Detection.document``.
+        planned: ``optimizer.budget.sample_size.SampleSizePlan.document``.
     """
-    spread = f"{planned['metric']} {percent(planned['noise'])}"
+    spread = f"{planned['metric']} {percent_words(planned['noise'])}"
     noise = f"{planned['runs']} runs of the baseline ({spread})"
     most = "more than " if planned["trials"] is None else ""
     needed = f"{most}{planned['needed']} pairs by the noise of {noise}"
     takes = f"to show a change of {planned['change']:g}% takes {needed}"
     if planned["needed"] <= planned["pairs"]:
         return f"{takes}; {planned['pairs']} are planned"
-    held = f"{planned['pairs']}, which show {percent(planned['smallest_change'])}"
+    held = f"{planned['pairs']}, which show {percent_words(planned['smallest_change'])}"
     would = "" if planned["trials"] is None else f"; {planned['trials']} trials would do"
     return f"warning: {takes}, and the budget holds {held}{would}"
 
 
-def percent(value: float) -> str:
+def percent_words(value: float) -> str:
     """A change in percent, as short as it is certain."""
     return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
 
@@ -88,7 +88,7 @@ LEAST_TRIALS_TO_DETECT = 24
 
 
 @dataclass(frozen=True)
-class Detection:
+class SampleSizePlan:
     """What was planned, and why.
 
     Attributes:
@@ -125,7 +125,7 @@ class Detection:
         }
 
 
-def planned(problem: Problem, plan: Plan, history: History) -> Plan:
+def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
     """The plan with as many pairs as the change that is asked for needs.
 
     The noise is estimated, not known: about half of all jobs will see a little more of it than
@@ -208,12 +208,12 @@ def _squared_steps(values: Sequence[float]) -> list[float]:
 
 def sentence(plan: Plan) -> str | None:
     """One line: what was planned, with a warning where the budget does not hold it."""
-    return None if plan.detection is None else told(plan.detection.document())
+    return None if plan.detection is None else sample_size_words(plan.detection.document())
 
 
 def _detection(
     problem: Problem, plan: Plan, history: History, numbers: Sequence[int]
-) -> Detection | None:
+) -> SampleSizePlan | None:
     """From runs of the baseline on this bench; None where they do not tell the noise."""
     change = problem.search.detect
     assert change is not None
@@ -226,7 +226,7 @@ def _detection(
         return None
     noisiest = max(spreads, key=lambda name: spreads[name])
     needed = pairs_for(change, spreads[noisiest])
-    return Detection(
+    return SampleSizePlan(
         change=change,
         metric=noisiest,
         spread=spreads[noisiest],

@@ -18,7 +18,7 @@ from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)
-class Turn:
+class BlockRun:
     """What a host measures next within rounds.
 
     Attributes:
@@ -32,7 +32,7 @@ class Turn:
     lost: Trial | None = None
 
 
-def rounds_of(history: History, purpose: Purpose, size: int) -> Mapping[int, Sequence[Trial]]:
+def blocks_of(history: History, purpose: Purpose, size: int) -> Mapping[int, Sequence[Trial]]:
     """The trials of each round by its number; those without one by their order.
 
     Args:
@@ -46,10 +46,10 @@ def rounds_of(history: History, purpose: Purpose, size: int) -> Mapping[int, Seq
     return found
 
 
-def next_turn(
+def next_in_block(
     history: History, purpose: Purpose, subjects: Sequence[int], count: int, *,
     seed: int, host: str | None,
-) -> Turn | None:  # fmt: skip
+) -> BlockRun | None:  # fmt: skip
     """What a free host measures next; None when every round is another host's, or begun by all.
 
     Args:
@@ -60,7 +60,7 @@ def next_turn(
         seed: The job's.
         host: Who asks; None: whoever it is, the rounds are bound to nobody.
     """
-    begun = rounds_of(history, purpose, len(subjects))
+    begun = blocks_of(history, purpose, len(subjects))
     mine = [k for k, trials in begun.items() if host is None or host_of(trials) == host]
     free = [k for k in range(1, count + 1) if k not in mine and host_of(begun.get(k, ())) is None]
     theirs = begun.keys() - {*mine, *free}
@@ -71,7 +71,7 @@ def next_turn(
         for subject in order_of(subjects, number, seed=seed):
             trial = there.get(subject)
             if trial is None or trial.state is TrialState.LOST:
-                return Turn(number, subject, trial)
+                return BlockRun(number, subject, trial)
     return None
 
 
@@ -103,7 +103,7 @@ def complete(history: History, purpose: Purpose, size: int, count: int) -> bool:
     return len(trials) >= size * count and all(trial.has_outcome for trial in trials)
 
 
-def stranded(history: History, purpose: Purpose, size: int, hosts: Collection[str]) -> list[Trial]:
+def orphaned(history: History, purpose: Purpose, size: int, hosts: Collection[str]) -> list[Trial]:
     """Ended trials of unfinished rounds whose host has gone: they have nothing to compare with.
 
     Args:
@@ -113,7 +113,7 @@ def stranded(history: History, purpose: Purpose, size: int, hosts: Collection[st
         hosts: Those that are there.
     """
     found: list[Trial] = []
-    for trials in rounds_of(history, purpose, size).values():
+    for trials in blocks_of(history, purpose, size).values():
         host = host_of(trials)
         over = sum(trial.has_outcome for trial in trials)
         if host is not None and host not in hosts and over < size:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from optimizer.baseline.baseline import summarise
 from optimizer.budget.budget import Plan
-from optimizer.confirmation.blocks import rounds_of
+from optimizer.confirmation.blocks import blocks_of
 from optimizer.evaluation.configurations import configurations_of, mean_metrics
 from optimizer.strategies.registry import STRATEGIES
 from optimizer.strategies.strategy import Prefers
@@ -102,7 +102,7 @@ def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
 def _winner(chosen: _Explored, plan: Plan) -> int | None:
     problem, history = chosen.problem, chosen.history
     candidates = candidates_of(problem, plan, history)
-    rounds = [*rounds_of(history, Purpose.SELECT, 1 + len(candidates)).values()]
+    rounds = [*blocks_of(history, Purpose.SELECT, 1 + len(candidates)).values()]
     # Where the baseline failed, too, a candidate's run says nothing of the candidate.
     sound = [each for each in rounds if not _baseline_failed(each)] or rounds
     select = [trial for each in sound for trial in each if trial.done]

@@ -26,7 +26,7 @@ Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Picked:
+class TradeOff:
     """A configuration that a preference is for.
 
     Attributes:
@@ -43,7 +43,7 @@ class Picked:
 
 
 @dataclass(frozen=True)
-class Picks:
+class TradeOffs:
     """What a preference chooses.
 
     Attributes:
@@ -54,10 +54,12 @@ class Picks:
 
     judged: int
     keeping: int
-    best: tuple[Picked, ...]
+    best: tuple[TradeOff, ...]
 
 
-def pick(problem: Problem, objective: Objective, history: History, *, count: int) -> Picks:
+def select_trade_offs(
+    problem: Problem, objective: Objective, history: History, *, count: int
+) -> TradeOffs:
     """The few best of all measured configurations.
 
     Args:
@@ -80,7 +82,7 @@ def pick(problem: Problem, objective: Objective, history: History, *, count: int
     whole = [each for each in judged if each is not None]
     keeping = [each for each in whole if objective.admissible(each.metrics, baseline.metrics)]
     keeping.sort(key=lambda each: (-each.fitness, each.trial))
-    return Picks(len(whole), len(keeping), tuple(keeping[:count]))
+    return TradeOffs(len(whole), len(keeping), tuple(keeping[:count]))
 
 
 def require_measured(objective: Objective, baseline: Metrics) -> None:
@@ -97,10 +99,10 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
             raise InputError(field, f"the job has not measured {metric!r:.80}; known are {known}")
 
 
-def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> Picked | None:
+def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> TradeOff | None:
     """None where a metric of the preference is missing."""
     metrics = mean_metrics(
         [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
     )
     fitness = objective.fitness(metrics, baseline.metrics)
-    return None if fitness is None else Picked(runs[0].number, len(runs), metrics, fitness)
+    return None if fitness is None else TradeOff(runs[0].number, len(runs), metrics, fitness)

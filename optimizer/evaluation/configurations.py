@@ -15,7 +15,7 @@ from optimizer.trials.trial import Purpose, Trial
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredConfiguration:
     """A new configuration, and all that was measured of it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Measured:
 
 def configurations_of(
     problem: Problem, history: History, trials: Iterable[Trial]
-) -> list[Measured]:
+) -> list[MeasuredConfiguration]:
     """Each configuration once, those left out that ever ended without a whole measurement.
 
     Args:
@@ -52,7 +52,7 @@ def configurations_of(
         )
         of_mean = len(runs) > 1
         fitness = problem.objective.rank_value(metrics, baseline.metrics) if of_mean else worth
-        found.append(Measured(runs[0], len(runs), metrics, fitness))
+        found.append(MeasuredConfiguration(runs[0], len(runs), metrics, fitness))
     return found
 
 
@@ -100,6 +100,6 @@ def each_once(
     return kept, {number: value for number, value in values.items() if number not in dropped}
 
 
-def again(trials: Iterable[Trial]) -> list[Trial]:
+def replicated(trials: Iterable[Trial]) -> list[Trial]:
     """The new configurations' trials that measured what was measured before."""
     return [t for t in trials if t.purpose is Purpose.CANDIDATE and t.subject is not None]

@@ -73,10 +73,10 @@ def front_of(objective: Objective, baseline: Baseline, trials: Iterable[Trial]) 
         for number, found in sorted(points.items())
         if all(term.metric in found for term in terms)
     }
-    return Front(tuple(sorted(pareto_front(points, objective.terms))), growth(rows))
+    return Front(tuple(sorted(pareto_front(points, objective.terms))), hypervolume_growth(rows))
 
 
-def growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int, float], ...]:
+def hypervolume_growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int, float], ...]:
     """The hypervolume after each point that enlarges it, in the order of the points.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from optimizer.explanation.changes import Changes
-from optimizer.explanation.explanation import Explanation, explain
+from optimizer.explanation.explanation import Explanation, explain_winner
 from optimizer.explanation.withheld import withheld_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -38,7 +38,7 @@ def explanation_document(
     withheld = withheld_of(problem, history, Changes(problem, winner))
     if withheld is not None:
         return {**NOTHING_EXPLAINED, "explanation_withheld": withheld.document()}
-    found = explain(problem, history, winner, error=(high - low) / _INTERVAL_ERRORS)
+    found = explain_winner(problem, history, winner, error=(high - low) / _INTERVAL_ERRORS)
     if found is None:
         return dict(NOTHING_EXPLAINED)
     return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}

@@ -52,7 +52,7 @@ class Expectations:
     @property
     def known(self) -> int:
         """How many trials the models have learned from."""
-        return len(self.surrogate.lessons.numbers)
+        return len(self.surrogate.data.numbers)
 
     def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
@@ -75,7 +75,7 @@ class Expectations:
     def _change(self, name: str, values: Floats) -> Floats:
         """From values on the models' scale, the first of which is the baseline."""
         level = self.baseline[name]
-        is_log = name in self.surrogate.lessons.logarithmic
+        is_log = name in self.surrogate.data.logarithmic
         measured = np.array(np.log(level) if is_log else level)
         first = values[:, :1] if self.modelled else measured
         moved = values[:, 1:] - first
@@ -110,7 +110,7 @@ def expectations_of(problem: Problem, history: History, changes: Changes) -> Exp
         None where there are too few trials.
     """
     modelled = not changes.fixed
-    space = widened(problem.space)
+    space = with_baseline_values(problem.space)
     if space != problem.space:  # points of draws mean the space as it was
         problem = replace(problem, space=space)
         history = History(replace(trial, point=None) for trial in history)
@@ -138,7 +138,7 @@ def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[s
     ]
 
 
-def widened(space: Space) -> Space:
+def with_baseline_values(space: Space) -> Space:
     """The space with the baseline's values in it; the same one where they are in it already.
 
     A codec that is no choice of the space, or a size beyond its range, would otherwise be taken

@@ -94,7 +94,7 @@ class Explanation:
     minimal: Minimal | None
 
 
-def explain(
+def explain_winner(
     problem: Problem, history: History, winner: Configuration, *, error: float
 ) -> Explanation | None:
     """Explains a winner by all trials of its job.

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from models.gaussian_process.effects import Grid, drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, unseen_r2
-from models.gaussian_process.kernel import Settings, covariance, likeness
+from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process, one_thread, standardised
-from models.gaussian_process.variance_components import settled_shares
+from models.gaussian_process.variance_components import settled_components
 from models.importance.anova import holm
 from models.importance.importance import mean_share
 from optimizer.baseline.baseline import summarise
 from optimizer.evaluation.evaluation import baseline_of
-from optimizer.surrogate.coordinates import Floats, Layout, layout_of
+from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
 from optimizer.surrogate.expected_gain import fitness_of, likely_metrics
-from optimizer.surrogate.training_data import Lessons, lessons_of, teaching
+from optimizer.surrogate.training_data import TrainingData, teaching, training_data_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
@@ -87,12 +87,12 @@ class JobModel:
 
     Attributes:
         layout: What the coordinates stand for.
-        lessons: What was learned from; the first row is the baseline.
+        data: What was learned from; the first row is the baseline.
         processes: A process for each metric, and which rows it knows.
     """
 
-    layout: Layout
-    lessons: Lessons
+    layout: CubeLayout
+    data: TrainingData
     processes: Mapping[str, tuple[AdditiveProcess, NDArray[np.bool_]]]
 
 
@@ -132,23 +132,23 @@ def _effects(
     baseline = summarise([trial for trial in runs if trial.number <= numbers[-1]] or runs)
     chosen = np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST)).astype(int)
     few = [numbers[place] for place in chosen]
-    lessons = lessons_of(problem, history, baseline, names, few)
-    layout = layout_of(problem.space, names)
-    settings, grids = layout.settings(lessons.points), layout.grids()
-    alike = likeness(settings, settings)
+    data = training_data_of(problem, history, baseline, names, few)
+    layout = cube_layout(problem.space, names)
+    settings, grids = layout.settings(data.points), layout.grids()
+    kernels = kernel_matrices(settings, settings)
     every = problem.space.names
     places = np.array([every.index(name) for name in names])
     found: dict[str, MetricEffects] = {}
     processes = {}
     for metric in dict.fromkeys(term.metric for term in problem.objective.terms):
-        values = lessons.targets[metric]
+        values = data.targets[metric]
         rows = np.isfinite(values)
-        among, own = alike[:, rows][:, :, rows], values[rows]
+        among, own = kernels[:, rows][:, :, rows], values[rows]
         scaled, _, _ = standardised(own)
-        shares = settled_shares(among, scaled)
-        process = fit_process(covariance(among, shares), own, shares)
+        components = settled_components(among, scaled)
+        process = fit_process(covariance(among, components), own, components)
         processes[metric] = (process, rows)
-        here = Settings(settings.level[rows], settings.position[rows])
+        here = KernelInputs(settings.level[rows], settings.position[rows])
         effects = effects_of(process, here, grids)
         drawn = drawn_effects(process, here, grids, own, draws=_DRAWS, seed=problem.seed)
         low, high = np.percentile(drawn.total, [2.5, 97.5], axis=0)
@@ -163,16 +163,16 @@ def _effects(
             alone=spread(effects.alone),
             low=spread(low),
             high=spread(high),
-            p=spread(matter_p(among, scaled, shares), np.nan),
+            p=spread(matter_p(among, scaled, components), np.nan),
             p_holm=spread(np.ones(len(names)), np.nan),
             r2=unseen_r2(among, own, seed=problem.seed),
-            noise=min(1.0, shares.noise),
+            noise=min(1.0, components.noise),
             trials=int(rows[1:].sum()),
         )
     found = _corrected(found)
     share = mean_share([each.total for each in found.values()], len(every))
     order = tuple(every[place] for place in np.argsort(-share, kind="stable"))
-    return ParameterEffects(every, order, share, found, JobModel(layout, lessons, processes))
+    return ParameterEffects(every, order, share, found, JobModel(layout, data, processes))
 
 
 def _corrected(found: Mapping[str, MetricEffects]) -> dict[str, MetricEffects]:
@@ -220,7 +220,7 @@ def directions(
     model, baseline = effects.model, baseline_of(history, problem).metrics
     moved = len(model.layout.names)
     others = qmc.Sobol(moved, rng=np.random.default_rng(problem.seed)).random(_OTHERS)
-    start = model.layout.settings(model.lessons.points[:1])
+    start = model.layout.settings(model.data.points[:1])
     around = model.layout.settings(others)
     found = {}
     with one_thread():
@@ -231,7 +231,7 @@ def directions(
                 continue
             rows = _with_start(grid, start, column)
             asked = _asked(around, rows, column)
-            metrics = likely_metrics(_predicted(model, asked), model.lessons.logarithmic)
+            metrics = likely_metrics(_predicted(model, asked), model.data.logarithmic)
             fitness = fitness_of(problem.objective, metrics, baseline)[0]
             mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
             best = int(mean[:-1].argmax())
@@ -241,32 +241,32 @@ def directions(
     return found
 
 
-def _with_start(grid: Grid, start: Settings, column: int) -> Settings:
+def _with_start(grid: Grid, start: KernelInputs, column: int) -> KernelInputs:
     """The settings of the grid, and the baseline's as the last."""
     own = start.of(np.array([column]))
-    return Settings(
+    return KernelInputs(
         np.vstack([grid.settings.level, own.level]),
         np.vstack([grid.settings.position, own.position]),
     )
 
 
-def _asked(around: Settings, rows: Settings, column: int) -> Settings:
+def _asked(around: KernelInputs, rows: KernelInputs, column: int) -> KernelInputs:
     """Each setting of one parameter with all those of the others."""
     level = np.tile(around.level, (len(rows), 1))
     position = np.tile(around.position, (len(rows), 1))
     level[:, column] = np.repeat(rows.level[:, 0], len(around))
     position[:, column] = np.repeat(rows.position[:, 0], len(around))
-    return Settings(level, position)
+    return KernelInputs(level, position)
 
 
-def _predicted(model: JobModel, asked: Settings) -> dict[str, tuple[Floats, Floats]]:
-    known = model.layout.settings(model.lessons.points)
+def _predicted(model: JobModel, asked: KernelInputs) -> dict[str, tuple[Floats, Floats]]:
+    known = model.layout.settings(model.data.points)
     found = {}
     for metric, (process, rows) in model.processes.items():
-        shares = process.shares
-        columns = np.flatnonzero(shares.parameters > 1e-4 * shares.parameters.sum())
-        here = Settings(known.level[rows], known.position[rows]).of(columns)
-        cross = covariance(likeness(asked.of(columns), here), shares.of(columns))
+        components = process.components
+        columns = np.flatnonzero(components.parameters > 1e-4 * components.parameters.sum())
+        here = KernelInputs(known.level[rows], known.position[rows]).of(columns)
+        cross = covariance(kernel_matrices(asked.of(columns), here), components.of(columns))
         expected = process.mean + process.spread * (cross @ process.solved)
         found[metric] = (expected, np.zeros(len(expected)))
     return found

@@ -103,10 +103,10 @@ def enough_drawn(problem: Problem, history: History, planned: int) -> bool:
         return False
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
     newest = [number for number in checkpoints(planned) if number <= drawn][-IN_A_ROW:]
-    return in_a_row([agreement_of(problem, look(problem, history, n)) for n in newest])
+    return in_a_row([agreement_of(problem, checkpoint_at(problem, history, n)) for n in newest])
 
 
-def look(problem: Problem, history: History, draws: int) -> Checkpoint:
+def checkpoint_at(problem: Problem, history: History, draws: int) -> Checkpoint:
     """How far halves of the job's first draws agree; learned once.
 
     Args:

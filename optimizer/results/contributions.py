@@ -14,7 +14,7 @@ from typing import Any
 from optimizer.evaluation.configurations import mean_metrics
 from optimizer.evaluation.evaluation import baseline_of
 from optimizer.strategies.strategy import Strategy, Sweeps
-from optimizer.strategies.trial_series import Course, tried_by
+from optimizer.strategies.trial_series import TrialSeries, tried_by
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
@@ -41,46 +41,46 @@ def contributions_document(
     """
     if not isinstance(strategy, Sweeps):
         return None
-    course = strategy.course(problem, history, explore)
-    steps = _steps(problem, history, course)
-    left = course.left(problem.searched)
+    series = strategy.series(problem, history, explore)
+    steps = _steps(problem, history, series)
+    left = series.left(problem.searched)
     return {
         "steps": steps,
-        "parameters": _by_parameter(steps, tried_by(course.sweeps)),
+        "parameters": _by_parameter(steps, tried_by(series.sweeps)),
         "fitness": steps[-1]["fitness"] if steps else 0.0,
-        "swept": list(dict.fromkeys(sweep.parameter for sweep in course.sweeps)),
-        "idle": list(course.idle),
+        "swept": list(dict.fromkeys(sweep.parameter for sweep in series.sweeps)),
+        "idle": list(series.idle),
         "left": list(left),
-        "passes": max((sweep.number for sweep in course.sweeps), default=0),
-        "why": why_ended(problem, course),
+        "passes": max((sweep.number for sweep in series.sweeps), default=0),
+        "why": why_ended(problem, series),
     }
 
 
-def why_ended(problem: Problem, course: Course) -> str:
+def why_ended(problem: Problem, series: TrialSeries) -> str:
     """One sentence: how far the search came, and what the budget left out."""
-    left = course.left(problem.searched)
+    left = series.left(problem.searched)
     if left:
         done = len(problem.searched) - len(left)
         said = f"{done} of {len(problem.searched)} parameters were swept before the budget ended"
         return f"{said}; left: {', '.join(left)}"
     said = f"all {len(problem.searched)} parameters were swept"
-    if course.parameter is not None:
-        return f"{said}; the budget ended in pass {course.number}, at {course.parameter}"
+    if series.parameter is not None:
+        return f"{said}; the budget ended in pass {series.number}, at {series.parameter}"
     if problem.search.stop_early:
         return f"{said} once"
-    last = max((sweep.number for sweep in course.sweeps), default=1)
+    last = max((sweep.number for sweep in series.sweeps), default=1)
     return f"{said}; pass {last} kept nothing"
 
 
-def _steps(problem: Problem, history: History, course: Course) -> list[dict[str, Any]]:
+def _steps(problem: Problem, history: History, series: TrialSeries) -> list[dict[str, Any]]:
     """Every configuration that was kept, against the one before it."""
     found: list[dict[str, Any]] = []
     objective = problem.objective
     level = baseline_of(history, problem).metrics
     before, fitness = 1, 0.0
     turns: list[tuple[str | None, int, int | None]] = [
-        (None, 0, course.first if course.first != 1 else None),
-        *((sweep.parameter, sweep.number, sweep.kept) for sweep in course.sweeps),
+        (None, 0, series.first if series.first != 1 else None),
+        *((sweep.parameter, sweep.number, sweep.kept) for sweep in series.sweeps),
     ]
     for parameter, number, kept in turns:
         if kept is None:

@@ -15,7 +15,7 @@ from optimizer.budget.confirm_load import (
     baseline_there,
     confirmation_document,
 )
-from optimizer.confirmation.blocks import rounds_of
+from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import explored_history, winner_of
 from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
 from optimizer.evaluation.evaluation import baseline_of
@@ -26,7 +26,7 @@ from optimizer.results.learned_document import learned_document
 from optimizer.results.search_document import sampling_document, search_document
 from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
-from optimizer.surrogate.coordinates import layout_of
+from optimizer.surrogate.coordinates import cube_layout
 from optimizer.surrogate.learned_components import learned_of
 from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
@@ -84,7 +84,7 @@ def failed_runs(history: History, winner: int | None) -> int:
 
 
 def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]:
-    for _, trials in sorted(rounds_of(history, Purpose.PROVE, 2).items()):
+    for _, trials in sorted(blocks_of(history, Purpose.PROVE, 2).items()):
         by_subject = {trial.subject: trial for trial in trials}
         theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
         if theirs and mine:
@@ -100,7 +100,7 @@ def prior_document(problem: Problem, history: History) -> list[dict[str, Any]]:
     jobs = problem.prior.jobs
     if not jobs:
         return []
-    layout = layout_of(problem.space, problem.searched)
+    layout = cube_layout(problem.space, problem.searched)
     with one_thread():
         learned = learned_of(problem, history, layout, teaching(history))
     return [

@@ -7,19 +7,19 @@ from typing import Any
 
 from optimizer.budget.budget import Plan, explore_left
 from optimizer.confirmation.choice import explored_history
-from optimizer.evaluation.configurations import again
+from optimizer.evaluation.configurations import replicated
 from optimizer.ranking.sampling import (
     LEAST_JUDGED,
     LEVEL,
     Checkpoint,
     agreement_of,
+    checkpoint_at,
     checkpoints,
     enough_drawn,
-    look,
 )
 from optimizer.results.contributions import why_ended
 from optimizer.strategies.strategy import Foresees, LearnsEffects, Strategy, Sweeps
-from optimizer.surrogate.stopping_rule import SAID, Prospect
+from optimizer.surrogate.stopping_rule import SAID, StoppingRule
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -59,7 +59,7 @@ def why_sampling_ended(
     """One sentence: what ended the draws, and whether what they teach can be relied on."""
     planned = strategy.samples(problem, explore)
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
-    given = history.lessons(Purpose.CANDIDATE, Phase.SAMPLE)
+    given = history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
     if enough_drawn(problem, history, planned):
         ended = f"enough after {drawn} of at most {planned} draws"
     elif drawn + given >= planned:
@@ -76,7 +76,7 @@ def why_sampling_ended(
 
 def _curve(problem: Problem, history: History, drawn: int) -> list[Checkpoint]:
     numbers = [*checkpoints(drawn), drawn] if drawn >= LEAST_JUDGED else []
-    return [look(problem, history, number) for number in numbers]
+    return [checkpoint_at(problem, history, number) for number in numbers]
 
 
 def _judged(problem: Problem, last: Checkpoint, strategy: Strategy) -> str:
@@ -112,21 +112,21 @@ def search_document(
     if not isinstance(strategy, Foresees):
         return None
     before = explored_history(problem, history)
-    prospect = strategy.prospect(problem, before, plan.explore)
-    if prospect is None:
+    stopping_rule = strategy.stopping_rule(problem, before, plan.explore)
+    if stopping_rule is None:
         return None
     since = _since(before)
     left = max(0, explore_left(plan, before))
-    saved = left if problem.search.stop_early and prospect.exhausted else 0
+    saved = left if problem.search.stop_early and stopping_rule.exhausted else 0
     return {
-        "gain": prospect.gain,
-        "lately": prospect.lately,
-        "noise": prospect.noise,
-        "exhausted": prospect.exhausted,
+        "gain": stopping_rule.gain,
+        "lately": stopping_rule.lately,
+        "noise": stopping_rule.noise,
+        "exhausted": stopping_rule.exhausted,
         "since": since,
         "saved": saved,
-        "again": len(again(before)),
-        "why": _why(prospect, saved, _after(before, since)),
+        "again": len(replicated(before)),
+        "why": _why(stopping_rule, saved, _after(before, since)),
     }
 
 
@@ -136,16 +136,16 @@ def why_search_ended(
     """One line: whether going on would have been worth it; None where nobody knows."""
     if isinstance(strategy, Sweeps):
         before = explored_history(problem, history)
-        return why_ended(problem, strategy.course(problem, before, plan.explore))
+        return why_ended(problem, strategy.series(problem, before, plan.explore))
     document = search_document(problem, plan, strategy, history)
     return document["why"] if document else None
 
 
-def _why(prospect: Prospect, saved: int, spent: int) -> str:
-    said = prospect.words()
+def _why(stopping_rule: StoppingRule, saved: int, spent: int) -> str:
+    said = stopping_rule.words()
     if saved:
         return f"{said}: {saved} runs saved"
-    if prospect.exhausted and spent:
+    if stopping_rule.exhausted and spent:
         return f"{said}: {spent} runs went on since it was; --stop-early saves them"
     return said
 

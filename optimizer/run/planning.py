@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, full_seconds, trials_in
 from optimizer.budget.confirm_load import confirming_seconds, where_words
-from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, planned, sentence
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, sentence, with_planned_pairs
 from optimizer.strategies.strategy import LearnsEffects, Strategy, Sweeps
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -67,7 +67,7 @@ def _words(strategy: Strategy) -> Mapping[Phase, str]:
 
 def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
     """The division of the budget; minutes become trials by the baseline's first runs."""
-    return planned(problem, _divided(problem, budget, history), history)
+    return with_planned_pairs(problem, _divided(problem, budget, history), history)
 
 
 def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> bool:

@@ -19,7 +19,7 @@ from sampler.runner.outcome import TrialState
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunProgress:
     """A job's standing.
 
     Attributes:
@@ -59,7 +59,7 @@ class Standing:
         }
 
 
-class Scoreboard:
+class ProgressTracker:
     """Keeps the standing while trials come in."""
 
     def __init__(self, problem: Problem, history: History) -> None:
@@ -100,7 +100,7 @@ class Scoreboard:
         """The baseline over its runs so far, those of the confirmation left out."""
         return self._baseline
 
-    def standing(self, total: int, *, hosts: int = 1, confirming: int = 0) -> Standing:
+    def progress(self, total: int, *, hosts: int = 1, confirming: int = 0) -> RunProgress:
         """The standing of a job.
 
         Args:
@@ -110,7 +110,7 @@ class Scoreboard:
         """
         ended = self._counts.total()
         done = self._counts[TrialState.DONE]
-        return Standing(
+        return RunProgress(
             done=done,
             failed=ended - done,
             total=total,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from optimizer.baseline.host_outliers import suspect
 from optimizer.budget.budget import Plan, explore_left
-from optimizer.confirmation.blocks import Turn, complete, next_turn
+from optimizer.confirmation.blocks import BlockRun, complete, next_in_block
 from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.objective.limits import require_possible
 from optimizer.strategies.strategy import Strategy, next_start
@@ -201,25 +201,25 @@ def _confirming(problem: Problem, plan: Plan, history: History, host: str | None
         return None
     if len(candidates) > 1 and plan.select_runs:
         subjects = [BASELINE_TRIAL, *candidates]
-        turn = next_turn(
+        run = next_in_block(
             history, Purpose.SELECT, subjects, plan.rounds, seed=problem.seed, host=host
         )
-        if turn is not None:
-            why = f"round {turn.round} of {plan.rounds}: choosing the winner"
-            return _again(problem, history, turn, Purpose.SELECT, why)
+        if run is not None:
+            why = f"round {run.round} of {plan.rounds}: choosing the winner"
+            return _again(problem, history, run, Purpose.SELECT, why)
         if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
             return None
     winner = winner_of(problem, plan, history)
     if winner is None:
         return None
-    turn = next_turn(
+    run = next_in_block(
         history, Purpose.PROVE, [BASELINE_TRIAL, winner], plan.pairs,
         seed=problem.seed, host=host,
     )  # fmt: skip
-    if turn is None:
+    if run is None:
         return None
-    why = f"pair {turn.round} of {plan.pairs}: trial {winner} against the baseline"
-    return _again(problem, history, turn, Purpose.PROVE, why)
+    why = f"pair {run.round} of {plan.pairs}: trial {winner} against the baseline"
+    return _again(problem, history, run, Purpose.PROVE, why)
 
 
 def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Trial:
@@ -230,15 +230,15 @@ def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Tri
     )
 
 
-def _again(problem: Problem, history: History, turn: Turn, purpose: Purpose, why: str) -> Trial:
-    if turn.lost is not None:
-        return turn.lost.again()
-    configuration = history[turn.subject].configuration
+def _again(problem: Problem, history: History, run: BlockRun, purpose: Purpose, why: str) -> Trial:
+    if run.lost is not None:
+        return run.lost.again()
+    configuration = history[run.subject].configuration
     number = history.next_number
     made = _measure(
-        problem, history, number, Phase.CONFIRM, purpose, configuration, turn.subject, why
+        problem, history, number, Phase.CONFIRM, purpose, configuration, run.subject, why
     )
-    return replace(made, round=turn.round)
+    return replace(made, round=run.round)
 
 
 def _measure(
@@ -265,7 +265,7 @@ def _measure(
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTrials:
     """What may be measured now.
 
     Attributes:
@@ -288,7 +288,7 @@ def ask(
     count: int,
     now: datetime,
     overdue: datetime | None = None,
-) -> Asked:
+) -> AskedTrials:
     """The next trials; they are put into the history as running.
 
     A phase begins when all trials of the one before are told: what it does rests on them.
@@ -327,7 +327,7 @@ def ask(
         begun = replace(proposed, started_at=now)
         history.put(begun)
         asked.append(begun)
-    return Asked(tuple(asked), why, complete)
+    return AskedTrials(tuple(asked), why, complete)
 
 
 def _waits(history: History) -> str:

@@ -8,18 +8,25 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any
 
-from optimizer.baseline.host_outliers import measured_since, out_of_line
+from optimizer.baseline.host_outliers import host_outlier, measured_since
 from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
-from optimizer.confirmation.blocks import stranded
+from optimizer.confirmation.blocks import orphaned
 from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.confirmation.proof import declared_test
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import Conclusion, conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import Budget, hurried, plan_of, reason
-from optimizer.run.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, TrialLog
-from optimizer.run.progress import Scoreboard
+from optimizer.run.ports import (
+    ControllerStops,
+    EndedTrial,
+    Hosts,
+    LeaseLost,
+    RunObserver,
+    TrialLog,
+)
+from optimizer.run.progress import ProgressTracker
 from optimizer.run.steps import confirming, must_be_told_first, next_trial
 from optimizer.strategies.strategy import LearnsEffects, Strategy
 from optimizer.trials.history import History
@@ -52,7 +59,7 @@ class Tuning:
         *,
         log: TrialLog,
         hosts: Hosts,
-        progress: Progress,
+        progress: RunObserver,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Binds a problem to its log, its hosts and whoever watches."""
@@ -61,7 +68,7 @@ class Tuning:
         self._history = History(log.trials())
         self._attempts_before = {trial.number: trial.attempt for trial in self._history}
         self._phase: Phase | None = None
-        self._scores = Scoreboard(problem, self._history)
+        self._scores = ProgressTracker(problem, self._history)
         self._busy: dict[str, int] = {}  # host -> the number of its trial
         self._aside: dict[str, str] = dict((log.recall(HOSTS_SET_ASIDE) or {}).get("hosts", {}))
         self._ended_at: dict[str, datetime] = {}
@@ -127,7 +134,7 @@ class Tuning:
         held = [*there, *self._busy]
         size = 1 + len(candidates_of(self._problem, self._plan(), self._history))
         for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
-            left = stranded(self._history, purpose, whole, held)
+            left = orphaned(self._history, purpose, whole, held)
             if left:
                 self._withdraw(left, "the rest of its round cannot be measured on the same host")
 
@@ -213,7 +220,7 @@ class Tuning:
         self._progress.trial_started(trial)
         self._hosts.start(trial, host=host, cutoff_seconds=self._cutoff(trial, host))
 
-    def _take(self, ended: Ended) -> None:
+    def _take(self, ended: EndedTrial) -> None:
         trial = self._history[ended.number]
         if trial.has_outcome or trial.attempt != ended.attempt:
             return  # an earlier attempt, whose host was given up
@@ -224,11 +231,11 @@ class Tuning:
         if over.finished_at is not None:
             self._ended_at[ended.host] = over.finished_at
         plan = self._plan()
-        standing = self._scores.standing(
+        progress = self._scores.progress(
             plan.trials, hosts=1 + len(self._busy), confirming=plan.confirm_runs
         )
-        self._log.finish(over, standing)
-        self._progress.trial_ended(over, standing)
+        self._log.finish(over, progress)
+        self._progress.trial_ended(over, progress)
         if over.purpose is Purpose.BASELINE and over.has_outcome:
             (self._failing.discard if over.done else self._failing.add)(ended.host)
             for host in {ended.host, *self._failing} - self._aside.keys():
@@ -238,7 +245,7 @@ class Tuning:
         """Sets a host aside that is out of line, as long as another one is there."""
         if not any(other != host and other not in self._aside for other in self._hosts.hosts()):
             return
-        found = out_of_line(self._problem, self._history, host)
+        found = host_outlier(self._problem, self._history, host)
         if found is None:
             return
         self._aside[host] = found.why
@@ -252,7 +259,7 @@ class Tuning:
         self._log.withdraw(trials, why)
         for trial in trials:
             self._history.put(trial.lost(why, at=self._now()))
-        self._scores = Scoreboard(self._problem, self._history)
+        self._scores = ProgressTracker(self._problem, self._history)
 
     def _cutoff(self, trial: Trial, host: str) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from optimizer.strategies.observations import Axis, Lessons, axes_of, lessons_of, random_point
+from optimizer.strategies.observations import (
+    Axis,
+    Observations,
+    axes_of,
+    observations_of,
+    random_point,
+)
 from optimizer.strategies.strategy import Proposal, first_new
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -55,7 +61,7 @@ class Drawn:
 def sampled(history: History) -> int:
     """How many configurations there are to learn from: drawn, in flight included, or given."""
     drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
-    return len(drawn) + history.lessons(Purpose.CANDIDATE, Phase.SAMPLE)
+    return len(drawn) + history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
 
 
 class DrawsFirst(ABC):
@@ -117,12 +123,14 @@ def propose_draw(
 class Suggest(Protocol):
     """Suggests where to measure next: a pure function of what is known."""
 
-    def __call__(self, axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point]:
+    def __call__(
+        self, axes: Sequence[Axis], observations: Observations, *, seed: int
+    ) -> Iterator[Point]:
         """Points to try, the most promising first; it may end.
 
         Args:
             axes: What the search moves along; at least one of them moves.
-            lessons: What is known; enough of them for the strategy (``DrawThenSearch.least``).
+            observations: What is known; enough for the strategy (``DrawThenSearch.least``).
             seed: From 0 to 2**63-1.
         """
         ...
@@ -169,10 +177,10 @@ class DrawThenSearch(DrawsFirst):
     def _searched(
         self, problem: Problem, history: History, axes: Sequence[Axis], seed: int
     ) -> Proposal | None:
-        lessons = lessons_of(problem, history, axes)
-        enough = sum(lesson.admissible for lesson in lessons.ended) >= self.least
+        observations = observations_of(problem, history, axes)
+        enough = sum(observation.admissible for observation in observations.ended) >= self.least
         able = enough and any(axis.moves for axis in axes)
-        suggested = self.suggest(axes, lessons, seed=seed) if able else iter(())
+        suggested = self.suggest(axes, observations, seed=seed) if able else iter(())
         rng = Random(seed)
 
         def point(attempt: int) -> Point:  # noqa: ARG001

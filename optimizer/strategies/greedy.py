@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optimizer.strategies.strategy import Proposal, next_start, planned_starts
-from optimizer.strategies.trial_series import Course, Probe, course_of
+from optimizer.strategies.trial_series import Probe, TrialSeries, trial_series_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -58,26 +58,26 @@ class Greedy:
         """
         if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
             return None
-        course = self.course(problem, history, explore)
-        if course.probe is None or course.parameter is None:
+        series = self.series(problem, history, explore)
+        if series.probe is None or series.parameter is None:
             return None
-        why = _why(problem, history, course, course.parameter, course.probe)
-        return Proposal(Phase.SEARCH, course.probe.point, course.probe.configuration, why)
+        why = _why(problem, history, series, series.parameter, series.probe)
+        return Proposal(Phase.SEARCH, series.probe.point, series.probe.configuration, why)
 
-    def course(self, problem: Problem, history: History, explore: int) -> Course:
-        """How far it has come; see ``Sweeps.course``."""
-        return course_of(problem, history, explore)
+    def series(self, problem: Problem, history: History, explore: int) -> TrialSeries:
+        """How far it has come; see ``Sweeps.series``."""
+        return trial_series_of(problem, history, explore)
 
 
-def _why(problem: Problem, history: History, course: Course, name: str, probe: Probe) -> str:
+def _why(problem: Problem, history: History, series: TrialSeries, name: str, probe: Probe) -> str:
     parameter = problem.space.by_name[name]
-    around = history[course.incumbent].configuration
+    around = history[series.incumbent].configuration
     said = said_value(parameter, probe.value)
     if probe.value != probe.asked:
         said += f" (as near to {said_value(parameter, probe.asked)} as the rules allow)"
     return (
-        f"pass {course.number}, {name}: value {course.place} of {course.of}, {said} for "
-        f"{said_value(parameter, around.get(name, 'none'))} of trial {course.incumbent}"
+        f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
+        f"{said_value(parameter, around.get(name, 'none'))} of trial {series.incumbent}"
     )
 
 

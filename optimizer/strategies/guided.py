@@ -19,12 +19,12 @@ from optimizer.evaluation.evaluation import baseline_of
 from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.strategies.draws import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
-from optimizer.strategies.replication import SURE, SURE_AT_THE_END, Doubt, doubt_of
+from optimizer.strategies.replication import SURE, SURE_AT_THE_END, Replication, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import expected_gain
-from optimizer.surrogate.predictions import Held, held_for
-from optimizer.surrogate.stopping_rule import Prospect, fitness_noise
+from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
+from optimizer.surrogate.stopping_rule import StoppingRule, fitness_noise
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -68,24 +68,34 @@ class Guided(DrawsFirst):
                 problem, history, "sobol", index, number=number, n=samples, over=names
             )
         with one_thread():
-            outlook = outlook_of(problem, history, names, number=number, window=_window(samples))
+            acquisition = acquisition_of(
+                problem, history, names, number=number, window=_window(samples)
+            )
             last = explored >= (1 - _END) * explore
-            doubt = _doubt(problem, history, outlook, last=last)
-        if doubt is not None:
-            return _again(doubt)
-        if problem.search.stop_early and outlook.prospect and outlook.prospect.exhausted:
+            replication = _replication(problem, history, acquisition, last=last)
+        if replication is not None:
+            return _again(replication)
+        if (
+            problem.search.stop_early
+            and acquisition.stopping_rule
+            and acquisition.stopping_rule.exhausted
+        ):
             return None
-        return _promising(problem, history, names, outlook, number)
+        return _promising(problem, history, names, acquisition, number)
 
-    def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
+    def stopping_rule(
+        self, problem: Problem, history: History, explore: int
+    ) -> StoppingRule | None:
         """What the next run promises; see ``optimizer.strategies.strategy.Foresees``."""
         names, samples = problem.searched, self.samples(problem, explore)
         if not names or sampled(history) < samples:
             return None
         number = history.next_number
         with one_thread():
-            outlook = outlook_of(problem, history, names, number=number, window=_window(samples))
-        return outlook.prospect
+            acquisition = acquisition_of(
+                problem, history, names, number=number, window=_window(samples)
+            )
+        return acquisition.stopping_rule
 
     def preferred(self, problem: Problem, history: History) -> list[int]:
         """By what the models think of each: a single lucky run does not mislead them.
@@ -96,10 +106,12 @@ class Guided(DrawsFirst):
             surrogate = surrogate_of(problem, history, problem.searched)
             if surrogate is None:
                 return []
-            numbers = surrogate.lessons.numbers
-            points = surrogate.lessons.points[1 : len(numbers) + 1]
-            held = held_for(problem, surrogate, points, baseline_of(history, problem).metrics)
-        order = [numbers[place] for place in held.best_first().tolist()]
+            numbers = surrogate.data.numbers
+            points = surrogate.data.points[1 : len(numbers) + 1]
+            predicted = posterior_prediction(
+                problem, surrogate, points, baseline_of(history, problem).metrics
+            )
+        order = [numbers[place] for place in predicted.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]
         return list(
@@ -116,73 +128,84 @@ def _window(samples: int) -> int:
     return min(DRAWS, max(_LEAST_DRAWS, samples))
 
 
-def _doubt(problem: Problem, history: History, outlook: Outlook, *, last: bool) -> Doubt | None:
-    if outlook.surrogate is None:
+def _replication(
+    problem: Problem, history: History, acquisition: Acquisition, *, last: bool
+) -> Replication | None:
+    if acquisition.surrogate is None:
         return None
-    ends = last or (outlook.prospect is not None and outlook.prospect.exhausted)
+    ends = last or (acquisition.stopping_rule is not None and acquisition.stopping_rule.exhausted)
     sure = SURE_AT_THE_END if ends else SURE
-    return doubt_of(problem, history, outlook.surrogate, outlook.worth, sure=sure)
+    return replication_of(problem, history, acquisition.surrogate, acquisition.worth, sure=sure)
 
 
-def _again(doubt: Doubt) -> Proposal:
-    trial = doubt.trial
+def _again(replication: Replication) -> Proposal:
+    trial = replication.trial
     return Proposal(
-        Phase.SEARCH, trial.point, trial.configuration, doubt.words(), subject=trial.number
+        Phase.SEARCH, trial.point, trial.configuration, replication.words(), subject=trial.number
     )
 
 
 def _promising(
-    problem: Problem, history: History, names: tuple[str, ...], outlook: Outlook, number: int
+    problem: Problem,
+    history: History,
+    names: tuple[str, ...],
+    acquisition: Acquisition,
+    number: int,
 ) -> Proposal | None:
     rng = np.random.default_rng([problem.seed_of(number), 1])
 
     def point(attempt: int) -> Point:
         chosen = (
-            outlook.points[attempt] if attempt < len(outlook.points) else rng.random(len(names))
+            acquisition.points[attempt]
+            if attempt < len(acquisition.points)
+            else rng.random(len(names))
         )
         values: list[float] = chosen.tolist()
         return dict(zip(names, values, strict=True))
 
-    return first_new(problem, history, Phase.SEARCH, _why(outlook), point)
+    return first_new(problem, history, Phase.SEARCH, _why(acquisition), point)
 
 
-def _why(outlook: Outlook) -> str:
-    if outlook.surrogate is None:
+def _why(acquisition: Acquisition) -> str:
+    if acquisition.surrogate is None:
         return "a random draw: too few trials have ended"
-    known, earlier = len(outlook.surrogate.lessons.numbers), len(outlook.surrogate.prior.tasks)
+    known, earlier = (
+        len(acquisition.surrogate.data.numbers),
+        len(acquisition.surrogate.prior.tasks),
+    )
     by = f"by {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
-    if outlook.prospect is None:
-        chance = f"{outlook.gain:.2g}"
+    if acquisition.stopping_rule is None:
+        chance = f"{acquisition.gain:.2g}"
         return f"keeps the limits, which nothing has yet, with a chance of {chance}, {by}"
-    return f"{outlook.prospect.words()}, {by}"
+    return f"{acquisition.stopping_rule.words()}, {by}"
 
 
 _STARTS, _FRESH = 8, 40
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
+class Acquisition:
     """What the models see.
 
     Attributes:
         surrogate: The models; None: too few trials have ended.
-        worth: What they hold for the fitness of each row of their lessons.
+        worth: What they hold for the fitness of each row of their data.
         points: What is expected to gain most, the best first, shape ``(n, n_names)``.
         gain: What the first of them is expected to gain, or, while nothing keeps the limits, the
             chance that it does.
-        prospect: Whether that is worth a run; None while that cannot be said.
+        stopping_rule: Whether that is worth a run; None while that cannot be said.
     """
 
     surrogate: Surrogate | None
     worth: Floats
     points: Floats
     gain: float
-    prospect: Prospect | None
+    stopping_rule: StoppingRule | None
 
 
-def outlook_of(
+def acquisition_of(
     problem: Problem, history: History, names: tuple[str, ...], *, number: int, window: int
-) -> Outlook:
+) -> Acquisition:
     """What the models see before a trial.
 
     Args:
@@ -195,17 +218,17 @@ def outlook_of(
     """
     surrogate = surrogate_of(problem, history, names)
     if surrogate is None:
-        return Outlook(None, np.empty(0), np.empty((0, len(names))), 0.0, None)
-    held = held_for(
-        problem, surrogate, surrogate.lessons.points, baseline_of(history, problem).metrics
+        return Acquisition(None, np.empty(0), np.empty((0, len(names))), 0.0, None)
+    predicted = posterior_prediction(
+        problem, surrogate, surrogate.data.points, baseline_of(history, problem).metrics
     )
-    worth = held.worth
-    points, gain = _best_points(problem, history, surrogate, held, problem.seed_of(number))
-    prospect = None
+    worth = predicted.worth
+    points, gain = _best_points(problem, history, surrogate, predicted, problem.seed_of(number))
+    stopping_rule = None
     if np.isfinite(worth).any():
         lately = _lately(history, surrogate, worth, window)
-        prospect = Prospect(gain, lately, window, fitness_noise(problem, history))
-    return Outlook(surrogate, worth, points, gain, prospect)
+        stopping_rule = StoppingRule(gain, lately, window, fitness_noise(problem, history))
+    return Acquisition(surrogate, worth, points, gain, stopping_rule)
 
 
 def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) -> float | None:
@@ -213,7 +236,7 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
     searched = [n for n in history.own(Purpose.CANDIDATE, Phase.SEARCH) if history[n].has_outcome]
     if len(searched) < window:
         return None
-    numbers, last = surrogate.lessons.numbers, searched[-window]
+    numbers, last = surrogate.data.numbers, searched[-window]
     # The baseline is the first row; trials in flight, which come last, have raised nothing yet.
     known = worth[: len(numbers) + 1]
     before = np.array([True, *(number < last for number in numbers)])
@@ -222,21 +245,25 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
 
 
 def _best_points(
-    problem: Problem, history: History, surrogate: Surrogate, held: Held, seed: int
+    problem: Problem,
+    history: History,
+    surrogate: Surrogate,
+    predicted: PosteriorPrediction,
+    seed: int,
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
     baseline = baseline_of(history, problem).metrics
-    surest = float(held.worth.max())
+    surest = float(predicted.worth.max())
     best = surest if np.isfinite(surest) else None
 
     def gain(points: Floats) -> Floats:
-        predicted, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
+        predicted, logarithmic = surrogate.predict(points), surrogate.data.logarithmic
         return expected_gain(problem.objective, predicted, logarithmic, baseline, best)
 
-    leaders = surrogate.lessons.points[held.best_first()[:_STARTS]]
+    leaders = surrogate.data.points[predicted.best_first()[:_STARTS]]
     if len(surrogate.prior.points):  # where earlier jobs were is known, but not measured
         before = surrogate.prior.points
-        promise = held_for(problem, surrogate, before, baseline)
+        promise = posterior_prediction(problem, surrogate, before, baseline)
         leaders = np.vstack([leaders, before[promise.best_first()[:_STARTS]]])
     fresh = np.random.default_rng(seed).random((_FRESH, leaders.shape[1]))
     found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)

@@ -76,7 +76,7 @@ def point_of(axes: Sequence[Axis], chosen: Mapping[str, float]) -> Point:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Observation:
     """A candidate that has ended.
 
     Attributes:
@@ -95,7 +95,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Lessons:
+class Observations:
     """What is known, and what is being measured.
 
     Attributes:
@@ -103,16 +103,16 @@ class Lessons:
         running: The points of the trials that have no outcome yet.
     """
 
-    ended: tuple[Lesson, ...]
+    ended: tuple[Observation, ...]
     running: tuple[Point, ...]
 
     @property
     def worst(self) -> float:
         """The worst fitness so far; 0, the baseline's, where there is none."""
-        return min((lesson.fitness for lesson in self.ended), default=0.0)
+        return min((observation.fitness for observation in self.ended), default=0.0)
 
 
-def lessons_of(problem: Problem, history: History, axes: Sequence[Axis]) -> Lessons:
+def observations_of(problem: Problem, history: History, axes: Sequence[Axis]) -> Observations:
     """What the candidates so far teach about the cube of some axes.
 
     Trials that were given teach as well, as far as they differ from the baseline on these axes
@@ -134,9 +134,9 @@ def lessons_of(problem: Problem, history: History, axes: Sequence[Axis]) -> Less
     measured = [_measured(problem, history, trial) for _, trial in ended]
     known = [fitness for fitness, _, admissible in measured if admissible]
     worst = min(known, default=0.0)
-    return Lessons(
+    return Observations(
         tuple(
-            Lesson(point, fitness if admissible else worst, gains, admissible)
+            Observation(point, fitness if admissible else worst, gains, admissible)
             for (point, _), (fitness, gains, admissible) in zip(ended, measured, strict=True)
         ),
         tuple(running),

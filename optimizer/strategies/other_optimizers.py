@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optimizer.strategies.observations import Axis, Lessons, chosen_of, point_of
+from optimizer.strategies.observations import Axis, Observations, chosen_of, point_of
 from sampler.space.latent import Point
 
 OPTUNA_DRAWS = 10  # its n_startup_trials
@@ -26,22 +26,24 @@ _OPTUNA_ASKED = 20  # of one study; after that whoever asks draws at random
 _OPTUNA_SEEDS = 2**32  # of NumPy's generator
 
 
-def tpe(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point]:
-    """What the Parzen estimator samples; see ``draw_then_search.Suggest``."""
+def tpe(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Iterator[Point]:
+    """What the Parzen estimator samples; see ``draws.Suggest``."""
     samplers = _optuna().samplers
     sampler = samplers.TPESampler(
         seed=seed % _OPTUNA_SEEDS, n_startup_trials=0, constant_liar=True
     )
-    return _optuna_asked(axes, lessons, sampler)
+    return _optuna_asked(axes, observations, sampler)
 
 
-def gaussian_process(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point]:
-    """What the Gaussian process expects to improve most; see ``draw_then_search.Suggest``."""
+def gaussian_process(
+    axes: Sequence[Axis], observations: Observations, *, seed: int
+) -> Iterator[Point]:
+    """What the Gaussian process expects to improve most; see ``draws.Suggest``."""
     samplers = _optuna().samplers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is experimental
         sampler = samplers.GPSampler(seed=seed % _OPTUNA_SEEDS, n_startup_trials=0)
-    return _optuna_asked(axes, lessons, sampler)
+    return _optuna_asked(axes, observations, sampler)
 
 
 def _optuna() -> Any:
@@ -51,13 +53,15 @@ def _optuna() -> Any:
     return optuna
 
 
-def _optuna_asked(axes: Sequence[Axis], lessons: Lessons, sampler: Any) -> Iterator[Point]:
+def _optuna_asked(
+    axes: Sequence[Axis], observations: Observations, sampler: Any
+) -> Iterator[Point]:
     optuna = _optuna()
     cube = _distributions(optuna, axes)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     states = optuna.trial.TrialState
-    known = [(each.point, states.COMPLETE, each.fitness) for each in lessons.ended]
-    running = [(point, states.RUNNING, None) for point in lessons.running]
+    known = [(each.point, states.COMPLETE, each.fitness) for each in observations.ended]
+    running = [(point, states.RUNNING, None) for point in observations.running]
     study.add_trials(
         optuna.trial.create_trial(
             state=state, value=value, params=chosen_of(axes, point), distributions=cube
@@ -87,23 +91,23 @@ _SMAC_ASKED = 8  # by one forest; after that whoever asks draws at random
 _SMAC_SEEDS = 2**31
 
 
-def smac(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point]:
-    """What promises the most expected improvement; see ``draw_then_search.Suggest``."""
+def smac(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Iterator[Point]:
+    """What promises the most expected improvement; see ``draws.Suggest``."""
     # It keeps a folder for each optimizer, whether asked to or not.
     with tempfile.TemporaryDirectory(prefix="rocktune-smac-") as folder:
-        yield from _smac_asked(axes, lessons, seed, Path(folder))
+        yield from _smac_asked(axes, observations, seed, Path(folder))
 
 
 def _smac_asked(
-    axes: Sequence[Axis], lessons: Lessons, seed: int, folder: Path
+    axes: Sequence[Axis], observations: Observations, seed: int, folder: Path
 ) -> Iterator[Point]:
     logging.getLogger("smac").setLevel(logging.CRITICAL)
     library, told = import_module("smac"), import_module("smac.runhistory.dataclasses")
     cube = _cube(axes, seed % _SMAC_SEEDS)
     optimizer = _optimizer(library, cube, seed % _SMAC_SEEDS, folder)
     exhausted = import_module("smac.main.exceptions").ConfigurationSpaceExhaustedException
-    lies = [(point, lessons.worst) for point in lessons.running]
-    for point, fitness in [*((each.point, each.fitness) for each in lessons.ended), *lies]:
+    lies = [(point, observations.worst) for point in observations.running]
+    for point, fitness in [*((each.point, each.fitness) for each in observations.ended), *lies]:
         configuration = _configuration(cube, chosen_of(axes, point))
         trial = told.TrialInfo(config=configuration, seed=0)
         optimizer.tell(trial, told.TrialValue(cost=-fitness), save=False)

@@ -13,7 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.evaluation.configurations import Measured, again, configurations_of
+from optimizer.evaluation.configurations import (
+    MeasuredConfiguration,
+    configurations_of,
+    replicated,
+)
 from optimizer.evaluation.evaluation import baseline_of
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import likely_metrics
@@ -31,63 +35,68 @@ _PER_MEDIAN = 1.4826  # the standard deviation of a normal distribution over its
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Replication:
     """A configuration to be measured again.
 
     Attributes:
         trial: That first measured it.
         measured: The mean fitness of its runs.
-        held: What the models hold for its fitness.
+        predicted: What the models hold for its fitness.
         noise: Standard deviation of one run of it, or of the models' errors elsewhere: whichever
             is larger. Models that err everywhere give no reason to measure again.
     """
 
     trial: Trial
     measured: float
-    held: float
+    predicted: float
     noise: float
 
     def words(self) -> str:
         """One line for people."""
         return (
-            f"measured again: trial {self.trial.number} showed a fitness of {self.measured:.3g}, "
-            f"the models hold {self.held:.3g} for it; noise and models err by {self.noise:.3g}"
+            f"measured again: trial {self.trial.number} showed a fitness of "
+            f"{self.measured:.3g}, the models hold "
+            f"{self.predicted:.3g} for it; noise and models err by {self.noise:.3g}"
         )
 
 
-def doubt_of(
+def replication_of(
     problem: Problem, history: History, surrogate: Surrogate, worth: Floats, *, sure: float
-) -> Doubt | None:
+) -> Replication | None:
     """What is most doubtful of the two configurations that decide; None: nothing, or no share.
 
     Args:
         problem: What is tuned.
         history: The trials so far.
         surrogate: The models.
-        worth: What they hold for the fitness of each row of their lessons.
+        worth: What they hold for the fitness of each row of their data.
         sure: So many standard deviations of a configuration's mean are a doubt.
     """
     own = history.own(Purpose.CANDIDATE)
-    if len(again(history[number] for number in own)) + 1 > SHARE * len(own):
+    if len(replicated(history[number] for number in own)) + 1 > SHARE * len(own):
         return None
     rows = _measured(problem, history, surrogate)
     errors = _errors(problem, history, worth, rows)
-    found: list[tuple[float, Doubt]] = []
+    found: list[tuple[float, Replication]] = []
     for known, row in _deciding(history, surrogate, worth, rows):
-        doubt = _doubt(problem, history, surrogate, float(worth[row]), known, row, errors)
-        if doubt is None:
+        replication = _replication(
+            problem, history, surrogate, float(worth[row]), known, row, errors
+        )
+        if replication is None:
             continue
-        apart = abs(doubt.measured - doubt.held) / (doubt.noise / math.sqrt(known.runs))
+        apart = abs(replication.measured - replication.predicted) / (
+            replication.noise / math.sqrt(known.runs)
+        )
         if apart > sure:
-            found.append((apart, doubt))
+            found.append((apart, replication))
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _measured(
     problem: Problem, history: History, surrogate: Surrogate
-) -> dict[str, tuple[Measured, int]]:
+) -> dict[str, tuple[MeasuredConfiguration, int]]:
     """What was measured whole, with its row among the lessons, by digest."""
-    numbers = surrogate.lessons.numbers
+    numbers = surrogate.data.numbers
     row_of = {history[n].digest: row for row, n in reversed([*enumerate(numbers, start=1)])}
     found = configurations_of(problem, history, history.of(Purpose.CANDIDATE))
     return {
@@ -98,7 +107,10 @@ def _measured(
 
 
 def _errors(
-    problem: Problem, history: History, worth: Floats, rows: Mapping[str, tuple[Measured, int]]
+    problem: Problem,
+    history: History,
+    worth: Floats,
+    rows: Mapping[str, tuple[MeasuredConfiguration, int]],
 ) -> float:
     """How far measurements are from what the models hold for them: a standard deviation.
 
@@ -116,37 +128,37 @@ def _deciding(
     history: History,
     surrogate: Surrogate,
     worth: Floats,
-    rows: Mapping[str, tuple[Measured, int]],
-) -> Iterator[tuple[Measured, int]]:
+    rows: Mapping[str, tuple[MeasuredConfiguration, int]],
+) -> Iterator[tuple[MeasuredConfiguration, int]]:
     """The configurations that decide, and their rows among the lessons; the baseline is none."""
-    numbers = surrogate.lessons.numbers
-    held = int(np.argmax(worth[: len(numbers) + 1]))
-    if held > 0 and (best := rows.get(history[numbers[held - 1]].digest)):
+    numbers = surrogate.data.numbers
+    predicted = int(np.argmax(worth[: len(numbers) + 1]))
+    if predicted > 0 and (best := rows.get(history[numbers[predicted - 1]].digest)):
         yield best
     luckiest = max(rows.values(), key=lambda each: each[0].fitness, default=None)
-    if luckiest is not None and luckiest[0].fitness > worth[held]:
+    if luckiest is not None and luckiest[0].fitness > worth[predicted]:
         yield luckiest
 
 
-def _doubt(
+def _replication(
     problem: Problem,
     history: History,
     surrogate: Surrogate,
-    held: float,
-    known: Measured,
+    predicted: float,
+    known: MeasuredConfiguration,
     row: int,
     errors: float,
-) -> Doubt | None:
+) -> Replication | None:
     trial = known.first
     flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
     measured = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
-    if known.runs >= MOST or flying or measured is None or not math.isfinite(held):
+    if known.runs >= MOST or flying or measured is None or not math.isfinite(predicted):
         return None
     if not problem.affords(trial.configuration):
         return None
     likely = likely_metrics(
-        surrogate.predict(surrogate.lessons.points[row : row + 1]), surrogate.lessons.logarithmic
+        surrogate.predict(surrogate.data.points[row : row + 1]), surrogate.data.logarithmic
     )
     at = {name: float(values[0, 0]) for name, values in likely.items()}
     noise = fitness_noise(problem, history, at)
-    return Doubt(trial, measured, held, max(noise, errors)) if noise else None
+    return Replication(trial, measured, predicted, max(noise, errors)) if noise else None

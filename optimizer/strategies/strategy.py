@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from optimizer.ranking.parameter_effects import ParameterEffects
-from optimizer.surrogate.stopping_rule import Prospect
+from optimizer.surrogate.stopping_rule import StoppingRule
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import Phase, Purpose
@@ -17,7 +17,7 @@ from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 
 if TYPE_CHECKING:
-    from optimizer.strategies.trial_series import Course
+    from optimizer.strategies.trial_series import TrialSeries
 
 
 _ATTEMPTS = 1000
@@ -113,7 +113,9 @@ class LearnsEffects(Protocol):
 class Foresees(Protocol):
     """A strategy that can say what its next run promises."""
 
-    def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
+    def stopping_rule(
+        self, problem: Problem, history: History, explore: int
+    ) -> StoppingRule | None:
         """What is expected of one more run; None while that cannot be said."""
         ...
 
@@ -122,7 +124,7 @@ class Foresees(Protocol):
 class Sweeps(Protocol):
     """A strategy that varies one parameter after the other, so that each has its own gain."""
 
-    def course(self, problem: Problem, history: History, explore: int) -> Course:
+    def series(self, problem: Problem, history: History, explore: int) -> TrialSeries:
         """How far it has come, and what it kept on the way."""
         ...
 

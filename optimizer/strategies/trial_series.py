@@ -132,7 +132,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Course:
+class TrialSeries:
     """How far the search has come.
 
     Attributes:
@@ -164,10 +164,10 @@ class Course:
 
 
 _BASELINE = 1  # the number of its first trial
-_known: WeakKeyDictionary[History, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[History, tuple[tuple[int, ...], TrialSeries]] = WeakKeyDictionary()
 
 
-def course_of(problem: Problem, history: History, explore: int) -> Course:
+def trial_series_of(problem: Problem, history: History, explore: int) -> TrialSeries:
     """Where the search stands.
 
     Args:
@@ -182,7 +182,7 @@ def course_of(problem: Problem, history: History, explore: int) -> Course:
     )  # fmt: skip
     known = _known.get(history)
     if known is None or known[0] != stamp:
-        known = _known[history] = (stamp, _Reading(problem, history).course(explore))
+        known = _known[history] = (stamp, _Reading(problem, history).series(explore))
     return known[1]
 
 
@@ -196,39 +196,39 @@ class _Reading:
         self._summaries: dict[int, Baseline] = {}
         self._last = 0  # the number of the last trial that was looked at
 
-    def course(self, explore: int) -> Course:
+    def series(self, explore: int) -> TrialSeries:
         problem = self._problem
         starts = [problem.configuration(s.point) for s in planned_starts(problem, explore)]
         runs = [run for each in starts for run in self._runs(digest(each))]
         if not all(run.has_outcome for run in runs):
-            return Course(first=1, parameter=problem.searched[0])
+            return TrialSeries(first=1, parameter=problem.searched[0])
         self._last = max((run.number for run in runs), default=0)
         first = self._best([run.number for run in runs], 1) or 1
-        course = Course(first=first, incumbent=first)
+        series = TrialSeries(first=first, incumbent=first)
         been = {first}
         for number in count(1):
             kept = False
             for name in problem.searched:
-                course = self._turn(course, name, number)
-                if course.parameter is not None:
-                    return course
-                newest = course.sweeps[-1] if course.sweeps else None
-                if newest and newest.kept == course.incumbent and newest.kept not in been:
+                series = self._turn(series, name, number)
+                if series.parameter is not None:
+                    return series
+                newest = series.sweeps[-1] if series.sweeps else None
+                if newest and newest.kept == series.incumbent and newest.kept not in been:
                     been.add(newest.kept)
                     kept = True
             if not kept or problem.search.stop_early:
-                return course
+                return series
         raise AssertionError("a count never ends")
 
-    def _turn(self, course: Course, name: str, number: int) -> Course:
+    def _turn(self, series: TrialSeries, name: str, number: int) -> TrialSeries:
         """One parameter's turn: the same course with its sweep, or as far as that has come."""
-        values = self._history[course.incumbent].configuration
+        values = self._history[series.incumbent].configuration
         held = {**self._problem.space.start, **values}  # what the space fixes, a baseline lacks
         if not self._problem.space.is_active(name, held):
-            idle = course.idle if number > 1 else (*course.idle, name)
-            return replace(course, idle=idle)
+            idle = series.idle if number > 1 else (*series.idle, name)
+            return replace(series, idle=idle)
         probes = probes_of(self._problem, values, name)
-        at = replace(course, parameter=name, number=number, of=len(probes))
+        at = replace(series, parameter=name, number=number, of=len(probes))
         for place, probe in enumerate(probes, start=1):
             if probe.digest not in self._history:
                 return replace(at, probe=probe, place=place)
@@ -239,10 +239,10 @@ class _Reading:
         first = {name: each[0].number if each else _BASELINE for name, each in runs.items()}
         tried = [(probe.value, first[probe.digest]) for probe in probes]
         self._last = max([self._last, *(trial for _, trial in tried)])
-        kept = self._best([trial for _, trial in tried], course.incumbent)
+        kept = self._best([trial for _, trial in tried], series.incumbent)
         sweep = Sweep(name, number, held[name], tuple(tried), kept)
-        incumbent = course.incumbent if kept is None else kept
-        return replace(course, sweeps=(*course.sweeps, sweep), incumbent=incumbent)
+        incumbent = series.incumbent if kept is None else kept
+        return replace(series, sweeps=(*series.sweeps, sweep), incumbent=incumbent)
 
     def _runs(self, name: str) -> list[Trial]:
         """The trials of a configuration; those of the confirmation do not count."""

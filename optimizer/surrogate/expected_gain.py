@@ -19,10 +19,12 @@ from optimizer.surrogate.coordinates import Floats
 
 _DRAWS = 64
 _LEAST_DEVIATION = 1e-9  # of what is certain
-Prediction = Mapping[str, tuple[Floats, Floats]]
+MetricPredictions = Mapping[str, tuple[Floats, Floats]]
 
 
-def drawn_metrics(prediction: Prediction, logarithmic: frozenset[str]) -> Mapping[str, Floats]:
+def drawn_metrics(
+    prediction: MetricPredictions, logarithmic: frozenset[str]
+) -> Mapping[str, Floats]:
     """Equally likely values of each metric, the same quantiles for every configuration.
 
     Returns:
@@ -35,7 +37,9 @@ def drawn_metrics(prediction: Prediction, logarithmic: frozenset[str]) -> Mappin
     return drawn
 
 
-def likely_metrics(prediction: Prediction, logarithmic: frozenset[str]) -> Mapping[str, Floats]:
+def likely_metrics(
+    prediction: MetricPredictions, logarithmic: frozenset[str]
+) -> Mapping[str, Floats]:
     """The medians of each metric, shape ``(1, m)``."""
     return {
         name: (np.exp(expected) if name in logarithmic else expected)[None, :]
@@ -68,7 +72,7 @@ def keeps(
 
 def chance_to_keep(
     objective: Objective,
-    prediction: Prediction,
+    prediction: MetricPredictions,
     logarithmic: frozenset[str],
     baseline: Mapping[str, float],
 ) -> Floats:
@@ -106,7 +110,7 @@ def _tightest(bounds: tuple[Limit, ...]) -> tuple[dict[str, float], dict[str, fl
 
 def expected_gain(
     objective: Objective,
-    prediction: Prediction,
+    prediction: MetricPredictions,
     logarithmic: frozenset[str],
     baseline: Mapping[str, float],
     best: float | None,

@@ -12,16 +12,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from models.gaussian_process.joint_components import Learned, learn_jointly
-from models.gaussian_process.kernel import Floats, likeness
+from models.gaussian_process.joint_components import LearnedComponents, learn_jointly
+from models.gaussian_process.kernel import Floats, kernel_matrices
 from optimizer.baseline.baseline import summarise
-from optimizer.surrogate.coordinates import Layout
+from optimizer.surrogate.coordinates import CubeLayout
 from optimizer.surrogate.training_data import (
     PriorRows,
     chosen_few,
-    lessons_of,
     measured_worth,
     prior_rows,
+    training_data_of,
 )
 from optimizer.trials.history import History
 from optimizer.trials.problem import NO_PRIOR, Problem
@@ -34,13 +34,15 @@ MOST_PRIOR = 120  # rows
 _Stamp = tuple[tuple[int, int], ...]
 
 
-_learned: WeakKeyDictionary[History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, Learned]]]]
+_learned: WeakKeyDictionary[
+    History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, LearnedComponents]]]
+]
 _learned = WeakKeyDictionary()
 
 
 def learned_of(
-    problem: Problem, history: History, layout: Layout, numbers: list[int]
-) -> Mapping[str, Learned]:
+    problem: Problem, history: History, layout: CubeLayout, numbers: list[int]
+) -> Mapping[str, LearnedComponents]:
     """What the first so many trials teach of each metric, and the earlier jobs with them.
 
     Args:
@@ -50,7 +52,7 @@ def learned_of(
         numbers: Of the trials that teach.
     """
     kept = _learned.setdefault(history, {})
-    learned: Mapping[str, Learned] = {}
+    learned: Mapping[str, LearnedComponents] = {}
     for size in _sizes(len(numbers), prior=bool(problem.prior.jobs)):
         first = numbers[:size]
         stamp = tuple((number, history[number].attempt) for number in first)
@@ -63,8 +65,8 @@ def learned_of(
 
 
 def learned_at_once(
-    problem: Problem, history: History, layout: Layout, numbers: list[int]
-) -> Mapping[str, Learned]:
+    problem: Problem, history: History, layout: CubeLayout, numbers: list[int]
+) -> Mapping[str, LearnedComponents]:
     """What trials teach of each metric, learned in one go and without earlier jobs.
 
     Args:
@@ -87,17 +89,17 @@ def _sizes(count: int, *, prior: bool) -> list[int]:
 def _learn(
     problem: Problem,
     history: History,
-    layout: Layout,
+    layout: CubeLayout,
     numbers: list[int],
-    before: Mapping[str, Learned],
-) -> Mapping[str, Learned]:
+    before: Mapping[str, LearnedComponents],
+) -> Mapping[str, LearnedComponents]:
     points, targets, rows = _rows(problem, history, layout, numbers)
     tasks_of = np.concatenate([np.zeros(len(points), dtype=np.int64), rows.tasks])
     settings = layout.settings(np.vstack([points, rows.points]))
-    alike = likeness(settings, settings)
+    kernels = kernel_matrices(settings, settings)
     return {
         name: learn_jointly(
-            alike,
+            kernels,
             np.concatenate([own, rows.targets[name]]),
             tasks_of,
             len(problem.prior.jobs),
@@ -108,7 +110,7 @@ def _learn(
 
 
 def _rows(
-    problem: Problem, history: History, layout: Layout, numbers: list[int]
+    problem: Problem, history: History, layout: CubeLayout, numbers: list[int]
 ) -> tuple[Floats, Mapping[str, Floats], PriorRows]:
     """Points and targets of the job's own rows, and the rows of earlier jobs."""
     names = layout.names
@@ -124,12 +126,12 @@ def _rows(
     earlier = [trial for trial in runs if trial.number <= numbers[-1]]
     baseline = summarise(earlier or runs)
     few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
-    lessons = lessons_of(problem, history, baseline, names, few)
+    data = training_data_of(problem, history, baseline, names, few)
     rows = prior_rows(
         problem.prior,
         names,
-        levels=lessons.levels(),
-        logarithmic=lessons.logarithmic,
+        levels=data.levels(),
+        logarithmic=data.logarithmic,
         most=min(MOST_PRIOR, _MOST - len(few)),
     )
-    return lessons.points, lessons.targets, rows
+    return data.points, data.targets, rows

@@ -33,7 +33,7 @@ _SURELY_KEPT = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class PosteriorPrediction:
     """What the models hold for points, one a row.
 
     Attributes:
@@ -54,20 +54,20 @@ class Held:
         return np.lexsort((-self.fitness, -self.chance, -self.worth))
 
 
-def held_for(
+def posterior_prediction(
     problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
-) -> Held:
+) -> PosteriorPrediction:
     """What the models hold for points, shape ``(n, n_names)``, beside the baseline's metrics."""
-    prediction, logarithmic = surrogate.predict(points), surrogate.lessons.logarithmic
+    prediction, logarithmic = surrogate.predict(points), surrogate.data.logarithmic
     likely = likely_metrics(prediction, logarithmic)
-    return Held(
+    return PosteriorPrediction(
         fitness_of(problem.objective, likely, baseline)[0],
         chance_to_keep(problem.objective, prediction, logarithmic, baseline),
     )
 
 
 @dataclass(frozen=True)
-class Opinion:
+class Prediction:
     """What the models expect of a configuration.
 
     Attributes:
@@ -82,9 +82,9 @@ class Opinion:
     keeps: float
 
 
-def opinions(
+def predictions_of(
     problem: Problem, objective: Objective, history: History, numbers: Sequence[int]
-) -> dict[int, Opinion]:
+) -> dict[int, Prediction]:
     """By trial; empty while too little is known.
 
     Args:
@@ -105,13 +105,13 @@ def opinions(
         if surrogate is None:
             return {}
         points = coordinates_of(asked, [history[number] for number in numbers], names)
-        drawn = drawn_metrics(surrogate.predict(points), surrogate.lessons.logarithmic)
+        drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
     baseline = baseline_of(history, asked).metrics
     fitness = fitness_of(objective, drawn, baseline)
     kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
     low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
     columns = zip(fitness.mean(axis=0), low, high, kept, strict=True)
     return {
-        number: Opinion(*(float(each) for each in column))
+        number: Prediction(*(float(each) for each in column))
         for number, column in zip(numbers, columns, strict=True)
     }

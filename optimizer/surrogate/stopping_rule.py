@@ -18,7 +18,7 @@ SAID = "below the noise of"  # in a proposal's why, where the search is exhauste
 
 
 @dataclass(frozen=True)
-class Prospect:
+class StoppingRule:
     """What the next run of a search promises, in units of fitness.
 
     Attributes:

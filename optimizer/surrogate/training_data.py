@@ -22,7 +22,7 @@ TEACHING = (TrialState.DONE, TrialState.CENSORED, TrialState.FAILED, TrialState.
 
 
 @dataclass(frozen=True, eq=False)
-class Lessons:
+class TrainingData:
     """What is known of some configurations; the first is the baseline.
 
     Attributes:
@@ -68,13 +68,13 @@ def measured_worth(
     return {n: worth_of(problem, baseline, history[n]) for n in numbers}
 
 
-def lessons_of(
+def training_data_of(
     problem: Problem,
     history: History,
     baseline: Baseline,
     names: Sequence[str],
     numbers: Sequence[int],
-) -> Lessons:
+) -> TrainingData:
     """What the baseline and some ended trials teach.
 
     A trial that was cut off teaches its bounds. One that failed teaches that such
@@ -106,7 +106,7 @@ def lessons_of(
             known = values[term.metric]
             worst = np.nanmax(known) if term.direction == "min" else np.nanmin(known)
             values[term.metric] = np.where(failed & np.isnan(known), worst, known)
-    return Lessons(points, values, logarithmic, tuple(numbers))
+    return TrainingData(points, values, logarithmic, tuple(numbers))
 
 
 def coordinates_of(problem: Problem, trials: Sequence[Trial], names: Sequence[str]) -> Floats:

@@ -10,7 +10,7 @@ from jobs.report.explanation_rows import explanation_rows
 from jobs.results.explanation_words import withheld_words
 from optimizer.budget.budget import divide
 from optimizer.explanation.document import explanation_document
-from optimizer.explanation.explanation import explain
+from optimizer.explanation.explanation import explain_winner
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
@@ -61,7 +61,7 @@ def test_runs_of_the_same_configuration_again_do_not_count():
 def test_as_many_as_a_ranking_needs_are_enough(draws: int, told: bool):
     history = history_of(problem(), additive, draws=draws)
     assert (document(history)["explanation"] is not None) is told
-    assert (explain(problem(), history, WINNER, error=10.0) is not None) is told
+    assert (explain_winner(problem(), history, WINNER, error=10.0) is not None) is told
 
 
 def test_failed_configurations_do_not_count():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codec_space import SPACE
 
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 # `codec = "fast"` halves what is written; `level` does nothing. All without another process: a
@@ -79,7 +79,7 @@ class Watcher:
     def trial_started(self, trial: Trial) -> None:
         pass
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         assert standing.done + standing.failed == trial.number
         self.ended.append(trial)
 

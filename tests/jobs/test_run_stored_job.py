@@ -28,7 +28,7 @@ from jobs.results.report_engine import whole_page
 from jobs.specification.specification import Specification
 from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost
-from optimizer.run.progress import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -272,7 +272,7 @@ class TestTheLease:
         seen: list[list[Trial]] = []
 
         class Stolen(Watcher):
-            def trial_ended(self, trial: Trial, standing: Standing) -> None:
+            def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                 super().trial_ended(trial, standing)
                 if trial.number == 5:
                     expire(job.engine, job.id)
@@ -325,7 +325,7 @@ class TestWhatGoesWrong:
 
     def test_the_mended_job_goes_on(self, job: Job):
         class Breaks(Watcher):
-            def trial_ended(self, trial: Trial, standing: Standing) -> None:
+            def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                 super().trial_ended(trial, standing)
                 if trial.number == 6:
                     job.settings.bench_dir.rmdir()
@@ -415,7 +415,7 @@ class TestTheSame:
 
         def interrupting(at: int) -> Watcher:
             class Interrupts(Watcher):
-                def trial_ended(self, trial: Trial, standing: Standing) -> None:
+                def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                     super().trial_ended(trial, standing)
                     if trial.number == at:
                         raise KeyboardInterrupt

@@ -14,7 +14,7 @@ from pretend_bench import PretendBench, trial_of
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.steps import Asked, ask
+from optimizer.run.steps import AskedTrials, ask
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -38,7 +38,7 @@ class AskingRunner:
     def plan(self) -> Plan:
         return plan_of(self.problem, Budget(trials=self.trials), self.history)
 
-    def ask(self, count: int, *, reclaim: bool = False) -> Asked:
+    def ask(self, count: int, *, reclaim: bool = False) -> AskedTrials:
         idle = not self.history.unfinished()
         self.bench.clock.seconds += 1.0
         now = self.bench.clock()

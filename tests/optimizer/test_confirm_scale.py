@@ -7,10 +7,10 @@ from pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
 from two_loads import LARGER, TwoLoads
 
 from optimizer.budget.budget import Plan, divide
-from optimizer.budget.confirm_load import confirming_seconds, growth
+from optimizer.budget.confirm_load import confirming_seconds, load_growth
 from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -83,18 +83,18 @@ def test_the_declared_test_and_the_phase_say_where():
 
 def test_time_left_counts_the_larger_runs():
     problem = two_loads()
-    assert growth(problem) == 8
+    assert load_growth(problem) == 8
     first = trial_of(1, {"time": 10.0}, purpose=Purpose.BASELINE, bench_seconds=12.0)
     history = History([first])
     assert confirming_seconds(problem, history) == 82
-    board = Scoreboard(problem, history)
+    board = ProgressTracker(problem, history)
     assert board.standing(11, confirming=4).seconds_left == 6 * 12 + 4 * 82
     proved = trial_of(2, {"time": 60.0}, purpose=Purpose.PROVE, phase=Phase.CONFIRM,
                       bench_seconds=62.0)  # fmt: skip
     history.put(proved)
     board.put(proved)
     assert board.standing(11, confirming=4).seconds_left == 6 * 12 + 3 * 62
-    alone = Scoreboard(problem_of(), History([first]))
+    alone = ProgressTracker(problem_of(), History([first]))
     assert alone.standing(11, confirming=4).seconds_left == 10 * 12
 
 

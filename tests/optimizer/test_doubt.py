@@ -7,7 +7,7 @@ import pytest
 from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
 from optimizer.confirmation.choice import candidates_of
-from optimizer.evaluation.configurations import again
+from optimizer.evaluation.configurations import replicated
 from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import guided
 from optimizer.strategies import replication as doubt
@@ -120,7 +120,7 @@ def test_no_more_than_a_tenth_of_what_is_explored_measures_again(monkeypatch: py
     monkeypatch.setattr(guided, "SURE", 0.5)
     job.run()
     explored = candidates(job.log.trials())
-    assert len(again(explored)) == len(explored) // 10 == 2
+    assert len(replicated(explored)) == len(explored) // 10 == 2
 
 
 def test_what_was_given_and_does_not_fit_the_memory_is_not_measured():

@@ -15,10 +15,10 @@ from optimizer.ranking.sampling import (
     IN_A_ROW,
     LEVEL,
     agreement_of,
+    checkpoint_at,
     checkpoints,
     enough_drawn,
     in_a_row,
-    look,
 )
 from optimizer.results.result import result_document
 from optimizer.run.planning import Budget
@@ -119,7 +119,9 @@ class TestInAJob:
         runner = AskingRunner(problem(), 400, nothing)
         assert draws_of(runner) == planned(400)
         history = runner.history
-        points = [look(runner.problem, history, number) for number in checkpoints(planned(400))]
+        points = [
+            checkpoint_at(runner.problem, history, number) for number in checkpoints(planned(400))
+        ]
         assert max(agreement_of(runner.problem, point) for point in points) < LEVEL / 2
 
     def test_a_metric_that_is_the_same_everywhere_is_drawn_to_the_end(self):
@@ -187,10 +189,12 @@ class TestWhatItRestsOn:
         history = History(trials)
         last = history.own(*DRAWN)[47]
         early = History([t for t in trials if t.number <= last])
-        assert look(whole.problem, history, 48) == look(whole.problem, early, 48)
+        assert checkpoint_at(whole.problem, history, 48) == checkpoint_at(whole.problem, early, 48)
         spoilt = History([t if t.number <= last else replace(t, metrics={"waf": 1.0}, point=None)
                           for t in trials])  # fmt: skip
-        assert look(whole.problem, history, 48) == look(whole.problem, spoilt, 48)
+        assert checkpoint_at(whole.problem, history, 48) == checkpoint_at(
+            whole.problem, spoilt, 48
+        )
 
     def test_a_job_in_the_middle_of_its_search_is_not_taken_back(self, whole):
         job = whole.log.cut(100)

@@ -21,7 +21,7 @@ from optimizer.surrogate.expected_gain import (
     keeps,
     likely_metrics,
 )
-from optimizer.surrogate.predictions import Held, held_for
+from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))
@@ -145,12 +145,14 @@ class TestLimits:
             lessons=SimpleNamespace(logarithmic=frozenset(prediction)),
         )
         problem = replace(problem_of("forest"), objective=self.objective)
-        held = held_for(problem, surrogate, np.zeros((3, 1)), BASELINE)
+        held = posterior_prediction(problem, surrogate, np.zeros((3, 1)), BASELINE)
         assert held.worth == pytest.approx([-math.inf, -math.inf, 400.0])
         assert held.best_first().tolist() == [2, 1, 0]
 
     def test_while_nothing_keeps_them_the_nearest_is_the_best(self):
-        held = Held(fitness=np.array([9.0, 1.0, 5.0]), chance=np.array([0.0, 0.3, 0.1]))
+        held = PosteriorPrediction(
+            fitness=np.array([9.0, 1.0, 5.0]), chance=np.array([0.0, 0.3, 0.1])
+        )
         assert held.best_first().tolist() == [1, 2, 0]
 
     def test_are_judged_row_by_row(self):

@@ -13,7 +13,7 @@ from tuning_jobs import TWO_TERMS, chosen_from_two
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.evaluation.evaluation import baseline_of, ranking_of
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
@@ -189,6 +189,6 @@ class TestTheyMayWin:
         ]
         history = History(trials)
         assert candidates_of(problem, divide(48), history) == [3]
-        assert Scoreboard(problem, history).standing(48).best == (3, 250.0)
+        assert ProgressTracker(problem, history).standing(48).best == (3, 250.0)
         unbound = replace(problem, memory=None)
         assert candidates_of(unbound, divide(48), history) == [2, 3]

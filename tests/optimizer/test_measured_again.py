@@ -9,9 +9,14 @@ from pretend_bench import flat, problem_of, trial_of
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of
-from optimizer.evaluation.configurations import again, configurations_of, each_once, mean_metrics
+from optimizer.evaluation.configurations import (
+    configurations_of,
+    each_once,
+    mean_metrics,
+    replicated,
+)
 from optimizer.results.result import conclude, result_document
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -65,14 +70,14 @@ class TestChoosing:
 class TestStanding:
     def test_the_best_is_judged_by_its_mean_as_soon_as_it_is_measured_again(self):
         history = history_of(measured(3, 0.1, waf=1.0), measured(4, 0.2, waf=2.0))
-        scores = Scoreboard(problem_of(), history)
+        scores = ProgressTracker(problem_of(), history)
         assert scores.standing(60).best == (3, pytest.approx(1000 * 2 / 3))
         unlucky = measured(5, 0.1, waf=4.0, subject=3)
         history.put(replace(unlucky, state=TrialState.RUNNING, metrics={}))
         history.put(unlucky)
         scores.put(unlucky)
         assert scores.standing(60).best == (4, pytest.approx(1000 / 3))
-        assert Scoreboard(problem_of(), history).standing(60) == scores.standing(60)
+        assert ProgressTracker(problem_of(), history).standing(60) == scores.standing(60)
 
     @pytest.mark.parametrize("hosts", [("a", "a"), ("a", "b")])
     def test_on_whichever_host_it_was(self, hosts: tuple[str, str]):
@@ -80,7 +85,7 @@ class TestStanding:
         trials = [replace(run, number=n) for n, run in enumerate(runs, start=1)]
         history, last = History(trials), len(trials)
         history.put(replace(measured(last + 1, 0.1, waf=1.0), host=hosts[0]))
-        scores = Scoreboard(problem_of(), history)
+        scores = ProgressTracker(problem_of(), history)
         unlucky = replace(measured(last + 2, 0.1, waf=4.0, subject=last + 1), host=hosts[1])
         history.put(unlucky)
         scores.put(unlucky)
@@ -88,7 +93,7 @@ class TestStanding:
         baseline = replace(BASELINES[0], number=last + 3, host=hosts[1])
         history.put(baseline)
         scores.put(baseline)
-        assert scores.standing(60) == Scoreboard(problem_of(), history).standing(60)
+        assert scores.standing(60) == ProgressTracker(problem_of(), history).standing(60)
 
 
 def test_it_is_once_on_the_pareto_front():
@@ -115,12 +120,12 @@ class TestEachOnce:
         assert [trial.number for trial in kept] == [1, 2, 3, 4]
         assert fitness == {1: 0.0, 2: 0.0, 3: 100.0, 4: 300.0}
         assert kept[2].metrics["waf"] == 2.5
-        assert [trial.number for trial in again(trials)] == [5]
+        assert [trial.number for trial in replicated(trials)] == [5]
 
     def test_a_job_that_measured_nothing_again_stays_as_it_is(self):
         trials = [*BASELINES, measured(3, 0.1, waf=1.0), measured(4, 0.2, waf=2.0)]
         assert each_once(trials, {3: 1.0}) == (trials, {3: 1.0})
-        assert again(trials) == []
+        assert replicated(trials) == []
 
 
 def test_a_mean_is_of_what_all_runs_have():

@@ -6,11 +6,11 @@ import pytest
 from pretend_bench import PretendBench, job_of, problem_of, trial_of
 
 from optimizer.baseline.baseline import summarise
-from optimizer.confirmation.trade_off_selection import pick, require_measured
+from optimizer.confirmation.trade_off_selection import require_measured, select_trade_offs
 from optimizer.evaluation.evaluation import baseline_of
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.objective.objective_file import parse_weights, weights_words
-from optimizer.surrogate.predictions import opinions
+from optimizer.surrogate.predictions import predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
@@ -30,7 +30,7 @@ def history(*more) -> History:
 
 def picked(trials: History, objective: Objective = WAF, count: int = 9, **problem):
     asked = replace(problem_of("random"), **problem)
-    return pick(asked, objective, trials, count=count)
+    return select_trade_offs(asked, objective, trials, count=count)
 
 
 class TestPick:
@@ -143,19 +143,22 @@ class TestOpinions:
         trials = job_of(problem, 40, bench).run().history
         best = picked(trials).best[0]
         assert best.fitness > 200
-        said = opinions(problem, problem.objective, trials, [best.trial])[best.trial]
+        said = predictions_of(problem, problem.objective, trials, [best.trial])[best.trial]
         assert said.fitness < best.fitness / 2
         assert said.low < said.fitness < said.high and said.keeps == 1.0
         never = replace(problem.objective, limits=(Limit("sa", at_most=0.01),))
         for _ in range(5):  # in turn: what was learned for one objective is not for another
-            assert opinions(problem, never, trials, [best.trial])[best.trial].keeps == 0.0
-            assert opinions(problem, problem.objective, trials, [best.trial])[best.trial] == said
+            assert predictions_of(problem, never, trials, [best.trial])[best.trial].keeps == 0.0
+            assert (
+                predictions_of(problem, problem.objective, trials, [best.trial])[best.trial]
+                == said
+            )
 
     def test_of_too_few_trials_there_are_none(self):
         problem = problem_of("random", objective="waf")
         trials = history(trial_of(3, {"waf": 1.5, "sa": 1.0}))
-        assert opinions(problem, problem.objective, trials, [3]) == {}
-        assert opinions(problem, problem.objective, trials, []) == {}
+        assert predictions_of(problem, problem.objective, trials, [3]) == {}
+        assert predictions_of(problem, problem.objective, trials, []) == {}
 
 
 class TestWeights:

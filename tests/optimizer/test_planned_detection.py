@@ -20,7 +20,7 @@ from pretend_hosts import PretendHosts, machines, tuned
 
 from optimizer.budget.budget import divide
 from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.budget.sample_size import most_pairs, planned, spread_of, trials_for
+from optimizer.budget.sample_size import most_pairs, spread_of, trials_for, with_planned_pairs
 from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
@@ -131,7 +131,7 @@ class TestPlan:
         problem = problem_of("lhs", detect=0.05, objective="waf")
         one = Job(problem, Budget(trials=120), Louder(flat, seed=5))
         conclusion = one.run()
-        first = planned(problem, divide(120), History(one.log.trials()[:5]))
+        first = with_planned_pairs(problem, divide(120), History(one.log.trials()[:5]))
         assert conclusion.plan.pairs > first.pairs
         assert conclusion.plan.explore == first.explore  # the hypercube was laid out for it
         assert len(one.log.trials()) == 120
@@ -191,7 +191,9 @@ def test_runs_that_are_given_do_not_count():
         for i in range(3)
     ]
     with_given = History([*before, *wild])
-    assert planned(problem, divide(60), with_given) == planned(problem, divide(60), before)
+    assert with_planned_pairs(problem, divide(60), with_given) == with_planned_pairs(
+        problem, divide(60), before
+    )
 
 
 @pytest.mark.parametrize("strategy", ["random", "genetic"])

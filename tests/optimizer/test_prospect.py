@@ -21,7 +21,7 @@ from pretend_bench import (
 
 from optimizer.objective.objective_file import load_objective
 from optimizer.results.result import Conclusion, result_document
-from optimizer.surrogate.stopping_rule import SAID, Prospect, fitness_noise, scatter
+from optimizer.surrogate.stopping_rule import SAID, StoppingRule, fitness_noise, scatter
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 
@@ -100,20 +100,20 @@ class TestStopEarly:
 
 class TestExhausted:
     def test_one_small_step_is_not_enough(self):
-        assert Prospect(gain=3, lately=5, runs=20, noise=21).exhausted
-        assert not Prospect(gain=30, lately=5, runs=20, noise=21).exhausted
-        assert not Prospect(gain=3, lately=50, runs=20, noise=21).exhausted
+        assert StoppingRule(gain=3, lately=5, runs=20, noise=21).exhausted
+        assert not StoppingRule(gain=30, lately=5, runs=20, noise=21).exhausted
+        assert not StoppingRule(gain=3, lately=50, runs=20, noise=21).exhausted
 
     def test_what_is_not_known_does_not_end_a_search(self):
-        assert not Prospect(gain=0, lately=0, runs=20, noise=None).exhausted
-        assert not Prospect(gain=0, lately=None, runs=20, noise=21).exhausted
+        assert not StoppingRule(gain=0, lately=0, runs=20, noise=None).exhausted
+        assert not StoppingRule(gain=0, lately=None, runs=20, noise=21).exhausted
 
     def test_it_is_said_in_words(self):
-        assert Prospect(gain=3, lately=5, runs=20, noise=21).words() == (
+        assert StoppingRule(gain=3, lately=5, runs=20, noise=21).words() == (
             "expected gain 3, below the noise of 21 (the last 20 runs gained 5)"
         )
-        assert Prospect(30, None, 20, 21).words() == "expected gain 30, the noise is 21"
-        assert Prospect(30, None, 20, None).words() == "expected gain 30"
+        assert StoppingRule(30, None, 20, 21).words() == "expected gain 30, the noise is 21"
+        assert StoppingRule(30, None, 20, None).words() == "expected gain 30"
 
 
 class TestNoise:

@@ -12,7 +12,7 @@ from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
@@ -92,7 +92,7 @@ class TestOrder:
         ])  # fmt: skip
         problem = problem_of(objective=self.LIMITED)
         assert leaders(problem, history, Phase.SAMPLE, 1)[0][1].number == best
-        standing = Scoreboard(problem, history).standing(12)
+        standing = ProgressTracker(problem, history).standing(12)
         assert standing.best is not None and standing.best[0] == best
 
 

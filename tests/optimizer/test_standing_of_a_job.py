@@ -2,7 +2,7 @@ import pytest
 from pretend_bench import Job, PretendBench, job_of, problem_of, trial_of
 
 from optimizer.evaluation.evaluation import baseline_of
-from optimizer.run.progress import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
@@ -56,7 +56,7 @@ class TestWhileExploring:
 class TestAtAnyTime:
     def test_is_the_same_as_a_scoreboard_that_begins_with_the_trials(self, job: Job):
         for trial, standing in job.watcher.ended:
-            anew = Scoreboard(job.problem, History(job.log.trials()[: trial.number]))
+            anew = ProgressTracker(job.problem, History(job.log.trials()[: trial.number]))
             assert anew.standing(60) == standing
 
     def test_counts_what_ended_well_and_otherwise(self, job: Job):
@@ -76,8 +76,8 @@ class TestAtAnyTime:
 class TestScoreboard:
     BASELINE = trial_of(1, {"waf": 4.0}, purpose=Purpose.BASELINE, bench_seconds=5.0)
 
-    def board(self, *trials) -> Scoreboard:
-        return Scoreboard(problem_of(objective="waf"), History(trials))
+    def board(self, *trials) -> ProgressTracker:
+        return ProgressTracker(problem_of(objective="waf"), History(trials))
 
     def test_of_nothing_knows_nothing(self):
         standing = self.board().standing(12)
@@ -102,7 +102,7 @@ class TestScoreboard:
 
     def test_a_new_baseline_moves_the_best(self):
         history = History([self.BASELINE, trial_of(2, {"waf": 3.0})])
-        board = Scoreboard(problem_of(objective="waf"), history)
+        board = ProgressTracker(problem_of(objective="waf"), history)
         again = trial_of(3, {"waf": 8.0}, purpose=Purpose.BASELINE)
         history.put(again)
         board.put(again)
@@ -113,7 +113,7 @@ class TestScoreboard:
 
     def test_a_worse_trial_changes_nothing(self):
         history = History([self.BASELINE, trial_of(2, {"waf": 3.0})])
-        board = Scoreboard(problem_of(objective="waf"), history)
+        board = ProgressTracker(problem_of(objective="waf"), history)
         worse = trial_of(3, {"waf": 3.5})
         history.put(worse)
         board.put(worse)

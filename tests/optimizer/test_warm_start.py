@@ -137,7 +137,7 @@ def test_earlier_trials_are_known_but_cannot_win():
     surrogate = surrogate_of(problem, history, problem.searched)
     assert surrogate is not None
     assert len(surrogate.prior.points) == 1 + measured()
-    assert len(surrogate.lessons.points) == 1 + len(teaching(history))
+    assert len(surrogate.data.points) == 1 + len(teaching(history))
     assert set(Guided().preferred(problem, history)) <= set(teaching(history))
 
 
