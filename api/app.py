@@ -10,46 +10,39 @@ from importlib.metadata import version
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
 
 from api.auth.security import TokensEverMade
-from api.http.body_limit import BodyLimit
-from api.http.caching import NotModifiedError
-from api.http.error_handlers import add_handlers
-from api.http.exports import Exports
-from api.http.measures import time_statements
-from api.http.middleware import Around, rate_limit
-from api.http.problems import Problem
+from api.http.middleware import Around, BodyLimit, rate_limit
+from api.http.problems import ProblemDocument
+from api.http.prometheus import time_statements
+from api.http.responses import Exports
 from api.pages import (
     compare,
     hosts,
+    importance,
     interface,
-    job_actions,
+    job_page,
     jobs_table,
     live,
     log_in,
-    matters,
     new_job,
     static_files,
     trials_table,
-    won,
 )
+from api.pages import results as results_page
 from api.pages import schedules as schedules_page
+from api.pages.errors import add_handlers, error_answer
 from api.routes import (
-    batches,
     catalogue,
-    charts,
-    dependence,
     events,
-    guide,
     health,
     jobs,
-    pareto,
-    pick,
     results,
     schedules,
+    trade_offs,
     trials,
 )
 from api.services.dependencies import Service
@@ -57,7 +50,7 @@ from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
-from jobs.specification.registry import registered_workloads
+from jobs.specification.named_files import registered_workloads
 from sampler.bench.installed import InstalledDbBench
 
 _THREADS = 12
@@ -116,38 +109,19 @@ def make_app(
     )
     time_statements(engine)
     add_handlers(app)
-
-    @app.exception_handler(NotModifiedError)
-    def _not_modified(_: Request, known: NotModifiedError) -> Response:
-        return Response(status_code=304, headers=known.headers)
-
-    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes)
-    app.add_middleware(Around, limit=rate_limit(settings.rate_limit))
-    app.include_router(guide.router)
-    for routes in (
-        health,
-        catalogue,
-        jobs,
-        trials,
-        results,
-        charts,
-        dependence,
-        pareto,
-        pick,
-        events,
-        schedules,
-        batches,
-    ):
+    app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_answer)
+    app.add_middleware(Around, limit=rate_limit(settings.rate_limit), refusal=error_answer)
+    for routes in (health, catalogue, jobs, trials, results, trade_offs, events, schedules):
         app.include_router(routes.router)
     for pages in (
         static_files,
         log_in,
         jobs_table,
         new_job,
-        job_actions,
+        job_page,
         live,
-        matters,
-        won,
+        importance,
+        results_page,
         trials_table,
         compare,
         hosts,
@@ -179,7 +153,7 @@ def _described(app: FastAPI) -> Callable[[], dict[str, Any]]:
             )
             schemas = made.setdefault("components", {}).setdefault("schemas", {})
             reference = "#/components/schemas/{model}"
-            whole = Problem.model_json_schema(ref_template=reference)
+            whole = ProblemDocument.model_json_schema(ref_template=reference)
             schemas |= whole.pop("$defs", {})
             schemas["Problem"] = whole
             app.openapi_schema = made

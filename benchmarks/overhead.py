@@ -26,8 +26,8 @@ from db.connection.migrate import upgrade
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings

@@ -22,7 +22,6 @@ import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from benchmarks.simulated_hosts import SimulatedHosts
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from db.jobs.job_store import Store
@@ -30,13 +29,14 @@ from db.leases.lease import acquire, renew
 from db.leases.process import this_process
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
-from jobs.specification.checked_specification import specification_of
+from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.progress import RunProgress
 from optimizer.run.tuning import Tuning
 from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
+from studies.simulated_hosts import SimulatedHosts
 
 _WORKLOAD = {"name": "instant", "command": {"argv": ["true"], "timeout_seconds": 60}}
 _SPACE = {

@@ -8,7 +8,7 @@ import dataclasses
 import random
 
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.confirmation.proof import change
 from sampler.bench import bench_plan
 from sampler.bench.db_bench import DbBench

@@ -12,10 +12,9 @@ from db.jobs.job_store import Store
 from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.specification.specify import specify
-from optimizer.run.progress import RunProgress
-from optimizer.trials.trial import Phase, Trial
+from jobs.specification.named_files import specify
 from sampler.runner.settings import Settings
+from studies.memory_log import Silent
 
 # As many metrics as db_bench's runs have, scattered by some percent.
 _METRICS = ("write_p50", "write_p95", "write_p99", "write_p999", "read_p50", "read_p99",
@@ -29,25 +28,6 @@ MORE
 printf '}\\n'
 """
 _COPIED = 50
-
-
-class Silent:
-    """Progress that nobody is told of."""
-
-    def phase(self, phase: Phase, why: str) -> None:
-        """Nothing."""
-
-    def trial_started(self, trial: Trial) -> None:
-        """Nothing."""
-
-    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
-        """Nothing."""
-
-    def host_set_aside(self, host: str, why: str) -> None:
-        """Nothing."""
-
-    def tick(self) -> None:
-        """Nothing."""
 
 
 def one_job(engine: Engine, trials: int) -> int:

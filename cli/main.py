@@ -4,44 +4,136 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 from typer.exceptions import Abort, TyperException
 
-from cli.client.answers import ServiceError
-from cli.operations import batch, cluster, host, nights, schedule, service
+from cli.client.client_errors import ServiceError
+from cli.lazy_commands import LazyCommand, lazy_group
 from cli.options.exits import Exit, complain
-from cli.stored import (
-    archive,
-    contributions,
-    database,
-    front,
-    jobs,
-    options,
-    parameters,
-    pick,
-    report,
-    show,
-    submit,
-)
-from cli.tuning import (
-    autotune,
-    bench,
-    catalogue,
-    compare,
-    doctor,
-    explain,
-    guide,
-    stats,
-    tune,
-    upgrade_check,
-)
 from sampler.common.errors import InputError
 
+COMMANDS = {
+    "tune": LazyCommand(
+        "cli.tuning.tune:tune_command", "Tunes RocksDB on this machine and proves the result."
+    ),
+    "bench": LazyCommand(
+        "cli.tuning.bench:bench_command",
+        "Measures one configuration with the real benchmark, outside of any job.",
+    ),
+    "compare": LazyCommand(
+        "cli.tuning.compare:compare_command",
+        "Measures A and B in turn on this machine, and says what differs and how sure that is.",
+    ),
+    "doctor": LazyCommand(
+        "cli.tuning.doctor:doctor_command",
+        "Tells whether this machine is fit to measure on, and what to do about it.",
+    ),
+    "space": LazyCommand("cli.tuning.catalogue:space_command", "Shows parameter spaces."),
+    "workloads": LazyCommand("cli.tuning.catalogue:workloads_command", "Shows workloads."),
+    "objectives": LazyCommand("cli.tuning.catalogue:objectives_command", "Shows objectives."),
+    "starts": LazyCommand(
+        "cli.tuning.catalogue:starts_command",
+        "Shows the starting points that --start-from knows, each with its source.",
+    ),
+    "guide": LazyCommand(
+        "cli.tuning.guide:guide_command",
+        "Works out options from the size of a database, as KIOXIA's tuning guide does.",
+    ),
+    "submit": LazyCommand(
+        "cli.stored.submit:submit_command",
+        "Asks a service for a tuning job, and prints the job's number.",
+    ),
+    "jobs": LazyCommand("cli.stored.jobs:jobs_command", "Lists jobs, newest first."),
+    "show": LazyCommand(
+        "cli.stored.show:show_command",
+        "Shows a job: its phase and why, how far it is, and what it found.",
+    ),
+    "parameters": LazyCommand(
+        "cli.stored.importance:parameters_command",
+        "Ranks the parameters, the most important first.",
+    ),
+    "options": LazyCommand(
+        "cli.stored.files:options_command",
+        "Writes the OPTIONS file of what a job has proven better.",
+    ),
+    "pick": LazyCommand(
+        "cli.stored.trade_offs:pick_command",
+        "Picks the best configurations that a job has measured, by any preference.",
+    ),
+    "front": LazyCommand(
+        "cli.stored.trade_offs:front_command",
+        "Lists the Pareto front: what no other measured configuration beats.",
+    ),
+    "contributions": LazyCommand(
+        "cli.stored.importance:contributions_command",
+        "Says what each parameter contributed to what a greedy job found.",
+    ),
+    "explain": LazyCommand(
+        "cli.stored.explain:explain_command",
+        "Explains why a job's winner is better than its baseline.",
+    ),
+    "report": LazyCommand(
+        "cli.stored.files:report_command",
+        "Writes the report of a finished job: one HTML file that opens without a network.",
+    ),
+    "cancel": LazyCommand(
+        "cli.stored.jobs:cancel_command",
+        "Ends a job. The benchmark is stopped within two seconds; what was measured is kept.",
+    ),
+    "resume": LazyCommand(
+        "cli.stored.jobs:resume_command",
+        "Lets a failed or cancelled job go on from what it has measured.",
+    ),
+    "serve": LazyCommand(
+        "cli.operations.service:serve_command",
+        "Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM.",
+    ),
+    "worker": LazyCommand(
+        "cli.operations.service:worker_command",
+        "Runs the jobs of a database, one at a time; a second worker waits its turn.",
+    ),
+    "batch": LazyCommand(
+        "cli.tuning.batch:batch_command",
+        "Runs the jobs of a file once, one after another, here or on a cluster.",
+    ),
+    "nights": LazyCommand(
+        "cli.operations.nights:nights_command",
+        "Compares each night's default and best with the nights before.",
+    ),
+    "stats": LazyCommand(
+        "cli.tuning.stats:stats_command",
+        "Reads the statistics that RocksDB dumps: writes, compaction and stalls.",
+    ),
+    "autotune": LazyCommand(
+        "cli.tuning.autotune:autotune_command",
+        "Loads a database with a sine wave of writes under each policy, and compares them.",
+    ),
+    "upgrade-check": LazyCommand(
+        "cli.tuning.upgrade_check:upgrade_check_command",
+        "Compares two RocksDB builds: their defaults, and the same configurations measured on "
+        "both.",
+    ),
+    "host": LazyCommand(
+        "cli.operations.cluster:host_command",
+        "Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.",
+    ),
+    "schedule": LazyCommand(
+        "cli.operations.schedule:schedules", "Batches that start by themselves."
+    ),
+    "cluster": LazyCommand(
+        "cli.operations.cluster:cluster",
+        "Many bench hosts: scheduler, certificates, who is there.",
+    ),
+    "token": LazyCommand(
+        "cli.operations.service:tokens", "Tokens of the service: who may do what."
+    ),
+    "db": LazyCommand("cli.stored.database:database", "The database that trials are kept in."),
+}
 app = typer.Typer(
     name="rocktune",
+    cls=lazy_group(COMMANDS),
     help="Finds better RocksDB options by experiment, and proves it.",
     no_args_is_help=True,
     add_completion=False,
@@ -49,63 +141,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Begin with: rocktune tune --minutes 10 --out my-first-tuning",
 )
-app.command("tune", epilog=tune.EXAMPLES)(tune.tune)
-app.command("bench", epilog=bench.EXAMPLES)(bench.bench)
-app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
-app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
-app.command("space", epilog=catalogue.SPACE_EXAMPLES)(catalogue.space)
-app.command("workloads", epilog=catalogue.WORKLOAD_EXAMPLES)(catalogue.workloads)
-app.command("objectives")(catalogue.objectives)
-app.command("starts")(catalogue.starts)
-app.command("guide", epilog=guide.EXAMPLES)(guide.guide)
-app.command("submit", epilog=submit.EXAMPLES)(submit.submit)
-app.command("jobs", epilog=jobs.JOBS_EXAMPLES)(jobs.jobs)
-app.command("show", epilog=show.EXAMPLES)(show.show)
-app.command("parameters", epilog=parameters.EXAMPLES)(parameters.parameters)
-app.command("options", epilog=options.EXAMPLES)(options.options)
-app.command("pick", epilog=pick.EXAMPLES)(pick.pick)
-app.command("front", epilog=front.EXAMPLES)(front.front)
-app.command("contributions", epilog=contributions.EXAMPLES)(contributions.contributions)
-app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("cancel", epilog=jobs.CANCEL_EXAMPLES)(jobs.cancel)
-app.command("resume", epilog=jobs.RESUME_EXAMPLES)(jobs.resume)
-app.command("serve", epilog=service.SERVE_EXAMPLES)(service.serve)
-app.command("worker", epilog=service.WORKER_EXAMPLES)(service.worker)
-app.command("batch", epilog=batch.EXAMPLES)(batch.batch)
-app.command("nights", epilog=nights.EXAMPLES)(nights.nights)
-app.command("stats", epilog=stats.EXAMPLES)(stats.stats)
-app.command("autotune", epilog=autotune.EXAMPLES)(autotune.autotune)
-app.command("upgrade-check", epilog=upgrade_check.EXAMPLES)(upgrade_check.upgrade_check)
-schedule_app = typer.Typer(no_args_is_help=True, help="Batches that start by themselves.")
-schedule_app.command("add", epilog=schedule.ADD_EXAMPLES)(schedule.add)
-schedule_app.command("list")(schedule.list_)
-schedule_app.command("show", epilog=schedule.SHOW_EXAMPLES)(schedule.show)
-schedule_app.command("delete")(schedule.delete)
-schedule_app.command("run", epilog=schedule.RUN_EXAMPLES)(schedule.run)
-app.add_typer(schedule_app, name="schedule")
-app.command("host", epilog=host.EXAMPLES)(host.host)
-cluster_app = typer.Typer(
-    no_args_is_help=True, help="Many bench hosts: scheduler, certificates, who is there."
-)
-cluster_app.command("scheduler", epilog=cluster.SCHEDULER_EXAMPLES)(cluster.scheduler)
-cluster_app.command("certificates", epilog=cluster.CERTIFICATES_EXAMPLES)(cluster.certificates)
-cluster_app.command("status", epilog=cluster.STATUS_EXAMPLES)(cluster.status)
-app.add_typer(cluster_app, name="cluster")
-token_app = typer.Typer(no_args_is_help=True, help="Tokens of the service: who may do what.")
-token_app.command("make", epilog=service.TOKEN_EXAMPLES)(service.make)
-token_app.command("list")(service.list_)
-token_app.command("revoke")(service.revoke)
-app.add_typer(token_app, name="token")
-db_app = typer.Typer(no_args_is_help=True, help="The database that trials are kept in.")
-db_app.command("upgrade")(database.upgrade)
-db_app.command("archive", epilog=archive.ARCHIVE_EXAMPLES)(archive.archive)
-db_app.command("restore", epilog=archive.RESTORE_EXAMPLES)(archive.restore)
-app.add_typer(db_app, name="db")
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"rocktune {version('rocktune')}")
         raise typer.Exit
 

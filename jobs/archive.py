@@ -13,7 +13,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -27,19 +27,66 @@ from db.jobs.restored_job import restore_job
 from db.schema.types import plain
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
-from jobs.results.whole_file import write_whole
-from jobs.specification.frame import frame
-from jobs.specification.numbers_asked import MOST_TRIALS
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
-from jobs.trial_export.unpacked_lines import MOST_LINE_BYTES, unpacked_lines
 from optimizer.run.progress import ProgressTracker
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
+
+# The longest line that a job can come to: what a request of 4 MiB sent, each character of two
+# bytes written out in six.
+MOST_LINE_BYTES = 16 * 2**20
+# Recorded trials pack to a sixth and less, failures that each repeat one character 10,000 times to
+# a hundredth or so; a bomb to a thousandth. What is small when it is unpacked is no bomb.
+MOST_TIMES = 200
+_HARMLESS_BYTES = 64 * 2**20
+
+
+class _Counted(io.FileIO):
+    """A file that knows how much of it was read, a pipe too."""
+
+    taken = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size) or b""
+        self.taken += len(data)
+        return data
+
+
+def unpacked_lines(path: Path, *, field: str) -> Generator[str, None, None]:
+    """The lines of a packed text, each as soon as it is unpacked.
+
+    Args:
+        path: The gzip file.
+        field: What is said to be wrong.
+
+    Raises:
+        InputError: A line is longer than 16 MiB, or the file unpacks to more than 200 times its
+            size and 64 MiB.
+        OSError: It cannot be read, or is not packed with gzip.
+        ValueError: A line is no UTF-8.
+        EOFError: It ends too early.
+        zlib.error: What is packed is damaged.
+    """
+    total = 0
+    with _Counted(path) as packed, gzip.GzipFile(fileobj=packed, mode="rb") as file:
+        while line := file.readline(MOST_LINE_BYTES + 1):
+            total += len(line)
+            if len(line) > MOST_LINE_BYTES:
+                problem = f"{str(path)!r} has a line of more than {MOST_LINE_BYTES} bytes"
+                raise InputError(field, f"{problem}, longer than any job's; it is no archive")
+            if total > max(_HARMLESS_BYTES, MOST_TIMES * packed.taken):
+                problem = f"{str(path)!r} unpacks to more than {MOST_TIMES} times its size"
+                raise InputError(field, f"{problem}, as no trials do; it is no archive")
+            yield line.decode("utf-8")
+
 
 SCHEMA = 1
 # A job's own trials, as many as may be asked for, and as many again that were given to it: those
@@ -104,7 +151,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
                 problem = f"job {job_id} has {len(line)} bytes in one line of its archive"
                 raise InputError("ID", f"{problem}; {MOST_LINE_BYTES} are the most")
             file.write(line)
-    write_whole(path, text.getvalue(), field="FILE")
+    write_output(path, text.getvalue(), field="FILE")
     return len(trials)
 
 
@@ -188,10 +235,10 @@ def restore_archive(engine: Engine, path: Path) -> int:
     if there is not None:
         problem = f"job {there.id} of this database has the same specification"
         raise InputError("FILE", f"{problem}; restore it into another database with --db")
-    return restore(engine, archive)
+    return restore_archived(engine, archive)
 
 
-def restore(engine: Engine, archive: Archive) -> int:
+def restore_archived(engine: Engine, archive: Archive) -> int:
     """Puts a job into a database as it stood when it was archived; returns its number there.
 
     Raises:
@@ -199,9 +246,9 @@ def restore(engine: Engine, archive: Archive) -> int:
     """
     asked = archive.specification
     history = History(archive.trials)
-    scores = ProgressTracker(frame(asked, None).problem, history)
+    scores = ProgressTracker(resolve(asked, None).problem, history)
     total = max(asked.trials or 0, len(archive.trials))
-    standing = scores.standing(total) if archive.trials else None
+    standing = scores.progress(total) if archive.trials else None
     return restore_job(
         engine,
         asked.document(),

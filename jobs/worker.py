@@ -22,7 +22,7 @@ from jobs.queue.durable_queue import DurableQueue, workflow_id
 from jobs.queue.lifecycle import WAITS
 from jobs.queue.queue_connections import QueueGivenUp
 from jobs.queue.queued_job import LIVE, is_to_run, run_queued
-from jobs.schedule.schedule_fire import keep_schedules
+from jobs.schedule.schedules import keep_schedules
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
 from sampler.common.errors import InputError

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lock.sh [OPTION...]: writes requirements*.txt from pyproject.toml: every version, with its hashes, for
+# lock.sh [OPTION...]: writes requirements/ from pyproject.toml: every version, with its hashes, for
 # all systems and every Python that it allows. Versions already written stay unless told --upgrade.
 set -eu
 uv=${UV:-$(scripts/uv.sh)}
@@ -14,10 +14,11 @@ compile() {
         $options --output-file "$output" "$@" >/dev/null
 }
 
-compile requirements.txt pyproject.toml
-compile requirements-dev.txt pyproject.toml --group dev --constraints requirements.txt
-compile requirements-compare.txt pyproject.toml --extra compare --constraints requirements-dev.txt
-compile requirements-tuner.txt pyproject.toml --extra tuner --constraints requirements-dev.txt
-compile requirements-fuzz.txt --group fuzz
-compile requirements-audit.txt --group audit --constraints requirements-dev.txt
-compile requirements-setup.txt --group setup
+mkdir -p requirements
+compile requirements/runtime.txt pyproject.toml
+compile requirements/dev.txt pyproject.toml --group dev --constraints requirements/runtime.txt
+compile requirements/compare.txt pyproject.toml --extra compare --constraints requirements/dev.txt
+compile requirements/tuner.txt pyproject.toml --extra tuner --constraints requirements/dev.txt
+compile requirements/fuzz.txt --group fuzz
+compile requirements/audit.txt --group audit --constraints requirements/dev.txt
+compile requirements/setup.txt --group setup

@@ -10,4 +10,4 @@ echo "installing $1 into .venv" >&2
 "$uv" pip install --quiet --python .venv/bin/python --require-hashes --requirement "$1"
 # What builds rocktune is locked too.
 "$uv" pip install --quiet --python .venv/bin/python --no-deps --editable . \
-    --require-build-hashes --build-constraints requirements-setup.txt
+    --require-build-hashes --build-constraints requirements/setup.txt

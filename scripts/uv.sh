@@ -15,6 +15,6 @@ if [ ! -x "$own" ]; then
     echo "making .venv/uv" >&2
     "$python" -m venv .venv/uv >&2
     .venv/uv/bin/python -m pip install --quiet --disable-pip-version-check \
-        --require-hashes --requirement requirements-setup.txt >&2
+        --require-hashes --requirement requirements/setup.txt >&2
 fi
 echo "$own"

@@ -1,25 +1,28 @@
-"""Around every request: the rate limit, figures, a line in the log, and safe headers."""
+"""Around every request: limits of rate and size, figures, a line in the log, safe headers."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.measures import REQUEST_SECONDS, REQUESTS
 from api.http.problems import ProblemError
-from api.pages.errors import shown
+from api.http.prometheus import REQUEST_SECONDS, REQUESTS
 from sampler.common.errors import InputError
 
 _log = structlog.get_logger("api")
 _UNLIMITED = {"/healthz", "/readyz"}
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"x-frame-options", b"DENY")]
+Refusal = Callable[[Request, ProblemError], ASGIApp]
+"""How an error is answered, as ``api.pages.errors.error_answer`` does."""
 
 
 def rate_limit(text: str) -> RateLimitItem:
@@ -37,11 +40,11 @@ def rate_limit(text: str) -> RateLimitItem:
 
 
 class Around:
-    """The middleware. Clients are told apart by their address."""
+    """Keeps the rate, and tells of each request. Clients are told apart by their address."""
 
-    def __init__(self, app: ASGIApp, *, limit: RateLimitItem) -> None:
+    def __init__(self, app: ASGIApp, *, limit: RateLimitItem, refusal: Refusal) -> None:
         """Wraps an application."""
-        self._app, self._limit = app, limit
+        self._app, self._limit, self._refusal = app, limit, refusal
         self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,7 +68,7 @@ class Around:
                 late = ProblemError(
                     429, f"more than {self._limit}; slow down", headers={"Retry-After": "1"}
                 )
-                await shown(Request(scope), late)(scope, receive, watched)
+                await self._refusal(Request(scope), late)(scope, receive, watched)
             else:
                 await self._app(scope, receive, watched)
         finally:
@@ -89,3 +92,47 @@ def _route(scope: Scope) -> str:
     """The route's pattern: numbers of jobs would make a figure of each."""
     route: Any = scope.get("route")
     return str(getattr(route, "path", "none"))
+
+
+class BodyLimit:
+    """Refuses a body that is too large, whether it says how large it is or not.
+
+    The framework's own limit would answer in plain text.
+    """
+
+    def __init__(self, app: ASGIApp, *, most_bytes: int, refusal: Refusal) -> None:
+        """Wraps an application."""
+        self._app, self._most, self._refusal = app, most_bytes, refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        total, begun = 0, False
+        over = self._says_more(scope)
+
+        async def counted() -> Message:
+            nonlocal total, over
+            message = await receive()
+            total += len(message.get("body", b""))
+            if total <= self._most:
+                return message
+            over = True
+            return {"type": "http.disconnect"}
+
+        async def unless_over(message: Message) -> None:
+            nonlocal begun
+            if begun or not over:
+                begun = True
+                await send(message)
+
+        if not over:
+            await self._app(scope, counted, unless_over)
+        if over and not begun:
+            large = ProblemError(413, f"the body is larger than {self._most} bytes")
+            await self._refusal(Request(scope), large)(scope, receive, send)
+
+    def _says_more(self, scope: Scope) -> bool:
+        said = Headers(scope=scope).get("content-length", "")
+        return said.isascii() and said.isdecimal() and int(said[:20]) > self._most

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sampler.common.errors import InputError, InputErrors
 
@@ -23,8 +23,10 @@ class FieldProblem(BaseModel):
     value: str | None = Field(default=None, description="What was given, shortened.")
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """RFC 9457."""
+
+    model_config = ConfigDict(title="Problem")
 
     type: str = "about:blank"
     title: str = Field(examples=["Unprocessable Content"])
@@ -45,7 +47,7 @@ class ProblemError(Exception):
     ) -> None:
         super().__init__(detail)
         self.headers = dict(headers or {})
-        self.problem = Problem(
+        self.problem = ProblemDocument(
             title=HTTPStatus(status).phrase,
             status=status,
             detail=safe(detail),
@@ -114,10 +116,10 @@ _DOCUMENTS = {
 def _value(given: Mapping[str, Any] | None, field: str) -> str | None:
     if given is None or field not in given:
         return None
-    return shown(given[field])
+    return shortened(given[field])
 
 
-def shown(value: object) -> str:
+def shortened(value: object) -> str:
     """A value as an error repeats it: short, and in plain characters."""
     text = safe(repr(value))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

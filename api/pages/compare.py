@@ -11,10 +11,10 @@ from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
 from api.pages.page import page
 from api.services.dependencies import Service, ServiceDep, no_job
-from api.services.listed_jobs import page_of_jobs
+from api.services.listings import page_of_jobs
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
-from jobs.views.jobs_side_by_side import side_by_side
+from jobs.views.side_by_side import side_by_side
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

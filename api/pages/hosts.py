@@ -1,8 +1,9 @@
-"""The bench hosts: what each is, how steady it was, when it was last seen."""
+"""The bench hosts: what each is, how steady it was, when it was last seen; what a job ran on."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -15,7 +16,7 @@ from db.host_noise import host_noise
 
 router = APIRouter(include_in_schema=False)
 _FIRST = ("cpu", "cores", "memory_bytes", "disk", "file_system", "kernel", "rocksdb")
-_APART = ("warnings", "build", "builds", "hosts", *_FIRST)
+_APART = ("warnings", "build", "builds", "hosts")
 
 
 @router.get("/hosts")
@@ -32,5 +33,22 @@ def hosts_page(
         hosts=list_hosts(service),
         noise=host_noise(service.engine),
         first=_FIRST,
-        apart=_APART,
+        apart=(*_APART, *_FIRST),
     )
+
+
+def environment_shown(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """What a job ran on, as its page shows it: warnings, rows by name, its hosts."""
+    build = environment.get("build")
+    rows = {name: value for name, value in environment.items() if name not in _APART}
+    if build:
+        rows["build"] = (
+            f"SHA-256 {build['digest'][:16]}, "
+            f"assertions {'on' if build['assertions'] else 'off'}, {', '.join(build['codecs'])}"
+        )
+    hosts = environment.get("hosts") or {}
+    return {
+        "warnings": environment.get("warnings", []),
+        "rows": rows,
+        "hosts": sorted(hosts),
+    }

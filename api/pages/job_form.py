@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from api.schemas.job_schemas import JobChange
+from pydantic.fields import FieldInfo
+
 from api.services.dependencies import Service
+from jobs.specification.request import JobRequest, kind_of
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
 from optimizer.strategies.registry import STRATEGIES
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 
@@ -24,6 +26,8 @@ _SHORT = 90
 _WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 Choice = tuple[str, str]
+_FIRST = ("trials", "minutes", "limits", "memory", "detect")
+_BASELINES = [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,23 @@ class FormField:
     """One field.
 
     Attributes:
-        name: As the interface has it, or the form alone.
-        label: As the form shows it.
+        name: As the request has it, or the form alone.
         kind: What is written in it.
         choices: (value, words) of a choice.
-        instead: The interface's field that it fills in another way, where it is filled in.
-        help: What it means.
+        instead: The request's field that it fills in another way, where it is filled in.
     """
 
     name: str
-    label: str
-    kind: Literal["choice", "whole", "number", "text", "lines", "words", "area", "check", "toml"]
+    kind: Literal["choice", "whole", "number", "text", "lines", "list", "area", "check", "toml"]
     choices: Sequence[Choice] = ()
     instead: str = ""
+
+    @property
+    def label(self) -> str:
+        """As the form shows it."""
+        if self.instead:
+            return f"{_field(self.instead).title or self.instead.title()} of your own: its TOML"
+        return _field(self.name).title or self.name.replace("_", " ").capitalize()
 
     @property
     def help(self) -> str:
@@ -52,7 +60,11 @@ class FormField:
             return (
                 f"Instead of the {self.instead} that is chosen above; as its file would hold it."
             )
-        return JobChange.model_fields[self.name].description or ""
+        return _field(self.name).description or ""
+
+
+def _field(name: str) -> FieldInfo:
+    return JobRequest.model_fields[name]
 
 
 def first_fields(service: Service) -> list[FormField]:
@@ -60,44 +72,30 @@ def first_fields(service: Service) -> list[FormField]:
     spaces, objectives = _shipped()
     workloads = [_choice(name, each.get("help")) for name, each in service.workloads.items()]
     return [
-        FormField("workload", "Workload", "choice", workloads),
-        FormField("space", "Parameter space", "choice", spaces),
-        FormField("objective", "Objective", "choice", objectives),
-        FormField("trials", "Trials", "whole"),
-        FormField("minutes", "Minutes", "number"),
-        FormField("limits", "Limits, one a line", "lines"),
-        FormField("memory", "Memory", "text"),
-        FormField("detect", "Change to be shown", "text"),
+        FormField("workload", "choice", workloads),
+        FormField("space", "choice", spaces),
+        FormField("objective", "choice", objectives),
+        *(FormField(name, "lines" if name == "limits" else kind_of(name)) for name in _FIRST),
     ]
 
 
 def further_fields() -> list[FormField]:
-    """What is rarely asked for."""
+    """What is rarely asked for: all that a request has beside."""
+    known: dict[str, list[FormField]] = {
+        "strategy": [FormField("strategy", "choice", [(name, name) for name in STRATEGIES])],
+        "baseline": [FormField("baseline", "choice", _BASELINES)],
+        "baseline_options": [FormField("baseline_options", "area")],
+        "drop_unknown": [FormField("drop_unknown", "check"),
+                         FormField("own_space", "toml", instead="space"),
+                         FormField("own_objective", "toml", instead="objective")],
+    }  # fmt: skip
+    beside = {"workload", "space", "objective", *_FIRST}
     return [
-        FormField("strategy", "Strategy", "choice", [(name, name) for name in STRATEGIES]),
-        FormField("baseline", "Baseline", "choice",
-                  [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]),
-        FormField("baseline_options", "Baseline: the text of an OPTIONS file", "area"),
-        FormField("drop_unknown", "Leave out options of it that RocksDB does not know", "check"),
-        FormField("own_space", "Parameter space of your own: its TOML", "toml", instead="space"),
-        FormField("own_objective", "Objective of your own: its TOML", "toml",
-                  instead="objective"),
-        FormField("start_from", "Starting points, with commas between", "words"),
-        FormField("warm_start", "Learn from earlier jobs", "text"),
-        FormField("over", "Search these parameters alone, with commas between", "words"),
-        FormField("samples", "Samples", "whole"),
-        FormField("top", "Top", "whole"),
-        FormField("generations", "Generations", "whole"),
-        FormField("fitness", "Enough fitness", "number"),
-        FormField("cutoff", "Cut-off", "number"),
-        FormField("stop_early", "Stop early, when nothing better is to be expected", "check"),
-        FormField("scale", "Scale", "whole"),
-        FormField("confirm_scale", "Scale of the confirmation", "whole"),
-        FormField("seed", "Seed", "whole"),
-        FormField("db_bench", "RocksDB build", "text"),
-        FormField("host_kind", "Kind of hosts", "text"),
-        FormField("priority", "Priority", "whole"),
-    ]  # fmt: skip
+        field
+        for name in JobRequest.model_fields
+        if name not in beside
+        for field in known.get(name, [FormField(name, kind_of(name))])
+    ]
 
 
 def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, Any]:
@@ -116,7 +114,7 @@ def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, 
         if not text.strip():
             continue
         if field.kind == "toml":
-            found[field.instead] = read_document(text, field=field.name)
+            found[field.instead] = parse_toml(text, field=field.name)
         else:
             found[field.name] = _READ.get(field.kind, str)(text)
     if _WHOLE.fullmatch(str(found.get("warm_start", ""))):
@@ -140,7 +138,7 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "whole": _whole,
     "number": _number,
     "lines": _parts("\n"),
-    "words": _parts(","),
+    "list": _parts(","),
     "check": bool,
 }
 
@@ -154,7 +152,7 @@ def _choice(name: str, words: object) -> Choice:
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[Sequence[Choice], Sequence[Choice]]:
     """The shipped spaces and objectives, which are files."""
-    spaces = [read_document(space_text(name), field=name) for name in SPACES]
+    spaces = [parse_toml(space_text(name), field=name) for name in SPACES]
     objectives = [load_objective(name) for name in OBJECTIVES]
     return (
         [_choice(each["name"], each.get("help")) for each in spaces],

@@ -10,10 +10,10 @@ from pydantic import BeforeValidator
 
 from api.auth.security import Caller, page_requires
 from api.pages.page import page
-from api.pages.sorted_table import Column, address, sortable, unless_empty
+from api.pages.sorted_table import Column, sortable, table_address, unless_empty
 from api.routes.jobs import After, Search
 from api.services.dependencies import ServiceDep
-from api.services.listed_jobs import page_of_jobs
+from api.services.listings import page_of_jobs
 from db.access.tokens import Role
 from db.jobs.job_list import JobOrder, count_by_state
 from db.schema.job_row import JobState
@@ -49,7 +49,9 @@ def jobs_table(
     counts = count_by_state(service.engine)
 
     def at(**changed: object) -> str:
-        return address("/", {"state": state, "search": search, "sort": sort, **changed}, _USUAL)
+        return table_address(
+            "/", {"state": state, "search": search, "sort": sort, **changed}, _USUAL
+        )
 
     return page(
         request,

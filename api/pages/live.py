@@ -8,16 +8,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 
 from api.auth.security import Caller, page_requires
-from api.pages.job_tabs import job_page
+from api.pages.hosts import environment_shown
+from api.pages.job_page import job_page
 from api.routes.events import event_id
 from api.services.dependencies import JobDep, Service, ServiceDep
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
-from jobs.results.finished import options_of
-from jobs.views.live_job import live_job
+from jobs.results.outcome import options_of
+from jobs.views.live import live_job
 
 router = APIRouter(include_in_schema=False)
-_APART = ("warnings", "hosts", "build", "builds")
 
 
 @router.get("/jobs/{job_id}")
@@ -38,7 +38,7 @@ def live_page(
         found=found,
         seen=event_id(found.latest[0].trial) if found.latest else None,
         outcome=_outcome(service, job),
-        environment=_environment(job.environment or {}),
+        environment=environment_shown(job.environment or {}),
     )
 
 
@@ -52,20 +52,4 @@ def _outcome(service: Service, job: JobRow) -> Mapping[str, Any] | None:
         "verdict": result.get("verdict"),
         "metrics": [term["name"] for term in job.specification["objective"]["metric"]],
         "options": options_of(service.engine, job.id) is not None,
-    }
-
-
-def _environment(environment: Mapping[str, Any]) -> dict[str, Any]:
-    build = environment.get("build")
-    rows = {name: value for name, value in environment.items() if name not in _APART}
-    if build:
-        rows["build"] = (
-            f"SHA-256 {build['digest'][:16]}, "
-            f"assertions {'on' if build['assertions'] else 'off'}, {', '.join(build['codecs'])}"
-        )
-    hosts = environment.get("hosts") or {}
-    return {
-        "warnings": environment.get("warnings", []),
-        "rows": rows,
-        "hosts": sorted(hosts),
     }

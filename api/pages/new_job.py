@@ -10,19 +10,18 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ValidationError
 
+from api.auth.forms import FormDep
 from api.auth.security import Caller, page_requires
-from api.http.findings import finding
-from api.http.more_findings import findings_of_rest
 from api.http.problems import FieldProblem, ProblemError, refused
-from api.pages.forms import FormDep
 from api.pages.job_form import FormField, asked_by, first_fields, further_fields
 from api.pages.page import page
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import JobDep, Service, ServiceDep
 from api.services.taken_jobs import take_clone, take_job
+from api.services.validation_errors import findings_of_rest, refusal
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
-from jobs.report.limit_rows import limits_asked
+from jobs.report.rows import limits_asked
 from jobs.specification.specification import specification_from_document
 from optimizer.objective.limits import limit_words
 from sampler.common.errors import InputError
@@ -94,10 +93,10 @@ def _checked(
         return schema.model_validate(asked)
     except ValidationError as error:
         wrong = {str(each["loc"][0]) for each in error.errors()}
-        found = [finding({**each, "loc": ("body", *each["loc"])}) for each in error.errors()]
+        within = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
         start = specification_from_document(like.specification) if like else None
-        found += findings_of_rest(asked, wrong, service.workloads, start)
-        raise refused(list({each.field: each for each in found}.values())) from None
+        rest = findings_of_rest(asked, wrong, service.workloads, start)
+        raise refusal(within, rest) from None
 
 
 def _form(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from markupsafe import Markup
 
 from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
@@ -17,10 +16,8 @@ from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches
 from db.nightly.night_parameters import parameter_nights
-from jobs.regression.watch import Watch
-from jobs.regression.watch_plot import series_plot
-from jobs.regression.watch_words import name_of, told
-from jobs.regression.watched_nights import watched
+from jobs.regression.detection import regressions_of_batch
+from jobs.regression.report import drawn_series, report_lines
 from jobs.results.option_changes import value_words
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
@@ -53,7 +50,7 @@ def nights_page(
     parameter: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     """The regression watch of a batch's nights; with ``parameter`` the history of one."""
-    found = watched(service.engine, name)
+    found = regressions_of_batch(service.engine, name)
     if found is None and not list_batches(service.engine, limit=1, name=name):
         raise ProblemError(404, f"there is no batch {name!r}")
     items = sorted({each for night in found.nights for each in night.items}) if found else []
@@ -66,8 +63,8 @@ def nights_page(
         caller=caller,
         name=name,
         nights=len(found.nights) if found else 0,
-        lines=told(found) if found else [],
-        series=_series(found) if found else {},
+        lines=report_lines(found) if found else [],
+        series=drawn_series(found) if found else {},
         items=items,
         item=item,
         parameter=parameter,
@@ -80,14 +77,3 @@ def nights_page(
 
 def _words(value: Value | None, parameter: Parameter | None) -> str:
     return "-" if value is None else value_words(value, parameter)
-
-
-def _series(found: Watch) -> dict[str, list[tuple[str, Markup]]]:
-    """By item, the name and the drawing of each of its series."""
-    drawn: dict[str, list[tuple[str, Markup]]] = {}
-    for each in found.series:
-        percent = ", %" if each.kind == "best" and each.logarithmic else ""
-        # The drawing is of our own making, and escapes what others named.
-        picture = Markup(series_plot(found, each))
-        drawn.setdefault(each.item, []).append((f"{name_of(each)}{percent}", picture))
-    return drawn

@@ -54,7 +54,7 @@ def unless_empty(given: str) -> str | None:
     return given or None
 
 
-def address(path: str, asked: Mapping[str, object], usual: Mapping[str, str]) -> str:
+def table_address(path: str, asked: Mapping[str, object], usual: Mapping[str, str]) -> str:
     """The address of a table: what is asked for but for what is usual, or empty."""
     given = {name: str(value) for name, value in asked.items() if value not in (None, "")}
     told = {name: value for name, value in given.items() if usual.get(name) != value}

@@ -16,7 +16,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Response
 
 from api.http.problems import ProblemError
-from jobs.results.report_engine import plot_scripts
+from jobs.results.pages import plot_scripts
 
 router = APIRouter(include_in_schema=False)
 _YEAR = "public, max-age=31536000, immutable"
@@ -58,7 +58,7 @@ def _known() -> Mapping[str, StaticFile]:
     return {name: StaticFile(name, content) for name, content in found.items()}
 
 
-def address(name: str) -> str:
+def static_address(name: str) -> str:
     """Where a page finds a file.
 
     Raises:

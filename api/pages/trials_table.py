@@ -9,17 +9,16 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BeforeValidator
 
 from api.auth.security import Caller, page_requires
-from api.pages.job_tabs import job_page
-from api.pages.sorted_table import Column, address, sortable, unless_empty
+from api.pages.job_page import job_page
+from api.pages.sorted_table import Column, sortable, table_address, unless_empty
 from api.routes.jobs import After
 from api.schemas.trial_schemas import TrialPublic
 from api.services.dependencies import JobDep, ServiceDep
-from api.services.listed_trials import page_of_trials
-from api.services.trial_files import FILES, trial_file
+from api.services.listings import FILES, page_of_trials, trial_file
 from db.access.tokens import Role
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed
-from jobs.views.course import baseline_so_far, confirms_larger_load
+from jobs.views.trial_series import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
@@ -56,7 +55,7 @@ def trials_table(
     asked = {"state": state, "phase": phase, "sort": sort}
 
     def at(**changed: object) -> str:
-        return address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
+        return table_address(f"/jobs/{job.id}/trials", {**asked, **changed}, _USUAL)
 
     baseline = baseline_so_far(service.engine, job)
     larger = confirms_larger_load(job)

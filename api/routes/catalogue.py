@@ -1,15 +1,16 @@
-"""What can be asked for: workloads, spaces, objectives, starts; and who measures: hosts."""
+"""What needs no job: what one may name, the hosts that measure, KIOXIA's guide."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from api.auth.security import requires
 from api.http.problems import EVERYWHERE
+from api.schemas.guide_schemas import GuideAnswer
 from api.schemas.job_schemas import without_secrets
 from api.schemas.result_schemas import CatalogueEntry, HostPublic, StartEntry
 from api.services.dependencies import ServiceDep
@@ -17,9 +18,11 @@ from db.access.tokens import Role
 from db.hosts import list_hosts as stored_hosts
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
+from sampler.kioxia_guide.document import guide_document
 from sampler.kioxia_guide.for_workload import HELP, SOURCE
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
+from sampler.kioxia_guide.guide import OPEN_FILES, compute_guide, read_planned
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 from sampler.space.starting_points import known_points
@@ -45,13 +48,13 @@ def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
 @router.get("/spaces", operation_id="list_spaces")
 def list_spaces() -> list[CatalogueEntry]:
     """The parameter spaces that a job may name."""
-    return _entries([read_document(space_text(name), field=name) for name in SPACES])
+    return _entries([parse_toml(space_text(name), field=name) for name in SPACES])
 
 
 @router.get("/objectives", operation_id="list_objectives")
 def list_objectives() -> list[CatalogueEntry]:
     """The objectives that a job may name."""
-    return _entries([read_document(objective_text(name), field=name) for name in OBJECTIVES])
+    return _entries([parse_toml(objective_text(name), field=name) for name in OBJECTIVES])
 
 
 @router.get("/starts", operation_id="list_starts")
@@ -89,3 +92,29 @@ def list_hosts(service: ServiceDep) -> list[HostPublic]:
 
 def _entries(documents: Iterable[dict[str, Any]]) -> list[CatalogueEntry]:
     return [CatalogueEntry(name=d["name"], help=d["help"], document=d) for d in documents]
+
+
+_Number = Annotated[str, Query(max_length=40, examples=["8e9"])]
+
+
+@router.get("/guide", operation_id="work_out_guide")
+def work_out_guide(
+    keys: Annotated[_Number, Query(description="Pairs that the database will hold, as 8e9.")],
+    key_size: Annotated[_Number, Query(description="Bytes of a key, as 20.")],
+    value_size: Annotated[_Number, Query(description="Bytes of a value, as 800 or 4KiB.")],
+    cpu_threads: Annotated[_Number, Query(description="Hardware threads, as 48.")],
+    memory: Annotated[_Number, Query(description="Memory of the machine, as 128GB.")],
+    open_files: Annotated[
+        _Number, Query(description="Files that may be open: half for keys, half for values.")
+    ] = str(OPEN_FILES),
+) -> GuideAnswer:
+    """What KIOXIA's tuning guide recommends: computed, not measured."""
+    planned = read_planned(
+        keys=keys,
+        key_size=key_size,
+        value_size=value_size,
+        cpu_threads=cpu_threads,
+        memory=memory,
+        open_files=open_files,
+    )
+    return GuideAnswer(**guide_document(compute_guide(planned)))

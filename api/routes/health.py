@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.auth.security import requires
-from api.http.measures import registry_of
 from api.http.problems import EVERYWHERE, ProblemError, described
+from api.http.prometheus import registry_of
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.connection.migrate import is_current

@@ -9,11 +9,19 @@ from fastapi import APIRouter, Header, Query, Response
 from sqlalchemy import Engine
 
 from api.auth.security import Caller, requires
-from api.http.caching import UNCHANGED, CachedJobDep
 from api.http.problems import EVERYWHERE, described
+from api.http.responses import created
 from api.schemas.job_schemas import JobChange, JobCreate, JobPage, JobPublic
-from api.services.dependencies import JobDep, JobId, Service, ServiceDep, no_job
-from api.services.listed_jobs import page_of_jobs
+from api.services.dependencies import (
+    UNCHANGED,
+    CachedJobDep,
+    JobDep,
+    JobId,
+    Service,
+    ServiceDep,
+    no_job,
+)
+from api.services.listings import page_of_jobs
 from api.services.taken_jobs import take_clone, take_job
 from db.access.tokens import Role
 from db.jobs.job_list import JobOrder
@@ -54,7 +62,7 @@ Key = Annotated[
     responses={
         **described(400, 409, 413),
         200: {"model": JobPublic, "description": "The key came before: the job that it made"},
-        201: {"headers": {"Location": {"description": "The job", "schema": {"type": "string"}}}},
+        **created("The job"),
     },
 )
 def submit_job(
@@ -127,7 +135,7 @@ def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
     dependencies=[requires(Role.SUBMIT)],
     responses={
         **described(400, 404, 409, 413),
-        201: {"headers": {"Location": {"description": "The job", "schema": {"type": "string"}}}},
+        **created("The job"),
     },
 )
 def clone_job(

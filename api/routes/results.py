@@ -1,4 +1,4 @@
-"""What a job has found: ranked parameters, their tests, the front, the report, the file."""
+"""What a job has found: its result, ranked parameters, plots, report and OPTIONS file."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from api.auth.security import requires
-from api.http.caching import UNCHANGED, CachedJobDep
 from api.http.problems import EVERYWHERE, ProblemError, described
-from api.http.rendered import rendered
+from api.http.responses import rendered
+from api.schemas.dependence_schemas import Dependence
 from api.schemas.job_schemas import without_secrets
 from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
+    ChartPublic,
     Contributions,
     Explained,
+    JobCharts,
     Ranking,
 )
-from api.services.dependencies import ServiceDep
-from api.services.finished_job import ranking_of, require_done, result_of
+from api.services.dependencies import UNCHANGED, CachedJobDep, ServiceDep
+from api.services.stored_job import job_ranking, require_done, result_of
 from db.access.tokens import Role
-from jobs.report.artifacts import MINIMAL, OPTIONS
-from jobs.report.report_of_job import report_of_job
+from jobs.report.artifacts import MINIMAL, OPTIONS, report_of_job
 from jobs.results.explanation_words import withheld_words
-from jobs.results.finished import options_of
-from jobs.results.report_engine import policy
-from jobs.views.explained_job import explained_job
+from jobs.results.outcome import options_of
+from jobs.results.pages import policy
+from jobs.views.live import live_charts
+from jobs.views.models import dependence_document, dependence_of_job, explained_job
 from optimizer.results.learned_document import FORESTS
 
 router = APIRouter(
@@ -38,22 +40,27 @@ router = APIRouter(
     dependencies=[requires(Role.READ)],
     responses={
         **EVERYWHERE,
-        **described(404, 409),
+        **described(404),
         **UNCHANGED,
     },
 )
 Metric = Annotated[str | None, Query(max_length=200, description="Of this metric alone.")]
+_NOT_YET = described(409)
 _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is printed
 
 
-@router.get("/result", operation_id="show_result", response_model=dict[str, Any])
+@router.get(
+    "/result", operation_id="show_result", responses=_NOT_YET, response_model=dict[str, Any]
+)
 def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """The whole result of a finished job: result.json."""
     result = result_of(service, job)
     return rendered({**result, "job": without_secrets(result["job"])}, response)
 
 
-@router.get("/parameters", operation_id="rank_parameters", response_model=Ranking)
+@router.get(
+    "/parameters", operation_id="rank_parameters", responses=_NOT_YET, response_model=Ranking
+)
 def rank_parameters(
     service: ServiceDep,
     job: CachedJobDep,
@@ -66,7 +73,7 @@ def rank_parameters(
     That is by its share of the variance where models rank, and by its permutation importance
     where forests do.
     """
-    found, final = ranking_of(service, job)
+    found, final = job_ranking(service, job)
     rows = list(found["parameters"])
     if metric is not None:
         _require_metric(metric, found)
@@ -82,12 +89,12 @@ def rank_parameters(
     return rendered(page, response)
 
 
-@router.get("/anova", operation_id="show_anova", response_model=Anova)
+@router.get("/anova", operation_id="show_anova", responses=_NOT_YET, response_model=Anova)
 def show_anova(
     service: ServiceDep, job: CachedJobDep, response: Response, metric: Metric = None
 ) -> Response:
     """The analysis of variance of every parameter and metric, the smallest p first."""
-    found, final = ranking_of(service, job)
+    found, final = job_ranking(service, job)
     if metric is not None:
         _require_metric(metric, found)
     rows = [
@@ -100,7 +107,12 @@ def show_anova(
     return rendered(Anova.model_construct(final=final, rows=rows), response)
 
 
-@router.get("/contributions", operation_id="show_contributions", response_model=Contributions)
+@router.get(
+    "/contributions",
+    operation_id="show_contributions",
+    responses=_NOT_YET,
+    response_model=Contributions,
+)
 def show_contributions(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """What each parameter of a finished job contributed, where the strategy was greedy."""
     found = result_of(service, job).get("contributions")
@@ -110,7 +122,9 @@ def show_contributions(service: ServiceDep, job: CachedJobDep, response: Respons
     return rendered(Contributions.model_construct(**found), response)
 
 
-@router.get("/explanation", operation_id="explain_result", response_model=Explained)
+@router.get(
+    "/explanation", operation_id="explain_result", responses=_NOT_YET, response_model=Explained
+)
 def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
     made = explained_job(service.engine, job, result_of(service, job))
@@ -120,7 +134,7 @@ def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -
     return rendered(Explained.model_construct(**made["explanation"]), response)
 
 
-@router.get("/report", operation_id="show_report", response_class=HTMLResponse)
+@router.get("/report", operation_id="show_report", responses=_NOT_YET, response_class=HTMLResponse)
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
     require_done(job)
@@ -135,6 +149,7 @@ def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> H
     operation_id="download_options",
     response_class=PlainTextResponse,
     responses={
+        **_NOT_YET,
         200: {
             "headers": {
                 "Content-Disposition": {
@@ -142,7 +157,7 @@ def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> H
                     "schema": {"type": "string"},
                 }
             }
-        }
+        },
     },
 )
 def download_options(
@@ -183,3 +198,33 @@ def _require_metric(metric: str, found: Mapping[str, Any]) -> None:
     if metric not in found["forest"]:
         known = ", ".join(found["forest"])
         raise ProblemError(404, f"the objective has no metric {metric!r}; known are {known}")
+
+
+@router.get("/charts", operation_id="show_charts", response_model=JobCharts)
+def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """The plots of what a job has measured so far, for Plotly; empty before its baseline was.
+
+    A value such as `@accent` in a field whose name ends with color is a role, not a colour.
+    """
+    charts = [
+        ChartPublic.model_construct(
+            name=chart.name, title=chart.title, caption=chart.caption, figure=chart.figure
+        )
+        for chart in live_charts(service.engine, job)
+    ]
+    return rendered(JobCharts.model_construct(charts=charts), response)
+
+
+@router.get(
+    "/dependence", operation_id="show_dependence", responses=_NOT_YET, response_model=Dependence
+)
+def show_dependence(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
+    """What each parameter's settings do to each metric, and the strongest pairs, by models.
+
+    They learn from all new configurations so far; of many trials, from some evenly over the job.
+    """
+    found = dependence_of_job(service.engine, job)
+    if found is None:
+        why = "too few trials have ended well, or no run of the baseline"
+        raise ProblemError(409, f"job {job.id} has nothing to learn from yet: {why}")
+    return rendered(dependence_document(found), response)

@@ -1,41 +1,47 @@
-"""Schedules: batches that start by themselves."""
+"""Schedules, and the batches that they and terminals begin."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from api.auth.security import Caller, requires
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
-from api.schemas.batch_schemas import BatchBrief
+from api.http.responses import created
+from api.routes.jobs import After, Limit
+from api.schemas.batch_schemas import BatchBrief, BatchJobState, BatchPage, BatchPublic, brief
 from api.schemas.schedule_schemas import NAME_PATTERN, ScheduleCreate, SchedulePublic
 from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import Role
-from db.nightly.batches import find_batch, list_batches
+from db.nightly.batches import batch_jobs, batch_result, find_batch
+from db.nightly.batches import list_batches as stored_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, remove_schedule
 from db.nightly.schedules import list_schedules as stored_schedules
-from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule.schedule_fire import BatchGoesOn, run_now
 from jobs.schedule.schedule_times import read_times
+from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken, keep_schedule, run_now
 from sampler.common.errors import InputError
 
-router = APIRouter(prefix="/v1/schedules", tags=["schedules"], responses=EVERYWHERE)
+router = APIRouter(prefix="/v1", tags=["schedules"], responses=EVERYWHERE)
 _LAST = 10  # batches that are shown with a schedule
 
 ScheduleName = Annotated[
     str, Path(max_length=200, pattern=NAME_PATTERN, description="Its name.", examples=["nightly"])
 ]
+BatchId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Its number.", examples=[1])]
+BatchName = Annotated[
+    str | None, Query(max_length=200, pattern=NAME_PATTERN, description="Only of this name.")
+]
 
 
 @router.post(
-    "",
+    "/schedules",
     operation_id="add_schedule",
     status_code=201,
     responses={
         **described(400, 409, 413),
-        201: {"headers": {"Location": {"description": "It", "schema": {"type": "string"}}}},
+        **created("It"),
     },
 )
 def make_schedule(
@@ -59,14 +65,14 @@ def make_schedule(
     return _public(service, _found(service, asked.name))
 
 
-@router.get("", operation_id="list_schedules", dependencies=[requires(Role.READ)])
+@router.get("/schedules", operation_id="list_schedules", dependencies=[requires(Role.READ)])
 def list_schedules(service: ServiceDep) -> list[SchedulePublic]:
     """All schedules by name, each with its next time and its last batches."""
     return [_public(service, row) for row in stored_schedules(service.engine)]
 
 
 @router.get(
-    "/{name}",
+    "/schedules/{name}",
     operation_id="show_schedule",
     dependencies=[requires(Role.READ)],
     responses=described(404),
@@ -77,13 +83,13 @@ def show_schedule(service: ServiceDep, name: ScheduleName) -> SchedulePublic:
 
 
 @router.post(
-    "/{name}/run",
+    "/schedules/{name}/run",
     operation_id="run_schedule",
     status_code=201,
     dependencies=[requires(Role.SUBMIT)],
     responses={
         **described(404, 409),
-        201: {"headers": {"Location": {"description": "It", "schema": {"type": "string"}}}},
+        **created("It"),
     },
 )
 def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) -> BatchBrief:
@@ -99,7 +105,7 @@ def run_schedule(service: ServiceDep, response: Response, name: ScheduleName) ->
 
 
 @router.delete(
-    "/{name}",
+    "/schedules/{name}",
     operation_id="delete_schedule",
     status_code=204,
     dependencies=[requires(Role.ADMIN)],
@@ -109,6 +115,41 @@ def delete_schedule(service: ServiceDep, name: ScheduleName) -> None:
     """Deletes a schedule. Its batches stay, and one that runs goes on to its end."""
     if not remove_schedule(service.engine, name):
         raise _none(name)
+
+
+@router.get("/batches", operation_id="list_batches", dependencies=[requires(Role.READ)])
+def list_batches(
+    service: ServiceDep, name: BatchName = None, limit: Limit = 50, after: After = None
+) -> BatchPage:
+    """Batches, newest first, a page at a time; those of terminals too."""
+    rows = stored_batches(service.engine, limit=limit, after=after, name=name)
+    following = rows[-1].id if len(rows) == limit else None
+    return BatchPage(batches=[BatchBrief.of(row) for row in rows], next=following)
+
+
+@router.get(
+    "/batches/{batch_id}",
+    operation_id="show_batch",
+    dependencies=[requires(Role.READ)],
+    responses=described(404),
+)
+def show_batch(service: ServiceDep, batch_id: BatchId) -> BatchPublic:
+    """A batch: how its jobs stand, and what came of it once it has ended."""
+    try:
+        row = find_batch(service.engine, batch_id)
+    except KeyError:
+        raise ProblemError(404, f"there is no batch {batch_id}") from None
+    jobs = batch_jobs(service.engine, batch_id)
+    items = [
+        BatchJobState(
+            item=each["item"],
+            job=jobs[each["item"]].id if each["item"] in jobs else None,
+            state=jobs[each["item"]].state if each["item"] in jobs else "deleted",
+        )
+        for each in row.document["items"]
+    ]
+    result = batch_result(service.engine, batch_id)
+    return BatchPublic(**brief(row), items=items, result=dict(result) if result else None)
 
 
 def _found(service: Service, name: str) -> ScheduleRow:
@@ -123,5 +164,5 @@ def _none(name: str) -> ProblemError:
 
 
 def _public(service: Service, row: ScheduleRow) -> SchedulePublic:
-    last = list_batches(service.engine, limit=_LAST, schedule_id=row.id)
+    last = stored_batches(service.engine, limit=_LAST, schedule_id=row.id)
     return SchedulePublic.of(row, [BatchBrief.of(each) for each in last])

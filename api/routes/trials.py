@@ -8,10 +8,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from api.auth.security import requires
-from api.http.accepted import accepted
-from api.http.caching import UNCHANGED, CachedJobDep
 from api.http.problems import EVERYWHERE, described
-from api.http.rendered import rendered
+from api.http.responses import accepted, rendered
 from api.routes.jobs import After
 from api.schemas.trial_schemas import (
     Suggestions,
@@ -21,9 +19,8 @@ from api.schemas.trial_schemas import (
     TrialsCreate,
     TrialsKept,
 )
-from api.services.dependencies import JobDep, ServiceDep, no_job
-from api.services.listed_trials import page_of_trials
-from api.services.trial_files import FILES, trial_file
+from api.services.dependencies import UNCHANGED, CachedJobDep, JobDep, ServiceDep, no_job
+from api.services.listings import FILES, page_of_trials, trial_file
 from db.access.tokens import Role
 from db.trials.trial_list import TrialOrder
 from optimizer.trials.trial import Phase

@@ -4,148 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
-from api.http.whole import Whole
 from db.jobs.job_list import ListedJob
 from db.schema.job_row import JobRow, JobState
-from optimizer.strategies.registry import DEFAULT_STRATEGY
+from jobs.specification.request import JobRequest
 from sampler.runner.outcome import TrialState
 
-Bytes = Annotated[Whole, Field(ge=0, le=2**60)]
-BytesText = Annotated[str, Field(max_length=30)]
-LimitText = Annotated[str, StringConstraints(max_length=300)]
-DetectText = Annotated[str, Field(max_length=220)]
-Percent = Annotated[float, Field(allow_inf_nan=False)]
-StartName = Annotated[str, StringConstraints(max_length=100)]
-JobNumber = Annotated[Whole, Field(ge=1, le=2**63 - 1)]
 
-
-class StartFile(BaseModel):
-    """An OPTIONS file to begin at."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: str = Field(min_length=1, max_length=200, description="What it is called in reports.")
-    options: str = Field(min_length=1, max_length=500_000, description="Its text.")
-
-
-class JobChange(BaseModel):
+class JobChange(JobRequest):
     """What a job is asked to be; the same names as the options of ``rocktune tune``."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, json_schema_extra={"examples": [{"trials": 200, "seed": 2}]}
-    )
-
-    workload: str = Field(default="", max_length=100, description="A registered name.")
-    space: str | dict[str, Any] = Field(
-        default="default", description="A shipped name, or a space as its TOML file would hold it."
-    )
-    objective: str | dict[str, Any] = Field(
-        default="paper",
-        description="A shipped name, or an objective as its file would hold it. Left out: paper, "
-        "or reading where the workload reads a prepared database.",
-    )
-    limits: list[LimitText] | None = Field(
-        default=None,
-        max_length=50,
-        description="Added to those of the objective, as 'rate >= 0.95 baseline' or "
-        "'write_p99 <= 200us'. In a clone they stand instead of all limits of its objective.",
-    )
-    strategy: str = Field(
-        default=DEFAULT_STRATEGY,
-        max_length=100,
-        description="Guided by models by default; genetic is the reference paper's.",
-    )
-    baseline: Literal["library", "db_bench"] | None = Field(
-        default=None, description="Else the space's own."
-    )
-    baseline_options: str | None = Field(
-        default=None, max_length=500_000, description="The text of an OPTIONS file, to beat that."
-    )
-    drop_unknown: bool | None = Field(
-        default=None,
-        description="Leave options of that file that RocksDB does not know out while measuring, "
-        "and keep them in the file that is handed back.",
-    )
-    trials: Whole | None = Field(
-        default=None, description="Runs in all, 12 or more; 96 by default."
-    )
-    minutes: float | None = Field(
-        default=None, description="Time instead of trials.", allow_inf_nan=False
-    )
-    memory: Bytes | BytesText | None = Field(
-        default=None, description="Bytes, or as 512MiB; the baseline's by default."
-    )
-    scale: Whole | None = Field(default=None, description="Divisor of byte-sized options.")
-    confirm_scale: Whole | None = Field(
-        default=None,
-        description="Choose and prove the winner at this scale, below that of the search, with as "
-        "many times more keys; the same by default.",
-    )
-    seed: Whole = Field(default=1, description="Everything random comes from it.")
-    samples: Whole | None = Field(
-        default=None,
-        ge=1,
-        le=1_000_000,
-        description="Drawn before the search; by default 20 of forest, of genetic half of all.",
-    )
-    top: Whole | None = Field(
-        default=None,
-        ge=1,
-        le=1000,
-        description="genetic searches so many of the most important parameters; 5 by default.",
-    )
-    over: list[Annotated[str, StringConstraints(max_length=200)]] | None = Field(
-        default=None, max_length=500, description="Search these parameters alone."
-    )
-    generations: Whole | None = Field(default=None, ge=1, le=1_000_000)
-    fitness: float | None = Field(default=None, allow_inf_nan=False)
-    stop_early: bool | None = None
-    cutoff: float | None = Field(
-        default=None,
-        ge=0,
-        le=1e6,
-        allow_inf_nan=False,
-        description="Cut runs off at this many times the baseline's time; 4 by default, 0: never.",
-    )
-    detect: DetectText | Percent | None = Field(
-        default=None,
-        description="Plan the proof to show such a change, as 5% or rate=5%, by the noise; "
-        "a number is in percent.",
-    )
-    start_from: list[StartName | StartFile] | None = Field(
-        default=None,
-        max_length=20,
-        description="Measured first: names of starting points, or OPTIONS files as objects of "
-        "name and options; ['none'] for none. By default the usual points with forest.",
-    )
-    warm_start: Literal["auto", "none"] | JobNumber | None = Field(
-        default=None,
-        description="Let forest learn from earlier jobs of the same service: auto for similar "
-        "ones of the same hosts, or the number of one; none by default.",
-    )
-    db_bench: str | None = Field(
-        default=None,
-        max_length=64,
-        description="The RocksDB build that measures, by the name that hosts know it by "
-        "(`builds` under /v1/hosts); each host's default else. No path.",
-    )
-    host_kind: str | None = Field(
-        default=None, max_length=64, description="The kind of hosts that it is for; else any."
-    )
-    priority: Whole = Field(
-        default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"trials": 200, "seed": 2}]})
 
 
 class JobCreate(JobChange):
     """A job to be made."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {"workload": "load-quick", "trials": 90},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -28,9 +29,7 @@ class BatchJob(JobChange):
     """One job of a batch, with what it does not share with the others."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]},
+        json_schema_extra={"examples": [{"workload": "load", "trials": 400, "name": "the-load"}]}
     )
 
     name: ItemName | None = Field(
@@ -45,9 +44,7 @@ class BatchAsked(JobChange):
     """
 
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"examples": [{"workloads": ["load-quick"], "trials": 96}]},
+        json_schema_extra={"examples": [{"workloads": ["load-quick"], "trials": 96}]}
     )
 
     name: Name | None = Field(
@@ -128,30 +125,15 @@ class SchedulePublic(BaseModel):
     @classmethod
     def of(cls, row: ScheduleRow, last: list[BatchBrief]) -> SchedulePublic:
         """From a stored schedule."""
-        items = [_item(each["item"], each["specification"]) for each in row.document["items"]]
-        return cls(
-            name=row.name,
-            cron=row.cron,
-            time_zone=row.time_zone,
-            missed=row.missed,
-            next_at=row.next_at,
-            submitter=row.submitter,
-            created_at=row.created_at,
-            batch=row.document["name"],
-            items=items,
-            last=last,
-        )
+        items = [
+            ScheduleItem(item=each["item"], **_shown(each["specification"]))
+            for each in row.document["items"]
+        ]
+        kept = {name: getattr(row, name) for name in cls.model_fields if hasattr(row, name)}
+        return cls(**kept, batch=row.document["name"], items=items, last=last)
 
 
-def _item(name: str, asked: dict[str, Any]) -> ScheduleItem:
-    return ScheduleItem(
-        item=name,
-        workload=asked["workload"]["name"],
-        space=asked["space"]["name"],
-        objective=asked["objective"]["name"],
-        strategy=asked["strategy"],
-        trials=asked["trials"],
-        minutes=asked["minutes"],
-        host_kind=asked.get("host_kind"),
-        db_bench=asked.get("db_bench"),
-    )
+def _shown(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is shown of a job's specification; one of an earlier version has not all of it."""
+    shown = {name: asked.get(name) for name in ScheduleItem.model_fields if name != "item"}
+    return shown | {part: asked[part]["name"] for part in ("workload", "space", "objective")}

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from api.http.whole import Whole
 from jobs.external.telling import Told
+from jobs.specification.request import Whole
 from optimizer.run.steps import AskedTrials
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -42,25 +42,8 @@ class TrialPublic(BaseModel):
     @classmethod
     def of(cls, trial: Trial) -> TrialPublic:
         """From a stored trial; what is stored is sound, and a page has a thousand of them."""
-        return cls.model_construct(
-            number=trial.number,
-            phase=trial.phase.value,
-            purpose=trial.purpose.value,
-            state=trial.state,
-            subject=trial.subject,
-            attempt=trial.attempt,
-            given=trial.given,
-            why=trial.why,
-            configuration=trial.configuration,
-            effective=trial.effective,
-            metrics=trial.metrics,
-            failure=trial.failure,
-            warnings=list(trial.warnings),
-            host=trial.host,
-            bench_seconds=trial.bench_seconds,
-            started_at=trial.started_at,
-            finished_at=trial.finished_at,
-        )
+        values = {name: getattr(trial, name) for name in cls.model_fields}
+        return cls.model_construct(**values | {"warnings": list(trial.warnings)})
 
 
 class TrialPage(BaseModel):
@@ -83,14 +66,7 @@ class Suggestion(BaseModel):
     @classmethod
     def of(cls, trial: Trial) -> Suggestion:
         """From a proposal."""
-        return cls(
-            number=trial.number,
-            attempt=trial.attempt,
-            phase=trial.phase.value,
-            purpose=trial.purpose.value,
-            why=trial.why,
-            configuration=dict(trial.configuration),
-        )
+        return cls(**{name: getattr(trial, name) for name in cls.model_fields})
 
 
 class SuggestionsCreate(BaseModel):

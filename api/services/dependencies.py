@@ -1,21 +1,23 @@
-"""What routes need, from the application's state."""
+"""What routes depend on: the service, a job, a job that the client does not know already."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Header, Path, Request, Response
 from sqlalchemy import Engine
 
-from api.http.exports import Exports
 from api.http.problems import ProblemError
+from api.http.responses import Exports
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import Store
-from db.schema.job_row import JobRow
+from db.schema.job_row import ENDED, JobRow
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
+from jobs.results.pages import VERSION
 from sampler.bench.installed import InstalledDbBench
 
 
@@ -68,3 +70,42 @@ def no_job(job_id: int) -> ProblemError:
 
 
 JobDep = Annotated[JobRow, Depends(_job)]
+
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "As the ETag says, nothing has changed"}
+}
+"""What a route that takes ``CachedJobDep`` may answer, for the description."""
+
+
+class NotModifiedError(Exception):
+    """The client has it already."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        super().__init__("not modified")
+        self.headers = headers
+
+
+async def _unless_known(
+    request: Request,
+    response: Response,
+    job: JobDep,
+    if_none_match: Annotated[str | None, Header(max_length=4000)] = None,
+) -> JobRow:
+    if job.state not in ENDED:
+        response.headers["Cache-Control"] = "no-store"
+        return job
+    what = f"{request.url.path}?{request.url.query} {request.headers.get('accept', '')}"
+    # With another version of Rocktune the same job may have another report.
+    when = f"{job.run} {job.updated_at.timestamp()} {job.state.value} {VERSION}"
+    tag = f'W/"{hashlib.sha256(f"{what} {when}".encode()).hexdigest()[:24]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization"}
+    known = [each.strip() for each in (if_none_match or "").split(",")]
+    if tag in known or "*" in known:
+        raise NotModifiedError(headers)
+    response.headers.update(headers)
+    return job
+
+
+CachedJobDep = Annotated[JobRow, Depends(_unless_known)]
+"""A job; where the client knows the answer already, 304 instead."""

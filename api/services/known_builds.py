@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
 
-from api.http.problems import shown
+from api.http.problems import shortened
 from db.hosts import list_hosts
 from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
 from sampler.bench.installed import InstalledDbBench
@@ -39,7 +39,7 @@ class KnownBuilds:
             InputError: It is no name, or no host has such a build.
         """
         if not is_build_name(name):
-            problem = f"{shown(name)} is no build's name, and paths are not taken over HTTP"
+            problem = f"{shortened(name)} is no build's name, and paths are not taken over HTTP"
             raise InputError(_FIELD, f"{problem}; /v1/hosts lists the builds")
         if name == DEFAULT_BUILD or name in self.here:
             return self.here.get(name)

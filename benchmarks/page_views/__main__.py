@@ -14,14 +14,13 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.comma_list import counts
-from benchmarks.make_command import make_command
 from benchmarks.page_views.long_job import job_of
 from benchmarks.page_views.views import View, view
 from benchmarks.serve_load import served
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from sampler.machine.machine import fingerprint
+from studies.arguments import counts, make_command
 
 _PROGRAM = "/usr/bin/chromium"
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

@@ -7,36 +7,40 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from cli.client.answers import UnavailableError, understood
-
-if TYPE_CHECKING:
-    from api.schemas.job_schemas import JobPublic
-    from cli.client.remote import Remote
-    from cli.render.job_view import JobView
+from api.schemas.job_schemas import JobPublic
+from cli.client.client_errors import UnavailableError, understood
+from cli.client.remote import Remote
+from db.schema.job_row import ENDED
 
 _Answer = TypeVar("_Answer")
 _ROUND_SECONDS = 1.0
 _PATIENCE_SECONDS = 600.0
 
 
+class FollowedJob(Protocol):
+    """Where a followed job is shown."""
+
+    def show(self, job: JobPublic) -> None:
+        """The job as it is now."""
+
+    def note(self, text: str) -> None:
+        """A line about the following itself."""
+
+
 def job_of(remote: Remote, job_id: int) -> tuple[JobPublic, dict[str, Any]]:
     """The job as it is now, and the document that says so."""
-    from api.schemas.job_schemas import JobPublic
-
     document = remote.get(f"jobs/{job_id}")
     return understood(JobPublic, document), document
 
 
-def follow(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[str, Any]]:
+def follow(remote: Remote, job_id: int, view: FollowedJob) -> tuple[JobPublic, dict[str, Any]]:
     """Shows the job once a second until it has ended; the job as it is then.
 
     Raises:
         UnavailableError: The service has not answered for ten minutes.
     """
-    from db.schema.job_row import ENDED
-
     while True:
         job, document = patiently(lambda: job_of(remote, job_id), view)
         view.show(job)
@@ -45,7 +49,7 @@ def follow(remote: Remote, job_id: int, view: JobView) -> tuple[JobPublic, dict[
         time.sleep(_ROUND_SECONDS)
 
 
-def patiently(ask: Callable[[], _Answer], view: JobView) -> _Answer:
+def patiently(ask: Callable[[], _Answer], view: FollowedJob) -> _Answer:
     """The answer, as soon as there is one.
 
     Raises:

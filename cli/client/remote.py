@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cli.client.answers import (
+import httpx2
+from httpx2 import Client, Response
+
+from cli.client.client_errors import (
     LostError,
     ServiceError,
     UnavailableError,
     document_of,
     no_rocktune,
+    refuse,
 )
-from cli.client.refusals import refuse
-from cli.render.screen import plain
-
-if TYPE_CHECKING:
-    from httpx2 import Client, Response
-
+from cli.client.untrusted_text import printable
+from sampler.common.errors import InputError
 
 Asked = str | int | Sequence[str] | None  # a list is the same name again and again
 
@@ -110,8 +111,6 @@ class Remote:
             return self._ask("GET", path, params=asked)
 
     def _ask(self, method: str, path: str, **more: Any) -> Response:
-        import httpx2
-
         headers = dict(more.pop("headers", {}))
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -134,4 +133,18 @@ class Remote:
 
 def _reason(error: Exception) -> str:
     """What the system says, without its number."""
-    return re.sub(r"^\[Errno -?\d+\] ", "", plain(str(error))).rstrip(".")
+    return re.sub(r"^\[Errno -?\d+\] ", "", printable(str(error))).rstrip(".")
+
+
+def require_json(field: str, value: object) -> None:
+    """Refuses dates and infinities, which TOML and the terminal know and JSON does not.
+
+    Raises:
+        InputError: There is one.
+    """
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise InputError(field, "nan and inf cannot be asked for over HTTP") from None
+    except TypeError:
+        raise InputError(field, "holds a date or a time; write it as a text") from None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
+import httpx2
 import typer
 
 from cli.client.remote import Remote
-from cli.options.database_option import require_there
+from cli.options.database_option import open_database, require_there
 from sampler.common.errors import InputError
 
 Url = Annotated[
@@ -22,6 +24,7 @@ Db = Annotated[
     str | None,
     typer.Option(help="Instead of a service: a file or postgresql:// URL; else ROCKTUNE_DB."),
 ]
+Json = Annotated[bool, typer.Option("--json", help="As the service tells it.")]
 JobId = Annotated[int, typer.Argument(metavar="ID", help="The job's number.", min=1)]
 
 _CONNECT_SECONDS = 5.0
@@ -47,15 +50,11 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
     if url is None and db is None:
         address, field = os.environ.get("ROCKTUNE_URL") or None, "ROCKTUNE_URL"
     if address is None:
-        from cli.client.in_process import local
-
         if not makes:
             require_there(db)
-        with local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
+        with _local(db if db is not None else os.environ.get("ROCKTUNE_DB") or None) as remote:
             yield remote
         return
-    import httpx2
-
     checked = _checked(address, field)
     with httpx2.Client(
         base_url=checked,
@@ -66,10 +65,46 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
         yield Remote(client, checked.rstrip("/"), token=_token())
 
 
+@contextmanager
+def _local(db: str | None) -> Iterator[Remote]:
+    """The local database, asked as a service is.
+
+    Raises:
+        InputError: It cannot be used, or a setting of the service is wrong.
+    """
+    from api.app import make_app
+    from db.connection.address import place
+    from jobs.queue.logs import configure_logs
+    from jobs.queue.service_settings import load_service_settings
+
+    # What goes wrong reaches the command as an exception; to log it too would tell it twice.
+    configure_logs("error" if "ROCKTUNE_DEBUG" in os.environ else "critical")
+    settings = load_service_settings()
+    with open_database(db) as engine:
+        app = make_app(engine, settings, trusted=True)
+        with httpx2.Client(transport=_InProcess(app), base_url="http://localhost") as client:
+            yield Remote(client, place(engine.url), is_local=True)
+
+
+class _InProcess(httpx2.BaseTransport):
+    """Hands each request to an application and waits for its answer."""
+
+    def __init__(self, app: Any) -> None:
+        """Binds it to an application."""
+        self._transport = httpx2.ASGITransport(app)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The application's answer."""
+        return asyncio.run(self._answer(request))
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        answer = await self._transport.handle_async_request(request)
+        content = await answer.aread()
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=content)
+
+
 def _checked(given: str, field: str) -> str:
     """The address; what is wrong with it is told without it, for it may hold a password."""
-    import httpx2
-
     try:
         url = httpx2.URL(given.strip())
     except httpx2.InvalidURL:

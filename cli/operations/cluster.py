@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
+from rich.console import Console
+from rich.table import Table
 
-from cli.options.cluster_options import Certificates
+from cli.options.cluster_options import Certificates, cluster_of
 from cli.options.exits import Exit, complain
+from jobs.cluster.authority import DAYS, make_set
+from jobs.cluster.authority import renew as make_anew
+from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY, Role, security_of, validities
+from jobs.cluster.listening import facing, listening_host, scheduler_address
+from jobs.queue.logs import configure_logs
+from jobs.queue.service_settings import load_service_settings
+from sampler.bench.builds import is_build_name
+from sampler.common.atomic_write import write_output
+from sampler.common.errors import InputError
+from sampler.machine.machine import host_name
+from sampler.runner.settings import load_settings
 
 SCHEDULER_EXAMPLES = """
 Examples:
@@ -32,6 +47,11 @@ Examples:
 
   rocktune cluster certificates bench-certificates --renew    by the same authority
 """
+cluster = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Many bench hosts: scheduler, certificates, who is there.",
+)
 _GOES_TO = {
     "authority.pem": "to every machine of the cluster",
     "scheduler.pem": "to the scheduler's machine",
@@ -41,7 +61,8 @@ _GOES_TO = {
 }
 
 
-def scheduler(
+@cluster.command("scheduler", epilog=SCHEDULER_EXAMPLES)
+def _scheduler(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for any.", min=0, max=65535)] = 8786,
     certificates: Certificates = None,
@@ -53,13 +74,6 @@ def scheduler(
     ] = None,
 ) -> int:
     """Runs the scheduler that hosts and controller meet at. Stop it with Ctrl-C or SIGTERM."""
-    import structlog
-
-    from jobs.cluster.certificates import AUTHORITY, Role, security_of, validities
-    from jobs.cluster.listening import listening_host
-    from jobs.queue.logs import configure_logs
-    from jobs.queue.service_settings import load_service_settings
-
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
     checked = listening_host(host, encrypted=certificates is not None)
@@ -69,11 +83,10 @@ def scheduler(
         if ours and (warning := validity.warning(datetime.now(UTC))):
             log.warning(warning)
     from jobs.cluster.scheduler import serve_scheduler
-    from jobs.results.whole_file import write_whole
 
     def tell(address: str) -> None:
         if address_file:
-            write_whole(address_file, f"{address}\n".encode(), field="--address-file")
+            write_output(address_file, f"{address}\n".encode(), field="--address-file")
         log.info("listening", url=address)
 
     serve_scheduler(
@@ -86,7 +99,8 @@ def scheduler(
     return Exit.DONE
 
 
-def status(
+@cluster.command("status", epilog=STATUS_EXAMPLES)
+def _status(
     scheduler: Annotated[
         str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
     ],
@@ -99,13 +113,6 @@ def status(
 
     Exit status: 0 at least one host is there, 3 none is, 1 the scheduler cannot be reached.
     """
-    import json
-
-    from rich.console import Console
-    from rich.table import Table
-
-    from cli.options.cluster_options import cluster_of
-
     connected = cluster_of(scheduler, certificates)
     try:
         hosts = connected.seen()
@@ -134,7 +141,8 @@ def status(
     return Exit.DONE if hosts else Exit.ANSWER_IS_NO
 
 
-def certificates(
+@cluster.command("certificates", epilog=CERTIFICATES_EXAMPLES)
+def _certificates(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the set.")],
     name: Annotated[
         list[str] | None,
@@ -153,11 +161,6 @@ def certificates(
 
     Exit status: 0 they hold, 3 one has ended, 2 bad input.
     """
-    from jobs.cluster.authority import DAYS, make_set
-    from jobs.cluster.authority import renew as make_anew
-    from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY
-    from sampler.common.errors import InputError
-
     if renew:
         make_anew(folder, name, days=days or DAYS)
     elif not (folder / AUTHORITY).exists():
@@ -171,8 +174,6 @@ def certificates(
 
 
 def _show(folder: Path) -> Exit:
-    from jobs.cluster.certificates import validities
-
     now, status = datetime.now(UTC), Exit.DONE
     for validity in validities(folder):
         names = f", for {', '.join(validity.names)}" if validity.names else ""
@@ -184,3 +185,52 @@ def _show(folder: Path) -> Exit:
         if validity.ends <= now:
             status = Exit.ANSWER_IS_NO
     return status
+
+
+HOST_EXAMPLES = """
+Examples:
+
+  rocktune host --scheduler 127.0.0.1:8786                       on the scheduler's own machine
+
+  rocktune host --scheduler tls://scheduler.example:8786 --certificates /etc/rocktune \\
+      --kind nvme                                                 jobs may ask for --host-kind nvme
+"""
+
+
+def host_command(
+    scheduler: Annotated[
+        str,
+        typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER"),
+    ],
+    kind: Annotated[str, typer.Option(help="The kind of host: jobs may ask for one.")] = "bench",
+    name: Annotated[
+        str | None, typer.Option(help="A name unlike any other host's; else this machine's.")
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(help="The address to listen on; else the one that faces the scheduler."),
+    ] = None,
+    certificates: Certificates = None,
+) -> int:
+    """Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM."""
+    settings = load_settings()
+    configure_logs(load_service_settings().log_level)
+    encrypted = certificates is not None
+    address = scheduler_address(scheduler, encrypted=encrypted)
+    security = security_of(certificates, Role.HOST)
+    own = listening_host(listen or facing(address), encrypted=encrypted, field="--listen")
+    for field, text in (("--kind", kind), ("--name", name or host_name())):
+        if not is_build_name(text):
+            mend = "write letters, digits, dots and dashes, 64 at most"
+            raise InputError(field, f"{text!r} is no name; {mend}")
+    from jobs.cluster.host import serve_host
+
+    serve_host(
+        settings,
+        scheduler=address,
+        host=own,
+        name=name or host_name(),
+        kind=kind,
+        security=security,
+    )
+    return Exit.DONE

@@ -6,18 +6,21 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from cli.options.database_option import Db, require_there
+from cli.client.untrusted_text import printable
+from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
+from cli.render.screen import bare_table, screen
+from db.connection.migrate import require_current
+from db.nightly.nights import nights as read_nights
+from jobs.regression.detection import RegressionReport, date_of, detect_regressions
+from jobs.regression.report import name_of, regression_page, report_lines
+from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from jobs.regression.watch import Watch
 
 EXAMPLES = """
 Examples:
@@ -32,7 +35,7 @@ Examples:
 """
 
 
-def nights(
+def nights_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The batch's name.")],
     last: Annotated[
         int, typer.Option(help="So many nights in the table; all are judged.", min=1)
@@ -57,55 +60,35 @@ def nights(
 
     Exit status: 0 no worsening was found on the newest night, 3 one was, 2 bad input.
     """
-    from cli.render.screen import plain, screen
-    from db.connection.engine import make_engine
-    from db.connection.migrate import require_current
-    from db.nightly.nights import nights as read_nights
-    from jobs.regression.watch import watch
-    from jobs.regression.watch_page import watch_page
-    from jobs.regression.watch_words import told
-    from jobs.results.whole_file import write_whole
-
     if not (math.isfinite(false_alarms) and 0 < false_alarms <= 100):
         raise InputError("--false-alarms", f"must be above 0 and at most 100, not {false_alarms}")
     require_there(db)
-    engine = make_engine(db)
-    try:
+    with connected(db) as engine:
         require_current(engine)
         found = read_nights(engine, name)
-    finally:
-        engine.dispose()
     if not found:
         raise InputError("NAME", f"no batch named {name!r} has ended in this database")
-    watched = watch(found, per_100_nights=false_alarms)
+    watched = detect_regressions(found, per_100_nights=false_alarms)
     if out is not None:
-        write_whole(out, watch_page(watched, name).encode())
+        write_output(out, regression_page(watched, name).encode())
     if as_json:
         sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
     else:
         console = screen()
         console.print(_table(watched, last))
-        for line in told(watched):
-            console.print(plain(line), soft_wrap=True)
+        for line in report_lines(watched):
+            console.print(printable(line), soft_wrap=True)
         if out is not None:
             console.print(f"Written to {out}", soft_wrap=True)
     return Exit.ANSWER_IS_NO if watched.worsened else Exit.DONE
 
 
-def _table(watched: Watch, last: int) -> Table:
+def _table(watched: RegressionReport, last: int) -> Table:
     """A row a series, a column a night; ``!``: a change begins, ``?``: the night stands out."""
-    from rich.table import Table
-
-    from cli.render.screen import plain
-    from jobs.regression.watch import date_of
-    from jobs.regression.watch_words import name_of
-
     shown = range(max(0, len(watched.nights) - last), len(watched.nights))
     marks = {(each.series, each.night): "?" for each in watched.outliers}
     marks |= {(each.series, each.alarm.since): "!" for each in watched.findings}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("item", "figure"):
-        table.add_column(title)
+    table = bare_table(("item", "figure"))
     for night in shown:
         table.add_column(date_of(watched.nights[night].at)[5:], justify="right")
     before = ""
@@ -117,7 +100,7 @@ def _table(watched: Watch, last: int) -> Table:
             else ""
             for night in shown
         ]
-        item = "" if series.item == before else plain(series.item)
-        table.add_row(item, plain(name_of(series) + unit), *cells)
+        item = "" if series.item == before else printable(series.item)
+        table.add_row(item, printable(name_of(series) + unit), *cells)
         before = series.item
     return table

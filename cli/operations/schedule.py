@@ -8,20 +8,26 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
+from rich.table import Table
 
-from cli.client.where import Db, Url, opened
+from api.schemas.batch_schemas import BatchBrief
+from api.schemas.schedule_schemas import SchedulePublic
+from cli.client.client_errors import not_understood, understanding, understood
+from cli.client.remote import Remote, require_json
+from cli.client.untrusted_text import cleaned
+from cli.client.where import Db, Json, Url, opened
+from cli.options.database_option import open_database
 from cli.options.exits import Exit
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from api.schemas.batch_schemas import BatchBrief
-    from api.schemas.schedule_schemas import SchedulePublic
-    from cli.client.remote import Remote
-    from sampler.common.errors import InputError
+from cli.render.batch_table import batch_table
+from cli.render.screen import bare_table, screen
+from jobs.batch.batch_file import batch_request, read_batch
+from jobs.batch.batch_items import require_name
+from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
+from sampler.common.errors import InputError, InputErrors
 
 ADD_EXAMPLES = """
 Examples:
@@ -43,11 +49,16 @@ Example:
 
   rocktune schedule run nightly          now, whenever it is due
 """
+schedules = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Batches that start by themselves.",
+)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
-_Json = Annotated[bool, typer.Option("--json", help="As the service tells it.")]
 
 
-def add(
+@schedules.command("add", epilog=ADD_EXAMPLES)
+def _add(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
     cron: Annotated[
         str, typer.Option(help="Minute, hour, day, month and weekday, as '30 2 * * *'.")
@@ -64,13 +75,9 @@ def add(
 
     Exit status: 0 kept, 2 bad input.
     """
-    from api.schemas.schedule_schemas import SchedulePublic
-    from cli.client.answers import understood
-    from cli.render.screen import screen
-
     about = {"cron": cron, "time_zone": time_zone, "missed": missed}
     with opened(url, db, makes=True) as remote, _by_name():
-        given = None if name is None else _part(name, field="--name")
+        given = None if name is None else require_name(name, "--name")
         kept = _kept_here(db, file, given, about) if remote.is_local else None
         kept = kept or _sent(remote, file, given, about)
         made = understood(SchedulePublic, remote.get(f"schedules/{kept}"))
@@ -82,30 +89,22 @@ def add(
 
 def _kept_here(db: str | None, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Keeps it in a local database, with workload files of the user's own; returns its name."""
-    from cli.operations.service import open_database
-    from jobs.batch.batch_file import read_batch
-    from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule, require_sound
-    from sampler.common.errors import InputError
-
     plan = read_batch(file)
     require_sound(plan)
-    engine = open_database(db if db is not None else os.environ.get("ROCKTUNE_DB"), migrate=False)
-    try:
-        keep_schedule(engine, plan, name=name or plan.name, **about)
-    except ScheduleTaken as taken:
-        raise InputError("NAME", str(taken)) from None
-    except InputError as error:
-        raise _as_typed(error) from None
-    finally:
-        engine.dispose()
+    with open_database(db if db is not None else os.environ.get("ROCKTUNE_DB")) as engine:
+        try:
+            keep_schedule(engine, plan, name=name or plan.name, **about)
+        except ScheduleTaken as taken:
+            raise InputError("NAME", str(taken)) from None
+        except InputError as error:
+            raise _as_typed(error) from None
     return name or plan.name
 
 
 def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]) -> str:
     """Asks a service to keep it; returns its name."""
-    from jobs.batch.batch_request import batch_request
-
-    batch = _require_json(batch_request(file))
+    batch = batch_request(file)
+    require_json("FILE", batch)
     kept = name or str(batch["name"])
     remote.post("schedules", {"name": kept, **about, "batch": batch})
     return kept
@@ -113,8 +112,6 @@ def _sent(remote: Remote, file: Path, name: str | None, about: Mapping[str, str]
 
 def _as_typed(error: InputError) -> InputError:
     """The fields of a schedule as options."""
-    from sampler.common.errors import InputError, InputErrors
-
     errors = error.errors if isinstance(error, InputErrors) else (error,)
     typed = [InputError(f"--{each.field.replace('_', '-')}", each.problem) for each in errors]
     return typed[0] if len(typed) == 1 else InputErrors(typed)
@@ -123,8 +120,6 @@ def _as_typed(error: InputError) -> InputError:
 @contextmanager
 def _by_name() -> Iterator[None]:
     """Schedules have names where jobs have numbers."""
-    from sampler.common.errors import InputError
-
     try:
         yield
     except InputError as error:
@@ -133,12 +128,9 @@ def _by_name() -> Iterator[None]:
         raise InputError("NAME", error.problem) from None
 
 
-def list_(as_json: _Json = False, url: Url = None, db: Db = None) -> int:
+@schedules.command("list")
+def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Lists the schedules, when each is due, and how its last batch stands."""
-    from api.schemas.schedule_schemas import SchedulePublic
-    from cli.client.answers import not_understood, understood
-    from cli.render.screen import screen
-
     with opened(url, db) as remote:
         documents = remote.get("schedules")
     if not isinstance(documents, list):
@@ -153,14 +145,11 @@ def list_(as_json: _Json = False, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-def show(name: Name, as_json: _Json = False, url: Url = None, db: Db = None) -> int:
+@schedules.command("show", epilog=SHOW_EXAMPLES)
+def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
-    from api.schemas.schedule_schemas import SchedulePublic
-    from cli.client.answers import understood
-    from cli.render.screen import screen
-
     with opened(url, db) as remote, _by_name():
-        document = remote.get(f"schedules/{_part(name)}")
+        document = remote.get(f"schedules/{require_name(name, 'NAME')}")
         found = understood(SchedulePublic, document)
         result = None if as_json else _last_result(remote, found)
     if as_json:
@@ -177,50 +166,31 @@ def show(name: Name, as_json: _Json = False, url: Url = None, db: Db = None) -> 
     return Exit.DONE
 
 
-def delete(name: Name, url: Url = None, db: Db = None) -> int:
+@schedules.command("delete")
+def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
-    from cli.render.screen import screen
-
     with opened(url, db) as remote, _by_name():
-        remote.delete(f"schedules/{_part(name)}")
+        remote.delete(f"schedules/{require_name(name, 'NAME')}")
     screen().print(f"schedule {name} is deleted", soft_wrap=True)
     return Exit.DONE
 
 
-def run(name: Name, url: Url = None, db: Db = None) -> int:
+@schedules.command("run", epilog=RUN_EXAMPLES)
+def _run(name: Name, url: Url = None, db: Db = None) -> int:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 
     Exit status: 0 it begins, 2 there is no such schedule or its last batch
     has not ended.
     """
-    from api.schemas.batch_schemas import BatchBrief
-    from cli.client.answers import understood
-    from cli.render.screen import screen
-
     with opened(url, db) as remote, _by_name():
-        begun = understood(BatchBrief, remote.post(f"schedules/{_part(name)}/run"))
+        begun = understood(BatchBrief, remote.post(f"schedules/{require_name(name, 'NAME')}/run"))
     screen().print(f"batch {begun.id} ({begun.name}) is {begun.state.value}", soft_wrap=True)
     return Exit.DONE
 
 
-def _part(name: str, *, field: str = "NAME") -> str:
-    """The name as a part of a path."""
-    from jobs.batch.batch_items import require_name
-
-    return require_name(name, field)
-
-
-def _require_json(batch: dict[str, Any]) -> dict[str, Any]:
-    """TOML knows dates and infinities; JSON knows neither."""
-    from sampler.common.errors import InputError
-
-    try:
-        json.dumps(batch, allow_nan=False)
-    except ValueError:
-        raise InputError("FILE", "nan and inf cannot be kept; write finite numbers") from None
-    except TypeError:
-        raise InputError("FILE", "holds a date or a time; write it as a text") from None
-    return batch
+def _place(name: str) -> str:
+    """Where the service has the schedule."""
+    return f"schedules/{require_name(name, 'NAME')}"
 
 
 def _last_result(remote: Remote, schedule: SchedulePublic) -> dict[str, Any] | None:
@@ -234,8 +204,6 @@ def _last_result(remote: Remote, schedule: SchedulePublic) -> dict[str, Any] | N
 
 
 def _next(schedule: SchedulePublic) -> str:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
     try:
         local = schedule.next_at.astimezone(ZoneInfo(schedule.time_zone))
     except (ZoneInfoNotFoundError, ValueError, OSError):  # not known on this machine
@@ -244,11 +212,7 @@ def _next(schedule: SchedulePublic) -> str:
 
 
 def _table(rows: list[SchedulePublic]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("schedule", "cron", "time zone", "missed", "next (UTC)"):
-        table.add_column(title)
+    table = bare_table(("schedule", "cron", "time zone", "missed", "next (UTC)"))
     table.add_column("jobs", justify="right")
     table.add_column("last batch")
     for row in rows:
@@ -261,10 +225,7 @@ def _table(rows: list[SchedulePublic]) -> Table:
 
 
 def _batches(last: list[BatchBrief]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("batch", justify="right")
+    table = bare_table(right=("batch",))
     for title in ("for (UTC)", "began (UTC)", "state", "why"):
         table.add_column(title)
     for each in last:
@@ -275,11 +236,5 @@ def _batches(last: list[BatchBrief]) -> Table:
 
 
 def _print_result(result: dict[str, Any]) -> None:
-    from cli.client.answers import not_understood
-    from cli.render.batch_table import batch_table
-    from cli.render.screen import cleaned, screen
-
-    try:
+    with understanding():
         screen().print(batch_table(cleaned(result)))
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise not_understood() from None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli.options.cluster_options import Certificates, Scheduler
-from cli.options.database_option import Db, require_there
+from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit
 from cli.options.stop_signals import stop_on_signals
-
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
+from db.access.tokens import Role, list_tokens, make_token, revoke_token
+from sampler.common.errors import InputError
 
 SERVE_EXAMPLES = """
 Examples:
@@ -40,12 +40,17 @@ Examples:
 
   rocktune token revoke ci
 """
+tokens = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Tokens of the service: who may do what.",
+)
 _Migrate = Annotated[
     bool, typer.Option("--migrate", help="Bring a server's tables up to date first.")
 ]
 
 
-def serve(
+def serve_command(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for any.", min=0, max=65535)] = 8080,
     db: Db = None,
@@ -55,6 +60,8 @@ def serve(
     migrate: _Migrate = False,
 ) -> int:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
+    # What is imported stays: to look through it for garbage meanwhile is a third of the start.
+    gc.disable()
     from api.server import serve as serve_http
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
@@ -62,21 +69,21 @@ def serve(
 
     settings, service = load_settings(), load_service_settings()
     configure_logs(service.log_level)
-    engine = open_database(db, migrate=migrate)
-    try:
+    gc.freeze()
+    gc.enable()
+    with open_database(db, migrate=migrate) as engine:
         serve_http(engine, settings, service, host=host, port=port, with_worker=not no_worker)
-    finally:
-        engine.dispose()
     return Exit.DONE
 
 
-def worker(
+def worker_command(
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
     migrate: _Migrate = False,
 ) -> int:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
+    gc.disable()
     from cli.options.cluster_options import cluster_of
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
@@ -85,8 +92,9 @@ def worker(
 
     settings, service = load_settings(), load_service_settings()
     configure_logs(service.log_level)
-    engine = open_database(db, migrate=migrate)
-    try:
+    gc.freeze()
+    gc.enable()
+    with open_database(db, migrate=migrate) as engine:
         cluster = None
         if scheduler is not None:
             cluster = partial(cluster_of, scheduler, certificates)
@@ -94,74 +102,41 @@ def worker(
         working = Worker(engine, settings, keep_days=service.keep_days, cluster=cluster)
         stop_on_signals(working.stop)
         working.run()
-    finally:
-        engine.dispose()
     return Exit.DONE
 
 
-def open_database(db: str | None, *, migrate: bool) -> Engine:
-    """The database, up to date: a file by itself, a server only when it was asked for."""
-    from db.connection.engine import make_engine
-    from db.connection.migrate import require_current, upgrade
-    from jobs.queue.durable_queue import migrate_queue
-
-    engine = make_engine(db)
-    try:
-        if migrate or engine.dialect.name == "sqlite":
-            upgrade(engine)
-            migrate_queue(engine)
-        require_current(engine)
-    except BaseException:
-        engine.dispose()
-        raise
-    return engine
-
-
-def make(
+@tokens.command("make", epilog=TOKEN_EXAMPLES)
+def _make(
     name: Annotated[str, typer.Argument(help="Whose it is, for the logs and the list.")],
     role: Annotated[str, typer.Option(help="read, submit or admin.")] = "submit",
     db: Db = None,
 ) -> int:
     """Makes a token and shows it, once. From then on every request needs one."""
-    from db.access.tokens import Role, make_token
-    from sampler.common.errors import InputError
-
     if role not in list(Role):
         raise InputError("--role", f"{role!r} is not one of {', '.join(Role)}")
-    engine = open_database(db, migrate=False)
-    try:
+    with open_database(db) as engine:
         typer.echo(make_token(engine, name, Role(role)))
-    finally:
-        engine.dispose()
     return Exit.DONE
 
 
-def list_(db: Db = None) -> int:
+@tokens.command("list")
+def _list(db: Db = None) -> int:
     """Lists the tokens, without their secrets."""
-    from db.access.tokens import list_tokens
-
     require_there(db)
-    engine = open_database(db, migrate=False)
-    try:
+    with open_database(db) as engine:
         for token in list_tokens(engine):
             revoked = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else "valid"
             made = f"{token.created_at:%Y-%m-%d}"
             typer.echo(f"{token.id}  {token.name:24} {token.role.value:7} {made}  {revoked}")
-    finally:
-        engine.dispose()
     return Exit.DONE
 
 
-def revoke(
+@tokens.command("revoke")
+def _revoke(
     name: Annotated[str, typer.Argument(help="The token's name or id.")], db: Db = None
 ) -> int:
     """Makes a token invalid from this moment on."""
-    from db.access.tokens import revoke_token
-
     require_there(db)
-    engine = open_database(db, migrate=False)
-    try:
+    with open_database(db) as engine:
         revoke_token(engine, name)
-    finally:
-        engine.dispose()
     return Exit.DONE

@@ -1,12 +1,19 @@
-"""`--db`, which many commands share."""
+"""`--db`, which many commands share, and the database that it names."""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sampler.common.errors import InputError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 Db = Annotated[
     str | None,
@@ -34,3 +41,29 @@ def require_there(db: str | None) -> None:
             FIELD,
             f"there is no {url.database}; name one that is there; `rocktune tune` makes them",
         )
+
+
+@contextmanager
+def connected(db: str | None) -> Iterator[Engine]:
+    """The database as it is, of whatever version."""
+    from db.connection.engine import make_engine
+
+    engine = make_engine(db)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def open_database(db: str | None, *, migrate: bool = False) -> Iterator[Engine]:
+    """The database, up to date: a file by itself, a server only when ``migrate`` asks for it."""
+    from db.connection.migrate import require_current, upgrade
+    from jobs.queue.durable_queue import migrate_queue
+
+    with connected(db) as engine:
+        if migrate or engine.dialect.name == "sqlite":
+            upgrade(engine)
+            migrate_queue(engine)
+        require_current(engine)
+        yield engine

@@ -7,6 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
+from cli.render.screen import bare_table
+
 _METRICS = ("waf", "sa", "time", "rate")
 
 
@@ -17,13 +19,8 @@ def batch_table(document: Mapping[str, Any]) -> Table:
     """
     items = document["items"]
     metrics = [name for name in _METRICS if any(name in item["change"] for item in items)]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("item")
-    table.add_column("trials", justify="right")
-    table.add_column("fitness", justify="right")
-    table.add_column("95% interval", justify="right")
-    for name in metrics:
-        table.add_column(name.upper(), justify="right")
+    figures = ("trials", "fitness", "95% interval", *(name.upper() for name in metrics))
+    table = bare_table(("item",), figures)
     table.add_column("confirmed, or why not")
     table.add_column("folder")
     for item in items:

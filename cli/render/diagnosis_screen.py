@@ -8,15 +8,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from cli.render.screen import plain
-from jobs.doctor.diagnosis import Diagnosis
-from jobs.doctor.examination import Watcher
-from jobs.doctor.finding import Finding, Level, percent
+from cli.client.untrusted_text import printable
+from cli.render.screen import bare_table
+from jobs.doctor.examination import Diagnosis, ExaminationObserver
+from jobs.doctor.finding import Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial
 
-_STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "red"}
+_STYLES = {
+    Severity.OK: "green",
+    Severity.NOTE: "cyan",
+    Severity.WARNING: "yellow",
+    Severity.PROBLEM: "red",
+}
 _INDENT = 9
 _CHECK_WIDTH = 14
 _WIDTH = 110
@@ -52,9 +57,11 @@ class DiagnosisScreen:
         self._holder = ""
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> ExaminationObserver:
         """Itself, as the examination knows it."""
-        return Watcher(found=self.found, waiting=self.waiting, began=self.began, ended=self.ended)
+        return ExaminationObserver(
+            found=self.found, waiting=self.waiting, began=self.began, ended=self.ended
+        )
 
     def __enter__(self) -> DiagnosisScreen:
         """Begins to show."""
@@ -88,13 +95,15 @@ class DiagnosisScreen:
         self._bar.update(self._task, completed=trial.number)
         if not self._aside.is_terminal:
             said = (trial.failure or f"{trial.bench_seconds:.1f} s").splitlines()[-1]
-            self._aside.print(plain(f"run {trial.number} of {self._runs}: {trial.state}, {said}"))
+            self._aside.print(
+                printable(f"run {trial.number} of {self._runs}: {trial.state}, {said}")
+            )
 
     def sum_up(self, diagnosis: Diagnosis) -> None:
         """The noise, what can be proven, and one last line."""
         if diagnosis.noise:
             self._noise(diagnosis.noise)
-        counts = [_counted(diagnosis.count(level), level) for level in reversed(Level)]
+        counts = [_counted(diagnosis.count(level), level) for level in reversed(Severity)]
         self._console.print(
             f"\n{diagnosis.fitness}: {', '.join(counts)}", style="bold", soft_wrap=True
         )
@@ -126,39 +135,35 @@ def lines_of(finding: Finding, width: int) -> list[str]:
     begin = f"{finding.level:{_INDENT}}{finding.check:{_CHECK_WIDTH}} "
     indent = " " * len(begin)
     shown = textwrap.wrap(
-        plain(finding.found), width, initial_indent=begin, subsequent_indent=indent
+        printable(finding.found), width, initial_indent=begin, subsequent_indent=indent
     )
     if not finding.advice:
         return shown
     begin = f"{'':{_INDENT}}{'what to do:':{_CHECK_WIDTH}} "
     return shown + textwrap.wrap(
-        plain(finding.advice), width, initial_indent=begin, subsequent_indent=indent
+        printable(finding.advice), width, initial_indent=begin, subsequent_indent=indent
     )
 
 
 def provable_table(noise: Noise) -> Table:
     """A row a metric: its spread, the smallest change by budget, the pairs for wanted changes."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    table.add_column("spread", justify="right")
-    for provable in noise.provable:
-        table.add_column(f"{provable.trials} trials\n{provable.pairs} pairs", justify="right")
-    for change in WANTED_CHANGES:
-        table.add_column(f"pairs for\n{percent(change)}", justify="right")
+    budgets = [f"{each.trials} trials\n{each.pairs} pairs" for each in noise.provable]
+    wanted = [f"pairs for\n{percentage(change)}" for change in WANTED_CHANGES]
+    table = bare_table(("",), ("spread", *budgets, *wanted))
     for name, needed in noise.pairs_needed.items():
         spread = noise.metrics[name].noise.spread
         assert spread is not None
         table.add_row(
-            plain(name),
-            percent(spread),
-            *(percent(provable.change[name]) for provable in noise.provable),
+            printable(name),
+            percentage(spread),
+            *(percentage(provable.change[name]) for provable in noise.provable),
             *(_pairs(needed[change]) for change in WANTED_CHANGES),
         )
     return table
 
 
-def _counted(number: int, level: Level) -> str:
-    return f"{number} {level}{'' if number == 1 or level is Level.OK else 's'}"
+def _counted(number: int, level: Severity) -> str:
+    return f"{number} {level}{'' if number == 1 or level is Severity.OK else 's'}"
 
 
 def _pairs(number: int) -> str:

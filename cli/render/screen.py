@@ -1,44 +1,52 @@
-"""Text of others on the terminal: what a service says may hold escape sequences and markup."""
+"""The console and the table of every command: text on them is nothing but text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+from rich.table import Table
+
+from cli.client.untrusted_text import printable
 
 _WIDTH = 200  # a pipe has none of its own; a table must not be cut for it
 
 
 def screen(*, stderr: bool = False) -> Console:
     """A console on which text is nothing but text."""
-    from rich.console import Console
-
     console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = _WIDTH
     return console
 
 
-def plain(text: str) -> str:
-    """The text in one line, without anything that a terminal would obey."""
-    return "".join(each if each.isprintable() else " " if each.isspace() else "" for each in text)
+def bare_table(
+    left: Sequence[str] = (), right: Sequence[str] = (), *, no_wrap: bool = False
+) -> Table:
+    """A table without lines; more columns may be added to it.
+
+    Args:
+        left: The titles of its first columns, which hold words.
+        right: Those of the next ones, which hold figures.
+        no_wrap: Whether figures are cut rather than wrapped where a terminal is narrow.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in left:
+        table.add_column(title)
+    for title in right:
+        table.add_column(title, justify="right", no_wrap=no_wrap)
+    return table
 
 
-def cleaned(document: Any, clean: Callable[[str], str] = plain) -> Any:
-    """A document of JSON with every text in it made fit to be shown."""
-    if isinstance(document, str):
-        return clean(document)
-    if isinstance(document, list):
-        return [cleaned(each, clean) for each in document]
-    if isinstance(document, dict):
-        return {clean(name): cleaned(each, clean) for name, each in document.items()}
-    return document
+def told_once(console: Console, line: str = "waiting: {} uses this host") -> Callable[[str], None]:
+    """Says who is waited for, each of them once."""
+    told: set[str] = set()
 
+    def tell(who: str) -> None:
+        if who not in told:
+            told.add(who)
+            console.print(
+                line.format(printable(who)), markup=False, highlight=False, soft_wrap=True
+            )
 
-def without_markup(text: str) -> str:
-    """For a console that reads markup: the text, and no instruction to it."""
-    from rich.markup import escape
-
-    return escape(plain(text))
+    return tell

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from cli.render.screen import plain, screen
+from rich.table import Table
+
+from cli.client.untrusted_text import printable
+from cli.render.screen import bare_table, screen
 from jobs.interval_report.documents import (
     as_text,
     family_table,
@@ -17,9 +19,6 @@ from jobs.interval_report.documents import (
 from jobs.interval_report.stall_answer import reason_in_words, shown_name, stall_answer
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _MOST_FAMILIES = 8  # whose levels are shown; --json and --out have all
 _MOST_OPENINGS = 4
@@ -39,10 +38,10 @@ def show_openings(openings: Sequence[Opening]) -> None:
         if len(openings) > 1:
             console.print(f"Opening {number}", style="bold")
         for sentence in (stall_answer(opening), *notes(opening)):
-            console.print(plain(sentence), soft_wrap=True)
+            console.print(printable(sentence), soft_wrap=True)
         for title, table in _tables(opening):
             console.print()
-            console.print(plain(title), style="bold")
+            console.print(printable(title), style="bold")
             console.print(table)
     if len(shown) < len(openings):
         console.print()
@@ -77,7 +76,7 @@ def _stalls(opening: Opening) -> list[list[str]]:
 
 def _table(rows: Sequence[Sequence[str]]) -> Table:
     header, *body = rows
-    table = _empty()
+    table = bare_table()
     for number, title in enumerate(header):
         table.add_column(
             title,
@@ -86,11 +85,5 @@ def _table(rows: Sequence[Sequence[str]]) -> Table:
             overflow="fold",
         )
     for row in body:
-        table.add_row(*(plain(cell) for cell in row))
+        table.add_row(*(printable(cell) for cell in row))
     return table
-
-
-def _empty() -> Table:
-    from rich.table import Table
-
-    return Table(box=None, pad_edge=False, header_style="bold")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
+from api.schemas.job_schemas import JobPage, JobProgress, JobPublic
+from cli.client.client_errors import understood
+from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from api.schemas.job_schemas import JobProgress
-    from cli.client.remote import Remote
+from cli.render.progress_screen import best_so_far, ended_of, time_left
+from cli.render.screen import bare_table, screen
 
 JOBS_EXAMPLES = """
 Examples:
@@ -39,7 +39,7 @@ Example:
 _PAGE = 1000
 
 
-def jobs(
+def jobs_command(
     state: Annotated[
         str | None, typer.Option(help="Only queued, running, done, failed or cancelled ones.")
     ] = None,
@@ -49,8 +49,6 @@ def jobs(
     db: Db = None,
 ) -> int:
     """Lists jobs, newest first."""
-    from cli.render.screen import screen
-
     with opened(url, db) as remote:
         documents, listed, following = _list(remote, state, limit)
     if as_json:
@@ -70,9 +68,6 @@ def _list(
     remote: Remote, state: str | None, limit: int
 ) -> tuple[list[Any], list[JobProgress], int | None]:
     """Jobs as documents and as rows, and where the next page begins."""
-    from api.schemas.job_schemas import JobPage
-    from cli.client.answers import understood
-
     documents: list[Any] = []
     rows: list[JobProgress] = []
     after: int | None = None
@@ -88,12 +83,7 @@ def _list(
 
 
 def _table(listed: list[JobProgress]) -> Table:
-    from rich.table import Table
-
-    from cli.render.job_words import best, ended, time_left
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("job", justify="right")
+    table = bare_table(right=("job",))
     for title in ("state", "phase", "workload", "objective"):
         table.add_column(title)
     table.add_column("trials", justify="right")
@@ -107,34 +97,29 @@ def _table(listed: list[JobProgress]) -> Table:
             job.phase if running and job.phase else "",
             job.workload,
             job.objective,
-            ended(job),
-            best(job).removeprefix("best ") if job.best else "",
+            ended_of(job),
+            best_so_far(job).removeprefix("best ") if job.best else "",
             time_left(job),
         )
     return table
 
 
-def cancel(job_id: JobId, url: Url = None, db: Db = None) -> int:
+def cancel_command(job_id: JobId, url: Url = None, db: Db = None) -> int:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
     return _change("cancel", job_id, url, db, f"`rocktune resume {job_id}` goes on with it")
 
 
-def resume(job_id: JobId, url: Url = None, db: Db = None) -> int:
+def resume_command(job_id: JobId, url: Url = None, db: Db = None) -> int:
     """Lets a failed or cancelled job go on from what it has measured."""
     return _change("resume", job_id, url, db, f"Watch it with: rocktune show {job_id}")
 
 
 def _change(what: str, job_id: int, url: str | None, db: str | None, then: str) -> int:
-    from api.schemas.job_schemas import JobPublic
-    from cli.client.answers import understood
-    from cli.render.job_words import ended
-    from cli.render.screen import screen
-
     with opened(url, db) as remote:
         job = understood(JobPublic, remote.post(f"jobs/{job_id}/{what}"))
     console = screen()
     console.print(
-        f"job {job.id} is {job.state.value}; {ended(job)} trials are kept", soft_wrap=True
+        f"job {job.id} is {job.state.value}; {ended_of(job)} trials are kept", soft_wrap=True
     )
     console.print(then, soft_wrap=True)
     return Exit.DONE

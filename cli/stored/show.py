@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
-from cli.client.answers import not_understood
+from api.schemas.job_schemas import JobPublic
+from cli.client.client_errors import not_understood, understanding
+from cli.client.following import follow, job_of, patiently, terminated_like_interrupted
+from cli.client.remote import Remote
+from cli.client.untrusted_text import cleaned, without_markup
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
-
-if TYPE_CHECKING:
-    from api.schemas.job_schemas import JobPublic
-    from cli.client.remote import Remote
+from cli.render.outcome_screen import print_outcome
+from cli.render.progress_screen import JobView, limits_line, progress_line, situation
+from cli.render.screen import screen
 
 EXAMPLES = """
 Examples:
@@ -27,7 +31,7 @@ Examples:
 """
 
 
-def show(
+def show_command(
     job_id: JobId,
     follow: Annotated[
         bool | None,
@@ -53,13 +57,11 @@ def show(
     """
     with opened(url, db) as remote:
         wanted = sys.stdout.isatty() and not as_json if follow is None else follow
-        return show_job(remote, job_id, follow=wanted, as_json=as_json)
+        return print_job(remote, job_id, follow=wanted, as_json=as_json)
 
 
-def show_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
+def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int:
     """Shows a job to its end, or once."""
-    from cli.client.following import job_of, terminated_like_interrupted
-
     job, document = job_of(remote, job_id)  # where this fails, nothing is waited for
     result: dict[str, Any] | None = None
     if follow:
@@ -84,10 +86,6 @@ def show_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> int
 def _followed(
     remote: Remote, job_id: int
 ) -> tuple[JobPublic, dict[str, Any], dict[str, Any] | None]:
-    from cli.client.following import follow, patiently
-    from cli.render.job_view import JobView
-    from cli.render.screen import screen
-
     with JobView(screen(stderr=True)) as view:
         job, document = follow(remote, job_id, view)
         return job, document, patiently(lambda: _result(remote, job), view)
@@ -103,28 +101,20 @@ def _result(remote: Remote, job: JobPublic) -> dict[str, Any] | None:
 
 
 def _print_picture(job: JobPublic) -> None:
-    from cli.render.job_words import limits_words, situation, standing
-    from cli.render.screen import screen
-
     console = screen()
     names = f"{job.workload}, space {job.space}, objective {job.objective}, {job.strategy}"
     console.print(f"job {job.id}: {names}", soft_wrap=True)
-    if limits := limits_words(job):
+    with understanding():
+        limits = limits_line(job)
+    if limits:
         console.print(limits, soft_wrap=True)
     console.print(situation(job), soft_wrap=True)
-    console.print(standing(job), soft_wrap=True)
+    console.print(progress_line(job), soft_wrap=True)
 
 
 def _print_result(result: dict[str, Any]) -> None:
-    from rich.console import Console
-
-    from cli.render.outcome_table import print_outcome
-    from cli.render.screen import cleaned, without_markup
-
-    try:
+    with understanding():
         print_outcome(Console(emoji=False), cleaned(result, without_markup))
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise not_understood() from None
 
 
 def _status(job: JobPublic, result: dict[str, Any] | None) -> int:

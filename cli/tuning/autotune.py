@@ -23,7 +23,7 @@ Examples:
 _SHARE_OF_HIGH = 0.95  # 190 of 200 MB/s: the thesis's capacity and its wave's peak
 
 
-def autotune(
+def autotune_command(
     policy: Annotated[
         list[str] | None,
         typer.Option(help="on, lifted, off, tuned or duty; repeatable. All but lifted if none."),
@@ -67,16 +67,22 @@ def autotune(
 
     from cli.options.exits import Exit, complain
     from cli.render.screen import screen
-    from jobs.autotune.asked import Asked, configured, read_configuration, scaled_step
     from jobs.autotune.compare import run_alone, table
-    from jobs.autotune.outcome import document, metrics
     from jobs.autotune.policy import Marks
-    from jobs.autotune.shape import FULL_SECONDS, Shape
+    from jobs.autotune.request import (
+        FULL_SECONDS,
+        AutotuneRequest,
+        LoadShape,
+        configured,
+        read_configuration,
+        scaled_step,
+    )
+    from jobs.autotune.run import command_metrics, document
     from sampler.common.byte_size import parse_bytes
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
-    wave = Shape(
+    wave = LoadShape(
         name=shape,
         seconds=FULL_SECONDS.get(shape, 0.0) / 10 or 35.0 if seconds is None else seconds,
         low=parse_bytes(low, field="--low"),
@@ -93,7 +99,7 @@ def autotune(
         step=scaled_step(wave) if step is None else step,
     )
     runs = [
-        Asked(
+        AutotuneRequest(
             policy=name,
             shape=wave,
             marks=marks,
@@ -120,15 +126,15 @@ def autotune(
         run = run_alone(asked, settings, told=console.print)
         documents.append(document(run))
         if as_metrics:
-            found = metrics(run)
+            found = command_metrics(run)
             if found is None:
                 complain(f"not recovered within {recovery_seconds:g} s")
                 return Exit.TOOL_FAILED
             sys.stdout.write(json.dumps(found) + "\n")
     if out is not None:
-        from jobs.autotune.files import write_files
+        from jobs.autotune.compare import write_autotune_files
 
-        for path in write_files(out, documents):
+        for path in write_autotune_files(out, documents):
             console.print(str(path))
     if as_json:
         sys.stdout.write(json.dumps({"schema": 1, "runs": documents}, allow_nan=False) + "\n")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli.options.exits import Exit
-from cli.options.start_options import DropUnknown
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from cli.options.job_options import DropUnknown
 
 EXAMPLES = """
 Examples:
@@ -28,7 +24,7 @@ Examples:
 """
 
 
-def bench(
+def bench_command(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="parameter=value at full scale; repeatable.")
@@ -48,6 +44,7 @@ def bench(
     """Measures one configuration with the real benchmark, outside of any job."""
     from rich.console import Console
 
+    from cli.render.screen import told_once
     from jobs.execution.single_bench import single_bench
     from sampler.common.errors import InputError
     from sampler.parameters.catalogue import catalogue
@@ -80,7 +77,7 @@ def bench(
     runner = LocalRunner(
         single.benchmark,
         settings,
-        waiting=_told_once(console),
+        waiting=told_once(console),
     )
     failed = False
     for run in range(1, runs + 1):
@@ -101,15 +98,3 @@ def bench(
         for warning in outcome.warnings:
             console.print(f"  {warning}", markup=False, highlight=False)
     return Exit.TOOL_FAILED if failed else Exit.DONE
-
-
-def _told_once(console: Console) -> Callable[[str], None]:
-    """Says who holds the host, each holder once."""
-    told: set[str] = set()
-
-    def tell(holder: str) -> None:
-        if holder not in told:
-            told.add(holder)
-            console.print(f"waiting: {holder} uses this host")
-
-    return tell

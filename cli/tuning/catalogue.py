@@ -18,7 +18,7 @@ Examples:
 
   rocktune space default --toml > mine.toml   a file to change and tune with
 """
-WORKLOAD_EXAMPLES = """
+WORKLOADS_EXAMPLES = """
 Example:
 
   rocktune workloads load --toml > mine.toml
@@ -27,14 +27,14 @@ _Name = Annotated[str | None, typer.Argument(help="A name or TOML file; without 
 _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would define it.")]
 
 
-def space(name: _Name = None, toml: _Toml = False) -> int:
+def space_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows parameter spaces."""
-    from sampler.common.documents import read_document
+    from sampler.common.documents import parse_toml
     from sampler.parameters.parameter import Parameter
     from sampler.space.space_file import SHIPPED, load_space, space_text
 
     if name is None:
-        texts = {name: read_document(space_text(name), field=name) for name in SHIPPED}
+        texts = {name: parse_toml(space_text(name), field=name) for name in SHIPPED}
         _list({name: text["help"] for name, text in texts.items()})
         return Exit.DONE
     chosen = load_space(name)
@@ -62,7 +62,7 @@ def space(name: _Name = None, toml: _Toml = False) -> int:
     return Exit.DONE
 
 
-def starts(name: _Name = None) -> int:
+def starts_command(name: _Name = None) -> int:
     """Shows the starting points that --start-from knows, each with its source."""
     from sampler.common.errors import InputError
     from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
@@ -87,7 +87,7 @@ def starts(name: _Name = None) -> int:
     return Exit.DONE
 
 
-def workloads(name: _Name = None, toml: _Toml = False) -> int:
+def workloads_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows workloads."""
     from sampler.workload.workload_file import (
         SHIPPED,
@@ -108,7 +108,7 @@ def workloads(name: _Name = None, toml: _Toml = False) -> int:
     return Exit.DONE
 
 
-def objectives(name: _Name = None, toml: _Toml = False) -> int:
+def objectives_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
     from optimizer.objective.limits import limit_words
     from optimizer.objective.objective_file import SHIPPED, load_objective, objective_text

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options.database_option import Db, require_there
+from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.start_options import DropUnknown
+from cli.options.job_options import DropUnknown
 
 if TYPE_CHECKING:
-    from jobs.experiments.comparison.compared import Asked
-    from jobs.experiments.comparison.side import Side
+    from jobs.experiments.comparison.comparison import ComparisonRequest
+    from jobs.experiments.comparison.sides import Side
     from sampler.runner.settings import Settings
 
 EXAMPLES = """
@@ -49,7 +49,7 @@ _SIDE = (
 _BUILD = "The RocksDB build that runs it: its name in ROCKTUNE_BUILDS, java, or a path."
 
 
-def compare(
+def compare_command(
     a: Annotated[
         str | None,
         typer.Argument(metavar="A", help=f"{_SIDE} With --around: default if left out."),
@@ -93,11 +93,10 @@ def compare(
     """
     from dataclasses import replace
 
-    from cli.render.compare_screen import show_compared, show_subjects
-    from cli.render.runs_shown import RunsShown
+    from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
     from cli.render.screen import screen
-    from jobs.experiments.comparison.artifacts import write_comparison
-    from jobs.experiments.comparison.compared import compare_subjects
+    from jobs.experiments.comparison.comparison import compare_subjects
+    from jobs.experiments.comparison.report import write_comparison
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
@@ -136,7 +135,7 @@ def compare(
 def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
     from dataclasses import replace
 
-    from jobs.experiments.comparison.side import read_side
+    from jobs.experiments.comparison.sides import read_side
 
     side = read_side(text, settings, _job_side(db), field=field)
     return side if build is None else replace(side, build=build)
@@ -146,15 +145,11 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
     """Opens the database only where a job is named."""
 
     def read(number: int, field: str) -> Side:
-        from cli.operations.service import open_database
-        from jobs.experiments.comparison.job_side import side_of_job
+        from jobs.experiments.comparison.sides import side_of_job
 
         require_there(db)
-        engine = open_database(db, migrate=False)
-        try:
+        with open_database(db) as engine:
             return side_of_job(engine, number, field)
-        finally:
-            engine.dispose()
 
     return read
 
@@ -168,11 +163,15 @@ def _asked(
     scale: int | None,
     seed: int,
     settings: Settings,
-) -> Asked:
-    from jobs.experiments.comparison.around import MIDDLE, sides_around
-    from jobs.experiments.comparison.compared import Asked, require_rounds, require_workloads
+) -> ComparisonRequest:
+    from jobs.experiments.comparison.comparison import (
+        ComparisonRequest,
+        require_rounds,
+        require_workloads,
+    )
+    from jobs.experiments.comparison.sides import MIDDLE, sides_around
     from jobs.experiments.comparison.subject import subject_of
-    from jobs.experiments.comparison.table import require_metrics
+    from jobs.experiments.comparison.tables import require_metrics
     from sampler.workload.workload_file import load_workload
 
     require_rounds(rounds, seed)
@@ -190,6 +189,6 @@ def _asked(
             subject_of(name, side, loads, settings, field="A" if name == MIDDLE else "--around")
             for name, side in found.items()
         ]
-    return Asked(
+    return ComparisonRequest(
         subjects=subjects, workloads=loads, metrics=chosen, around=around, rounds=rounds, seed=seed
     )

@@ -24,7 +24,7 @@ Examples:
 """
 
 
-def doctor(
+def doctor_command(
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
     baseline: Annotated[
@@ -52,10 +52,9 @@ def doctor(
     """
     from cli.render.diagnosis_screen import DiagnosisScreen
     from cli.render.screen import screen
-    from jobs.doctor.diagnosis import Fitness
-    from jobs.doctor.examination import examine
+    from jobs.doctor.examination import Fitness, examine
     from jobs.doctor.noise import USUAL_TRIALS
-    from jobs.specification.specify import specify
+    from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -29,7 +29,7 @@ Examples:
 """  # noqa: E501
 
 
-def guide(
+def guide_command(
     keys: Annotated[str, typer.Option(help="Pairs that the database will hold: 8e9.")],
     key_size: Annotated[str, typer.Option(help="Bytes of a key: 20.")],
     value_size: Annotated[str, typer.Option(help="Bytes of a value: 800, or 4KiB.")],
@@ -53,11 +53,11 @@ def guide(
     For TRocksDB, which keeps keys and values in files of their own, and translated for
     RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
     """
-    from jobs.report.artifacts import require_folder
-    from jobs.results.whole_file import write_whole
+    from jobs.results.output_folder import require_folder
+    from sampler.common.atomic_write import write_output
     from sampler.kioxia_guide.document import guide_document
-    from sampler.kioxia_guide.guide import guide as worked_out
-    from sampler.kioxia_guide.planned import read_planned
+    from sampler.kioxia_guide.guide import compute_guide as worked_out
+    from sampler.kioxia_guide.guide import read_planned
 
     planned = read_planned(
         keys=keys,
@@ -74,7 +74,7 @@ def guide(
     # Before anything is printed: whoever reads it may leave after the first lines.
     written = [] if out is None else [out / name for name in document["options"]]
     for path in written:
-        write_whole(path, document["options"][path.name].encode())
+        write_output(path, document["options"][path.name].encode())
     if as_json:
         sys.stdout.write(json.dumps(document) + "\n")
     else:
@@ -140,7 +140,7 @@ def _levels(found: Guide) -> Table:
     from rich.table import Table
 
     from sampler.common.byte_size import format_decimal
-    from sampler.kioxia_guide.levels import whole
+    from sampler.kioxia_guide.guide import whole
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("level")
@@ -157,8 +157,7 @@ def _levels(found: Guide) -> Table:
 def _translated(found: Guide) -> Table:
     from rich.table import Table
 
-    from sampler.kioxia_guide.rocksdb_options import COUNTERPARTS, rocksdb_values
-    from sampler.kioxia_guide.trocksdb_options import PRESET
+    from sampler.kioxia_guide.options_files import COUNTERPARTS, PRESET, rocksdb_values
 
     values = rocksdb_values(found)
     there = {**PRESET, "vlogfile_max_size": str(found.vlogfile_max_size)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from db.schema.job_row import JobState
     from jobs.execution.assembly import Assembly
     from jobs.execution.place import Place
-    from jobs.results.finished import Finished
+    from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings
 
@@ -30,7 +30,7 @@ def run_here(
     check: Callable[[], None] = lambda: None,
     expected: Collection[JobState] | None = None,
     place: Place | None = None,
-) -> Finished:
+) -> JobOutcome:
     """Runs what is left of a job, as ``run_job`` does, and raises what that raises.
 
     Args:
@@ -44,7 +44,7 @@ def run_here(
         expected: The states that the job may be in; None for any.
         place: Where it is measured; None for this machine.
     """
-    from cli.render.progress import TuningProgress
+    from cli.render.progress_screen import TuningProgress
     from db.schema.job_row import JobState
     from jobs.execution.run_job import run_job
 
@@ -57,8 +57,8 @@ def run_here(
             settings,
             progress=progress,
             waiting=progress.waiting,
-            away=progress.away,
-            told=progress.away,
+            away=progress.note,
+            told=progress.note,
             check=check,
             expected=tuple(JobState if expected is None else expected),
             place=place,

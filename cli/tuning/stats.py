@@ -22,7 +22,7 @@ Examples:
 """
 
 
-def stats(
+def stats_command(
     log: Annotated[
         Path, typer.Argument(help="A RocksDB LOG, or what db_bench printed; RocksDB 2.0 to 11.")
     ],
@@ -41,9 +41,9 @@ def stats(
     openings = read_openings(log)
     written: list[Path] = []
     if out is not None:
-        from jobs.interval_report.files import write_files
+        from jobs.interval_report.files import write_interval_files
 
-        written = write_files(out, log.name, openings)
+        written = write_interval_files(out, log.name, openings)
     if as_json:
         from jobs.interval_report.documents import stats_document
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.options.cluster_options import Certificates, Scheduler, place_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
-from cli.options.start_options import DropUnknown, StartFrom, WarmStart
-from cli.options.strategy_option import Strategy
-from optimizer.strategies.registry import DEFAULT_STRATEGY
+from cli.options.job_options import job_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from db.jobs.job_store import Store
     from jobs.execution.place import Place
-    from jobs.results.finished import Finished
+    from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
 
 EXAMPLES = """
@@ -54,72 +53,9 @@ Examples:
 """
 
 
-def tune(
-    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
-    space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
-    objective: Annotated[
-        str | None,
-        typer.Option(help="An objective's name or TOML file. [default: paper; for reads reading]"),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(help="'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again."),
-    ] = None,
-    strategy: Strategy = DEFAULT_STRATEGY,
-    baseline: Annotated[
-        str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
-    ] = None,
-    drop_unknown: DropUnknown = False,
-    trials: Annotated[
-        int | None, typer.Option(help="Runs of the benchmark in all, at least 12 (default 96).")
-    ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Time instead of --trials.")] = None,
-    memory: Annotated[
-        str | None, typer.Option(help="Memtables and block cache, as 512MiB; else the baseline's.")
-    ] = None,
-    scale: Annotated[
-        int | None, typer.Option(help="Divisor of byte-sized options; else the workload's.")
-    ] = None,
-    confirm_scale: Annotated[
-        int | None,
-        typer.Option(help="Choose and prove the winner at this larger scale (smaller divisor)."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 1,
-    samples: Annotated[
-        int | None, typer.Option(help="Draws before the search; else 20, of genetic half.", min=1)
-    ] = None,
-    top: Annotated[
-        int, typer.Option(help="genetic searches so many of the most important ones.", min=1)
-    ] = 5,
-    over: Annotated[
-        str | None, typer.Option(help="Search these parameters alone, as NAME,NAME.")
-    ] = None,
-    stop_early: Annotated[
-        bool, typer.Option("--stop-early", help="Stop searching once it no longer improves.")
-    ] = False,
-    generations: Annotated[
-        int | None, typer.Option(help="Stop the genetic search after so many.", min=1)
-    ] = None,
-    fitness: Annotated[
-        float | None, typer.Option(help="Stop the genetic search once this is reached.")
-    ] = None,
-    cutoff: Annotated[
-        float,
-        typer.Option(help="Cut runs off at so many times the baseline's time; 0: never.", min=0),
-    ] = 4.0,
-    detect: Annotated[
-        str | None,
-        typer.Option(help="Plan the proof to show such a change, as 5% or rate=5%, by the noise."),
-    ] = None,
-    start_from: StartFrom = None,
-    warm_start: WarmStart = None,
-    db_bench: Annotated[
-        str | None,
-        typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
-    ] = None,
-    host_kind: Annotated[
-        str | None, typer.Option(help="The kind of hosts that it is for; else any.")
-    ] = None,
+@job_options()
+def tune_command(
+    asked: Mapping[str, Any],
     scheduler: Scheduler = None,
     certificates: Certificates = None,
     db: Db = None,
@@ -138,50 +74,13 @@ def tune(
     Exit status: 0 better options were found, 3 nothing better was found, 2 bad input,
     130 interrupted (go on with --resume).
     """
-    from cli.options.name_list import names_of
     from db.connection.engine import make_engine
     from db.connection.migrate import upgrade
-    from jobs.report.artifacts import require_folder
-    from jobs.specification.specify import specify
-    from jobs.specification.start_from import read_starts
-    from jobs.specification.warm_start_text import parse_warm_start
-    from optimizer.budget.sample_size import parse_detect
-    from optimizer.objective.limits import parse_limit
-    from optimizer.trials.problem import SearchSettings
-    from sampler.common.byte_size import parse_bytes
+    from jobs.results.output_folder import require_folder
+    from jobs.specification.named_files import specified
     from sampler.runner.settings import load_settings
 
-    change, metric = (None, None) if detect is None else parse_detect(detect)
-    specification = specify(
-        workload=workload,
-        space=space,
-        objective=objective,
-        limits=[parse_limit(each) for each in limit or ()],
-        strategy=strategy,
-        baseline=baseline,
-        drop_unknown=drop_unknown,
-        trials=trials,
-        minutes=minutes,
-        memory=None if memory is None else parse_bytes(memory, field="--memory"),
-        scale=scale,
-        confirm_scale=confirm_scale,
-        seed=seed,
-        search=SearchSettings(
-            samples=samples,
-            top=top,
-            over=tuple(names_of(over, field="--over")),
-            generations=generations,
-            fitness=fitness,
-            stop_early=stop_early,
-            cutoff=cutoff,
-            detect=change,
-            detect_metric=metric,
-        ),
-        db_bench=db_bench,
-        host_kind=host_kind,
-        start_from=read_starts(start_from or ()),
-        warm_start=parse_warm_start(warm_start),
-    )
+    specification = specified(asked)
     require_folder(out)
     engine = make_engine(db)
     try:
@@ -197,7 +96,7 @@ def tune(
 
 def _run(
     engine: Engine, specification: Specification, place: Place, *, resume: bool, out: Path
-) -> Finished | None:
+) -> JobOutcome | None:
     """The job's outcome; None when it was interrupted."""
     from rich.console import Console
 
@@ -206,7 +105,7 @@ def _run(
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.execution.lease_keeper import JobCancelled
-    from jobs.results.finished import finished_job
+    from jobs.results.outcome import job_outcome
     from jobs.specification.warm_start import require_job
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
@@ -218,7 +117,7 @@ def _run(
         _say(console, _nothing_to_resume(store))
     if earlier and earlier.state is JobState.DONE:
         console.print(f"job {earlier.id} is done; this is what it found", highlight=False)
-        return finished_job(engine, earlier.id)
+        return job_outcome(engine, earlier.id)
     if earlier is None:  # what an earlier one has learned from is kept with it
         require_job(store, specification.warm_start)
     settings = load_settings()
@@ -288,13 +187,13 @@ def _say(console: Console, what: str) -> None:
     console.print(what, markup=False, highlight=False, soft_wrap=True)
 
 
-def _tell(finished: Finished, out: Path, *, as_json: bool) -> int:
+def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     """Writes the files and prints what was found."""
     import json
 
     from rich.console import Console
 
-    from cli.render.outcome_table import print_outcome
+    from cli.render.outcome_screen import print_outcome
     from jobs.report.artifacts import REFUSED, write_artifacts
     from sampler.common.errors import InputError
 

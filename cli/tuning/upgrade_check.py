@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit, complain
-from cli.options.start_options import DropUnknown
+from cli.options.job_options import DropUnknown
 
 EXAMPLES = """
 Examples:
@@ -29,7 +29,7 @@ Examples:
 _BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
 
 
-def upgrade_check(
+def upgrade_check_command(
     old: Annotated[str, typer.Argument(help=_BUILD)],
     new: Annotated[str, typer.Argument(help=_BUILD)],
     workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
@@ -62,11 +62,10 @@ def upgrade_check(
     refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted (go on
     with --resume).
     """
-    from cli.render.runs_shown import RunsShown
+    from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
     from cli.render.screen import screen
-    from cli.render.upgrade_screen import show_builds, show_checked, show_differences
-    from jobs.experiments.upgrade.check import check_upgrade, differences, find_builds
-    from jobs.specification.specify import specify
+    from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
+    from jobs.specification.named_files import specify
     from sampler.runner.settings import load_settings
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -86,7 +85,7 @@ def upgrade_check(
     try:
         builds = find_builds(old, new, settings)
         show_builds(answer, builds)
-        found = differences(builds, specification)
+        found = build_differences(builds, specification)
         show_differences(answer, found)
         checked = check_upgrade(
             specification, builds, found, settings, out,

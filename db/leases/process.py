@@ -17,7 +17,7 @@ _UNKNOWN = "-"
 
 def this_process() -> str:
     """This process's name: ``host:boot:namespace:pid:start``."""
-    pid, started = process_identity.this_process()
+    pid, started = process_identity.own_process()
     return ":".join((_host(), _boot(), _namespace(), str(pid), str(started)))
 
 

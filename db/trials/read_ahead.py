@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 from sqlalchemy import Engine, Select
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
 
 from db.connection.transactions import reading
+
+if TYPE_CHECKING:  # a process on SQLite never loads the driver
+    import psycopg
 
 Answer = Callable[[], Sequence[Sequence[Any]]]
 """Waits for the rows."""
@@ -86,6 +88,8 @@ class _Pipelined:
     @contextmanager
     def _errors(self, statement: str) -> Iterator[None]:
         """Raises the driver's errors as SQLAlchemy does."""
+        import psycopg
+
         try:
             yield
         except psycopg.Error as error:

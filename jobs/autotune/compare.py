@@ -1,25 +1,29 @@
-"""Runs one after the other on this host, each in a folder of its own that is gone afterwards."""
+"""The comparison of policies: run one after the other on this host, as a table and as files."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from jobs.autotune.asked import Asked
-from jobs.autotune.outcome import Run, measure
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import (
+from jobs.autotune.request import AutotuneRequest, LoadShape
+from jobs.autotune.run import AutotuneRun, measure_policy
+from jobs.charts.curves import Curves, Span, TimeCurve, plot_files
+from jobs.results.output_folder import write_files
+from sampler.runner.bench_folder import (
     make_trial_folder,
     remove_leftovers,
     remove_trial_folder,
     require_space,
 )
+from sampler.runner.host_lock import MARK, host_lock
+from sampler.runner.settings import Settings
 
 # What compaction writes before it removes what it read: as much again, and some.
 _SPACE = 3
@@ -47,12 +51,12 @@ _FACTORS = {"MB/s": 1e-6, "MB": 1e-6, "%": 100.0}
 
 
 def run_alone(
-    asked: Asked,
+    asked: AutotuneRequest,
     settings: Settings,
     *,
     told: Callable[[str], None] = lambda _: None,
     pause: Callable[[float], None] = time.sleep,
-) -> Run:
+) -> AutotuneRun:
     """Measures while nothing else measures on this host.
 
     Within a trial, as the command of a ``[command]`` workload, the host is held already.
@@ -61,7 +65,7 @@ def run_alone(
         InputError: The machine cannot run it: no binding, no room on the disk, no right to write.
     """
     with _host(settings, told, pause), _folder(settings, asked) as folder:
-        return measure(asked, folder, told=told)
+        return measure_policy(asked, folder, told=told)
 
 
 @contextlib.contextmanager
@@ -83,7 +87,7 @@ def _host(
 
 
 @contextlib.contextmanager
-def _folder(settings: Settings, asked: Asked) -> Iterator[Path]:
+def _folder(settings: Settings, asked: AutotuneRequest) -> Iterator[Path]:
     remove_leftovers(settings.bench_dir)
     require_space(settings.bench_dir, int(asked.shape.planned_bytes * _SPACE) + 2**26)
     folder = make_trial_folder(settings.bench_dir)
@@ -123,3 +127,87 @@ def _levels(documents: Sequence[dict[str, Any]]) -> list[int]:
 def _level(document: dict[str, Any], number: int) -> str:
     found = next((each for each in document["levels"] if each["number"] == number), None)
     return "n/a" if found is None else f"{found['mib']:,} ({found['files']:,} files)"
+
+
+_STILL = 1e-6  # two points of the same moment make no rate
+_SMOOTH = 4  # points that an interval spans
+
+
+def run_plot(document: Mapping[str, Any]) -> Curves:
+    """The plot of a run, in MB/s, as the thesis's figures 4.3, 4.5 and 4.7 show theirs.
+
+    Args:
+        document: As ``outcome.document`` made it.
+    """
+    policy, figures = document["asked"]["policy"], document["figures"]
+    shape, curve = LoadShape(**document["asked"]["shape"]), document["curve"]
+    rate, stored = figures["insertion_rate"] / 1e6, figures["compaction_rate"] / 1e6
+    return Curves(
+        name=policy,
+        title=f"{policy}: {rate:.3g} MB/s came in, {stored:.3g} MB/s flushed and compacted",
+        caption=f"Dashed: the limit. Interval: over {_SMOOTH} points. Cumulative: since the "
+        "beginning; compaction counts flushes as well."
+        + (" Shaded: compaction was off." if document["off"] else ""),
+        x_title="seconds",
+        y_title="MB/s",
+        curves=[
+            TimeCurve("sine wave", _planned(shape, curve), dashed=True),
+            TimeCurve("interval writes", _interval(curve, 1)),
+            TimeCurve("cumulative writes", _cumulative(curve, 1)),
+            TimeCurve("cumulative compaction", _cumulative(curve, 2)),
+        ],
+        shaded=_joined([Span(**span) for span in document["off"]]),
+    )
+
+
+def _planned(
+    shape: LoadShape, curve: Sequence[Sequence[float]]
+) -> list[tuple[float, float | None]]:
+    ats = [min(each[0], shape.seconds) for each in curve]
+    return [(at, shape.rate(at) / 1e6) for at in ats]
+
+
+def _interval(curve: Sequence[Sequence[float]], column: int) -> list[tuple[float, float | None]]:
+    pairs = zip(curve, curve[_SMOOTH:], strict=False)
+    return [
+        (b[0], (b[column] - a[column]) / (b[0] - a[0]) / 1e6)
+        for a, b in pairs
+        if b[0] - a[0] > _STILL
+    ]
+
+
+def _cumulative(curve: Sequence[Sequence[float]], column: int) -> list[tuple[float, float | None]]:
+    first = curve[0]
+    return [
+        (each[0], (each[column] - first[column]) / (each[0] - first[0]) / 1e6)
+        for each in curve
+        if each[0] - first[0] > _STILL
+    ]
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """Spans that touch are one."""
+    joined = list(spans[:1])
+    for before, span in pairwise(spans):
+        if span.begin - before.end < _STILL:
+            joined[-1] = Span(joined[-1].begin, span.end)
+        else:
+            joined.append(span)
+    return joined
+
+
+def write_autotune_files(out: Path, documents: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """Writes ``autotune.json``, ``autotune.html``, ``coordinates.tex`` and an SVG for each run.
+
+    Returns:
+        What was written.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    plots = [run_plot(document) for document in documents]
+    contents: dict[str, str | bytes] = {
+        "autotune.json": json.dumps({"schema": 1, "runs": list(documents)}) + "\n",
+        **plot_files("autotune.html", "Rocktune: compaction under a wave", plots),
+    }
+    return write_files(out, contents)

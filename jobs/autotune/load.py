@@ -8,11 +8,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.autotune.asked import Asked
-from jobs.autotune.pace import Pace
+from jobs.autotune.database import DatabaseLayout, TreeLevel, TunedDatabase
 from jobs.autotune.policy import SWITCHING, first_switch, next_switch
-from jobs.autotune.store import Layout, Level, Store
+from jobs.autotune.request import AutotuneRequest
 from jobs.charts.curves import Span
+
+# A writer that was held up may make up for so many seconds, not for more: RocksDB's rate limiter,
+# which db_bench paces its writes with, refills every tenth of a second.
+_SLACK = 0.1
+
+
+@dataclass(frozen=True)
+class Pace:
+    """When the next write is due.
+
+    Attributes:
+        rate: Bytes/s at a time since the beginning.
+        due: Seconds since the beginning.
+    """
+
+    rate: Callable[[float], float]
+    due: float = 0.0
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next write may begin; 0 or less: at once."""
+        return self.due - now
+
+    def wrote(self, size: int, now: float) -> Pace:
+        """The pace after a write of so many bytes that was begun at ``now``."""
+        begun = max(self.due, now - _SLACK)
+        return Pace(self.rate, begun + size / self.rate(now))
+
 
 _POINTS = 100  # of the curve
 _BLOCK = 4 * 2**20  # random bytes that values are cut from
@@ -53,13 +79,13 @@ class Loaded:
     flips: int
     flip_seconds: float
     tickers: dict[str, int]
-    levels: tuple[Level, ...]
+    levels: tuple[TreeLevel, ...]
     live_bytes: int
 
 
-def layout_of(asked: Asked, *, compacting: bool, lifted: bool) -> Layout:
+def database_layout(asked: AutotuneRequest, *, compacting: bool, lifted: bool) -> DatabaseLayout:
     """How the database is opened for a part of the run."""
-    return Layout(
+    return DatabaseLayout(
         factor=asked.factor,
         compacting=compacting,
         lifted=lifted,
@@ -69,7 +95,7 @@ def layout_of(asked: Asked, *, compacting: bool, lifted: bool) -> Layout:
 
 def load(
     folder: Path,
-    asked: Asked,
+    asked: AutotuneRequest,
     *,
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
@@ -81,16 +107,16 @@ def load(
     Raises:
         InputError: The binding is not installed.
     """
-    layout = layout_of(asked, compacting=asked.policy != "off", lifted=asked.policy != "on")
-    with Store(folder, layout) as store:
+    layout = database_layout(asked, compacting=asked.policy != "off", lifted=asked.policy != "on")
+    with TunedDatabase(folder, layout) as store:
         return _Load(store, asked, clock, pause).run()
 
 
 class _Load:
     def __init__(
         self,
-        store: Store,
-        asked: Asked,
+        store: TunedDatabase,
+        asked: AutotuneRequest,
         clock: Callable[[], float],
         pause: Callable[[float], None],
     ) -> None:

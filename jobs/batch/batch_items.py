@@ -25,7 +25,7 @@ _TAKEN = {OPTIONS, RESULT, TRIALS, REPORT, BATCH_RESULT}
 
 
 @dataclass(frozen=True)
-class Asked:
+class BatchEntry:
     """One job of a batch as it was asked for.
 
     Attributes:
@@ -43,7 +43,7 @@ def batch_items(
     known: Collection[str],
     found: list[InputError],
     field: str = "batch",
-) -> list[Asked]:
+) -> list[BatchEntry]:
     """The jobs of a batch: workloads x spaces x host kinds, then each ``[[job]]``.
 
     Args:
@@ -62,7 +62,7 @@ def batch_items(
             names = ", ".join(sorted({*known, *_LISTS, "job"}))
             found.append(InputError(key, f"is unknown; known are {names}"))
     common = {key: value for key, value in document.items() if key in known}
-    items: list[Asked] = []
+    items: list[BatchEntry] = []
     with noting(found):
         items += _product(document, common)
     for number, row in enumerate(_rows(document, found), start=1):
@@ -89,7 +89,7 @@ def require_name(given: object, field: str) -> str:
     return given
 
 
-def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[Asked]:
+def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[BatchEntry]:
     """All pairs of workload and space, on each kind of host; none where no list is given."""
     if not _LISTS.keys() & document.keys():
         return []
@@ -103,7 +103,7 @@ def _product(document: Mapping[str, Any], common: Mapping[str, Any]) -> list[Ask
     for values in itertools.product(*axes.values()):
         settings = {**common, **dict(zip(axes, values, strict=True))}
         settings = {name: value for name, value in settings.items() if value is not None}
-        items.append(Asked(_called(settings), settings))
+        items.append(BatchEntry(_called(settings), settings))
     return items
 
 
@@ -126,7 +126,7 @@ def _rows(document: Mapping[str, Any], found: list[InputError]) -> list[Any]:
 
 def _single(
     row: Mapping[str, Any], where: str, common: Mapping[str, Any], known: Collection[str]
-) -> Asked:
+) -> BatchEntry:
     for key in row:
         if key != "name" and key not in known:
             names = ", ".join(sorted({*known, "name"}))
@@ -136,12 +136,12 @@ def _single(
         common = {key: common[key] for key in common if key not in ("trials", "minutes")}
     settings = {**_USUAL, **common, **own}
     if "name" not in row:
-        return Asked(_called(settings), settings)
+        return BatchEntry(_called(settings), settings)
     given = row["name"]
     parts = given.split("/") if isinstance(given, str) else [given]
     for part in parts:
         require_name(part, f"{where}.name")
-    return Asked(_checked(str(given), f"{where}.name"), settings)
+    return BatchEntry(_checked(str(given), f"{where}.name"), settings)
 
 
 def _called(settings: Mapping[str, Any]) -> str:
@@ -165,7 +165,7 @@ def _checked(name: str, field: str) -> str:
     return name
 
 
-def _repeated(items: list[Asked]) -> list[InputError]:
+def _repeated(items: list[BatchEntry]) -> list[InputError]:
     seen: set[str] = set()
     twice: dict[str, None] = {}
     for item in items:

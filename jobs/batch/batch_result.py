@@ -23,8 +23,8 @@ from db.nightly.batches import (
 from db.nightly.nights import night_result, nights
 from db.schema.batch_state import BatchState
 from db.schema.job_row import JobRow, JobState
-from jobs.regression.watch import watch
-from jobs.regression.watch_words import told
+from jobs.regression.detection import detect_regressions
+from jobs.regression.report import report_lines
 
 SCHEMA = 1
 _DELETED = "deleted"
@@ -50,14 +50,14 @@ def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
 def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
     """This night against those before; None where that could not be judged."""
     try:
-        found = watch(nights(engine, name))
+        found = detect_regressions(nights(engine, name))
     except Exception as error:
         # The night itself is measured and kept; `rocktune nights` judges it again at any time.
         _log.error("the regression watch failed", batch=name, exc_info=error)
         return None
-    for line in told(found)[:-1]:
+    for line in report_lines(found)[:-1]:
         _log.warning("night differs", batch=name, finding=line)
-    return found.document() | {"lines": told(found)}
+    return found.document() | {"lines": report_lines(found)}
 
 
 def end_batches(engine: Engine) -> list[BatchRow]:

@@ -1,1 +1,1 @@
-"""The plots of a report, as data: one idea a file, each a pure function that returns a chart."""
+"""The plots of pages and reports, as data: each a pure function that returns a chart."""

@@ -1,17 +1,28 @@
-"""The proof: how far each metric has changed, and how sure that is."""
+"""How far each metric has changed between paired runs, how sure that is, and the runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, axis, line_at, rows_axis, short, words
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    area,
+    axis,
+    interval_bars,
+    line_at,
+    rows_axis,
+    scatter_trace,
+    short,
+    words,
+)
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
 
 
-def changes(
+def changes_chart(
     rows: Sequence[tuple[str, Mapping[str, float]]],
     terms: Sequence[Term],
     detectable: Mapping[str, float],
@@ -51,23 +62,16 @@ def changes(
 
 def _point(row: int, name: str, change: Mapping[str, float], better: int | None) -> dict[str, Any]:
     low, high, percent = change["low"], change["high"], change["percent"]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [short(percent)],
-        "y": [row],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [short(high - percent)],
-            "arrayminus": [short(percent - low)],
-            "thickness": 2,
-            "color": _colour(low, high, better),
-        },
-        "marker": {"size": 11, "color": _colour(low, high, better)},
-        "hovertext": [f"{words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
-        "hoverinfo": "text",
-    }
+    color = _colour(low, high, better)
+    return scatter_trace(
+        words(name),
+        [short(percent)],
+        [row],
+        error_x=interval_bars([percent], [low], [high], color, 2),
+        marker={"size": 11, "color": color},
+        hovertext=[f"{words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
+        hoverinfo="text",
+    )
 
 
 def _colour(low: float, high: float, better: int | None) -> str:
@@ -104,16 +108,12 @@ def _bands(
     """Cut at the plot's edges: a shape beyond them makes the page wider than a phone."""
     left, right = shown
     return [
-        {
-            "type": "rect",
-            "x0": max(-detectable[name], left),
-            "x1": min(detectable[name], right),
-            "y0": row - 0.32,
-            "y1": row + 0.32,
-            "fillcolor": "@band",
-            "line": {"width": 0},
-            "layer": "below",
-        }
+        area(
+            x0=max(-detectable[name], left),
+            x1=min(detectable[name], right),
+            y0=row - 0.32,
+            y1=row + 0.32,
+        )
         for row, name in enumerate(names)
         if name in detectable
     ]
@@ -128,3 +128,48 @@ def _band_words(detectable: Mapping[str, float], names: Sequence[str]) -> str:
 def _beyond_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     beyond = [n for n, c in rows if c["low"] < -_FARTHEST or c["high"] > _FARTHEST]
     return f" The interval of {', '.join(beyond)} goes on beyond the plot." if beyond else ""
+
+
+def runs_chart(
+    name: str, metric: str, unit: str | None, runs: Mapping[str, Sequence[tuple[int, float]]]
+) -> Chart | None:
+    """What every run gave.
+
+    Args:
+        name: Of the plot, unique in the page.
+        metric: Whose figures they are.
+        unit: Theirs; None for a ratio.
+        runs: By subject, (round, figure).
+
+    Returns:
+        The plot; None without a run.
+    """
+    if not any(runs.values()):
+        return None
+    traces = [
+        scatter_trace(
+            words(subject),
+            [number for number, _ in points],
+            [short(value) for _, value in points],
+            mode="lines+markers",
+            line={"color": color, "width": 1, "dash": "dot"},
+            marker={"color": color, "size": 8},
+            hovertemplate="round %{x}: %{y}<extra>" + words(subject) + "</extra>",
+        )
+        for (subject, points), color in zip(runs.items(), SERIES, strict=False)
+    ]
+    return Chart(
+        name=name,
+        title=f"{metric}, round by round",
+        caption="Each dot is a run. What goes up and down together is the machine.",
+        traces=traces,
+        layout={
+            "xaxis": axis("round", dtick=max(1, max(map(_rounds, runs.values())) // 10)),
+            "yaxis": axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
+        },
+        height=280,
+    )
+
+
+def _rounds(points: Sequence[tuple[int, float]]) -> int:
+    return max((number for number, _ in points), default=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -91,6 +91,66 @@ def line_at(
         "line": {"color": color, "width": 1.5, "dash": dash},
         "layer": "below",
     }
+
+
+def scatter_trace(
+    name: str,
+    x: Iterable[Any],
+    y: Iterable[Any],
+    *,
+    mode: str = "markers",
+    hover: str | None = None,
+    **more: Any,
+) -> Trace:
+    """A series of points or a line; ``hover`` is Plotly's template of what is told of a point."""
+    found: Trace = {"type": "scatter", "mode": mode, "name": name, "x": list(x), "y": list(y)}
+    if hover is not None:
+        found["hovertemplate"] = hover + "<extra></extra>"
+    return found | more
+
+
+def step_line(
+    name: str, steps: Sequence[tuple[int, float]], last: int, color: str, hover: str
+) -> Trace:
+    """What holds from each trial on, up to the last one."""
+    ends = [*steps, (last, steps[-1][1])]
+    return scatter_trace(
+        name,
+        [number for number, _ in ends],
+        [short(value) for _, value in ends],
+        mode="lines",
+        line={"color": color, "width": 2.5, "shape": "hv"},
+        hover=hover,
+    )
+
+
+def bar_trace(name: str, x: Iterable[Any], y: Iterable[Any], color: Any, **more: Any) -> Trace:
+    """Horizontal bars."""
+    drawn = {"x": list(x), "y": list(y), "marker": {"color": color}}
+    return {"type": "bar", "orientation": "h", "name": name, **drawn, **more}
+
+
+def interval_bars(
+    values: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    color: str,
+    thickness: float = 1.5,
+) -> dict[str, Any]:
+    """The error bars from each low to each high around its value."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [short(high - value) for value, high in zip(values, highs, strict=True)],
+        "arrayminus": [short(value - low) for value, low in zip(values, lows, strict=True)],
+        "thickness": thickness,
+        "color": color,
+    }
+
+
+def area(fill: str = "@band", **edges: Any) -> dict[str, Any]:
+    """A shaded rectangle below the traces, by Plotly's ``x0``, ``x1``, ``y0``, ``y1``."""
+    return {"type": "rect", "fillcolor": fill, "line": {"width": 0}, "layer": "below", **edges}
 
 
 def thinned(points: Sequence[_Point], most: int = _MOST_POINTS) -> Sequence[_Point]:

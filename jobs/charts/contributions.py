@@ -1,15 +1,26 @@
-"""Why the winner is better: what each step of the path from the baseline contributes."""
+"""What makes the winner's fitness: its terms, and the steps of the path from the baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, Trace, axis, line_at, rows_axis, short, words
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    axis,
+    bar_trace,
+    interval_bars,
+    line_at,
+    rows_axis,
+    scatter_trace,
+    short,
+    words,
+)
 from jobs.results.explanation_words import estimate_words, step_words
 
 
-def contributions(explanation: Mapping[str, Any] | None) -> Chart | None:
+def contributions_chart(explanation: Mapping[str, Any] | None) -> Chart | None:
     """The path as a waterfall, each bar from where the one before it ends.
 
     Args:
@@ -55,35 +66,31 @@ def _begins(steps: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def _bars(steps: Sequence[Mapping[str, Any]]) -> Trace:
     gains = [step["gain"] for step in steps]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": "expected",
-        "y": list(range(len(steps))),
-        "base": [short(begin) for begin in _begins(steps)],
-        "x": [short(gain["expected"]) for gain in gains],
-        "error_x": _errors(gains, "@dim"),
-        "marker": {"color": [_colour(gain) for gain in gains]},
-        "hovertext": [
+    return bar_trace(
+        "expected",
+        [short(gain["expected"]) for gain in gains],
+        range(len(steps)),
+        [_colour(gain) for gain in gains],
+        base=[short(begin) for begin in _begins(steps)],
+        error_x=_errors(gains, "@dim"),
+        hovertext=[
             f"{words(step_words(step), 200)}: {estimate_words(step['gain'])}" for step in steps
         ],
-        "hoverinfo": "text",
-    }
+        hoverinfo="text",
+    )
 
 
 def _whole(steps: Sequence[Mapping[str, Any]]) -> Trace:
     total = steps[-1]["fitness"]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": "winner",
-        "y": [len(steps)],
-        "x": [short(total["expected"])],
-        "error_x": _errors([total], "@dim"),
-        "marker": {"color": "@third"},
-        "hovertext": [f"the winner: {estimate_words(total)}"],
-        "hoverinfo": "text",
-    }
+    return bar_trace(
+        "winner",
+        [short(total["expected"])],
+        [len(steps)],
+        "@third",
+        error_x=_errors([total], "@dim"),
+        hovertext=[f"the winner: {estimate_words(total)}"],
+        hoverinfo="text",
+    )
 
 
 def _diamonds(
@@ -95,32 +102,80 @@ def _diamonds(
         return []
     begins = _begins(steps)
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "measured",
-            "y": [place for place, _ in found],
-            "x": [short(begins[place] + gain["expected"]) for place, gain in found],
-            "error_x": _errors([gain for _, gain in found], "@second"),
-            "marker": {"color": "@second", "symbol": "diamond", "size": 10},
-            "hovertext": [f"measured: {estimate_words(gain)}" for _, gain in found],
-            "hoverinfo": "text",
-        }
+        scatter_trace(
+            "measured",
+            [short(begins[place] + gain["expected"]) for place, gain in found],
+            [place for place, _ in found],
+            error_x=_errors([gain for _, gain in found], "@second"),
+            marker={"color": "@second", "symbol": "diamond", "size": 10},
+            hovertext=[f"measured: {estimate_words(gain)}" for _, gain in found],
+            hoverinfo="text",
+        )
     ]
 
 
 def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [short(each["high"] - each["expected"]) for each in estimates],
-        "arrayminus": [short(each["expected"] - each["low"]) for each in estimates],
-        "thickness": 1.5,
-        "color": color,
-    }
+    expected, low, high = ([each[n] for each in estimates] for n in ("expected", "low", "high"))
+    return interval_bars(expected, low, high, color)
 
 
 def _colour(gain: Mapping[str, float]) -> str:
     if gain["low"] <= 0 <= gain["high"]:
         return "@soft"
     return "@accent" if gain["low"] > 0 else "@second"
+
+
+def fitness_terms_chart(
+    names: Sequence[str], proven: Mapping[str, float], found: Mapping[str, float]
+) -> Chart | None:
+    """The terms of the fitness, which add up to it.
+
+    Args:
+        names: The metrics of the objective.
+        proven: By metric, the term in the proof's fresh runs.
+        found: The same in the one run of the search; empty where it is not known.
+
+    Returns:
+        The plot; None without a term.
+    """
+    if not proven:
+        return None
+    shown = [name for name in names if name in proven]
+    total = sum(proven.values())
+    most = max(shown, key=lambda name: proven[name])
+    title = (
+        f"{most} gives {proven[most]:+z.0f} of the fitness of {total:.0f}"
+        if total > 0
+        else f"In the proof the terms add up to {total:.0f}: nothing was gained"
+    )
+    series = [("proof: medians of fresh runs", proven, "@accent")]
+    if found:
+        series.append(("search: the one run that found it", found, "@soft"))
+    rows = [*shown, "fitness"]
+    return Chart(
+        name="terms",
+        title=title,
+        caption="Each term is 1000 times the relative gain of its metric times its weight; they "
+        "add up to the fitness. What a single run promised is drawn beside what was proven.",
+        traces=[
+            bar_trace(
+                label,
+                [
+                    *(short(terms[name]) if name in terms else None for name in shown),
+                    short(sum(terms.values())),
+                ],
+                range(len(rows)),
+                color,
+                hovertext=[f"{words(row)}" for row in rows],
+                hovertemplate="%{hovertext}: %{x:.0f}<extra></extra>",
+            )
+            for label, terms, color in series
+        ],
+        layout={
+            "barmode": "group",
+            "xaxis": axis("term, thousandths of the baseline", zeroline=False),
+            "yaxis": rows_axis(rows),
+            "shapes": [line_at(0.0, across="x", dash="solid")],
+        },
+        height=150 + 42 * len(rows),
+    )

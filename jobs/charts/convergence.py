@@ -11,9 +11,12 @@ from jobs.charts.chart import (
     Chart,
     Trace,
     again_words,
+    area,
     axis,
     line_at,
+    scatter_trace,
     short,
+    step_line,
     thinned,
     thinned_words,
 )
@@ -22,13 +25,13 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
 
 
-def noise_of(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
+def noise_of_fitness(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
     """Standard deviation of the baseline's own fitness over its runs; None with fewer than two."""
     own = [fitness[t.number] for t in trials if t.is_baseline and t.number in fitness]
     return float(np.std(own, ddof=1)) if len(own) > 1 else None
 
 
-def convergence(
+def convergence_chart(
     trials: Sequence[Trial],
     fitness: Mapping[int, float],
     *,
@@ -54,7 +57,7 @@ def convergence(
     if not points:
         return None
     broken = [point for point in known if point[0] in breaking]
-    noise = noise_of(trials if baselines is None else baselines, fitness)
+    noise = noise_of_fitness(trials if baselines is None else baselines, fitness)
     best = max(points, key=lambda point: point[1])
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)
@@ -110,15 +113,13 @@ def _noise_words(noise: float | None) -> str:
 
 
 def _dots(points: Sequence[tuple[int, float]]) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "configuration",
-        "x": [number for number, _ in points],
-        "y": [short(value) for _, value in points],
-        "marker": {"color": "@accent", "size": 6, "opacity": 0.5},
-        "hovertemplate": "trial %{x}: %{y:.0f}<extra></extra>",
-    }
+    return scatter_trace(
+        "configuration",
+        [number for number, _ in points],
+        [short(value) for _, value in points],
+        hover="trial %{x}: %{y:.0f}",
+        marker={"color": "@accent", "size": 6, "opacity": 0.5},
+    )
 
 
 def _crosses(points: Sequence[tuple[int, float]]) -> list[Trace]:
@@ -131,16 +132,7 @@ def _steps(points: Sequence[tuple[int, float]], last: int) -> Trace:
     for number, value in points:
         if not steps or value > steps[-1][1]:
             steps.append((number, value))
-    steps.append((last, steps[-1][1]))
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": "best so far",
-        "x": [number for number, _ in steps],
-        "y": [short(value) for _, value in steps],
-        "line": {"color": "@second", "width": 2.5, "shape": "hv"},
-        "hovertemplate": "best up to trial %{x}: %{y:.0f}<extra></extra>",
-    }
+    return step_line("best so far", steps, last, "@second", "best up to trial %{x}: %{y:.0f}")
 
 
 def _outside(numbers: Sequence[int], floor: float) -> list[Trace]:
@@ -148,34 +140,18 @@ def _outside(numbers: Sequence[int], floor: float) -> list[Trace]:
     if not shown:
         return []
     return [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "far below",
-            "x": list(shown),
-            "y": [short(floor)] * len(shown),
-            "marker": {"color": "@dim", "size": 6, "symbol": "triangle-down"},
-            "hovertemplate": "trial %{x}: lower than drawn<extra></extra>",
-        }
+        scatter_trace(
+            "far below",
+            shown,
+            [short(floor)] * len(shown),
+            marker={"color": "@dim", "size": 6, "symbol": "triangle-down"},
+            hover="trial %{x}: lower than drawn",
+        )
     ]
 
 
 def _band(noise: float | None) -> list[dict[str, Any]]:
-    if noise is None:
-        return []
-    return [
-        {
-            "type": "rect",
-            "xref": "paper",
-            "x0": 0,
-            "x1": 1,
-            "y0": -2 * noise,
-            "y1": 2 * noise,
-            "fillcolor": "@band",
-            "line": {"width": 0},
-            "layer": "below",
-        }
-    ]
+    return [] if noise is None else [area(xref="paper", x0=0, x1=1, y0=-2 * noise, y1=2 * noise)]
 
 
 def _spans(trials: Sequence[Trial]) -> list[tuple[Phase, int, int]]:

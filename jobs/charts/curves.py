@@ -1,16 +1,29 @@
-"""Curves over time, with the spans of time in which something held shaded."""
+"""Curves over time with shaded spans: for a page, as an SVG text and for pgfplots."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from jobs.charts.chart import SERIES, Chart, Trace, axis, short, thinned, thinned_words, words
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    Trace,
+    area,
+    axis,
+    scatter_trace,
+    short,
+    thinned,
+    thinned_words,
+    words,
+)
+from jobs.charts.svg import Canvas, svg_escape
+from jobs.results.pages import document_html, whole_page
 
 
 @dataclass(frozen=True)
-class Curve:
+class TimeCurve:
     """One curve.
 
     Attributes:
@@ -50,7 +63,7 @@ class Curves:
     caption: str
     x_title: str
     y_title: str
-    curves: Sequence[Curve]
+    curves: Sequence[TimeCurve]
     shaded: Sequence[Span] = ()
 
     @property
@@ -68,34 +81,166 @@ class Curves:
             layout={
                 "xaxis": axis(self.x_title, rangemode="tozero"),
                 "yaxis": axis(self.y_title, rangemode="tozero"),
-                "shapes": [_shape(span) for span in self.shaded],
+                "shapes": [
+                    area(
+                        "@faint",
+                        yref="paper",
+                        x0=short(each.begin),
+                        x1=short(each.end),
+                        y0=0,
+                        y1=1,
+                    )
+                    for each in self.shaded
+                ],
                 "showlegend": True,
             },
         )
 
 
-def _trace(curve: Curve, color: str) -> Trace:
+def _trace(curve: TimeCurve, color: str) -> Trace:
     points = thinned(curve.points)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": words(curve.name),
-        "x": [short(x) for x, _ in points],
-        "y": [None if y is None else short(y) for _, y in points],
-        "line": {"color": color, "width": 2, "dash": "dash" if curve.dashed else "solid"},
-        "hovertemplate": "%{x:.4g} s: %{y:.4g}<extra>" + words(curve.name) + "</extra>",
-    }
+    return scatter_trace(
+        words(curve.name),
+        [short(x) for x, _ in points],
+        [None if y is None else short(y) for _, y in points],
+        mode="lines",
+        line={"color": color, "width": 2, "dash": "dash" if curve.dashed else "solid"},
+        hovertemplate="%{x:.4g} s: %{y:.4g}<extra>" + words(curve.name) + "</extra>",
+    )
 
 
-def _shape(span: Span) -> dict[str, Any]:
+# Those of the report's light form, in the order of chart.SERIES.
+_COLOURS = ("#0072b2", "#c2500a", "#00805c", "#a8487f")
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+def curves_svg(plot: Curves) -> str:
+    """The text of an SVG file; the axes begin at 0."""
+    points = [(x, y) for curve in plot.curves for x, y in curve.points if y is not None]
+    last = max((x for x, _ in points), default=0.0) or 1.0
+    up = _ticks(max((y for _, y in points), default=1.0))
+    canvas = Canvas(720, 380, (64, 16, 48, 78), x=(0.0, last), y=(0.0, up[-1]))
+    canvas.parts = [
+        f"<title>{svg_escape(plot.title)}</title>",
+        '<rect width="720" height="380" fill="#fff"/>',
+    ]
+    for span in plot.shaded:
+        canvas.band(span.begin, span.end, 'class="shaded" fill="#d8dde2"')
+    canvas.grid(up, 'stroke="#ccc"', "g")
+    middle = canvas.width / 2
+    for x in _ticks(last):
+        if x <= last:
+            canvas.text(canvas.x(x), canvas.bottom + 18, f"{x:g}", "middle")
+    canvas.text(middle, canvas.bottom + 36, plot.x_title, "middle")
+    canvas.text(middle, 18, plot.title, "middle", ' font-size="15"')
+    canvas.text(8, 34, plot.y_title, "start")
+    for place, (curve, colour) in enumerate(zip(plot.curves, _COLOURS, strict=False)):
+        line = f'stroke="{colour}"' + (' stroke-dasharray="6 4"' if curve.dashed else "")
+        for piece in _pieces(curve):
+            places = " ".join(f"{canvas.x(x):.1f},{canvas.y(y):.1f}" for x, y in piece)
+            canvas.parts.append(
+                f'<polyline points="{places}" fill="none" stroke-width="2" {line}/>'
+            )
+        column = canvas.left + place * (canvas.width - canvas.left) / max(len(plot.curves), 3)
+        canvas.parts.append(
+            f'<path d="M{column:.0f} {canvas.height - 18}h18" stroke-width="3" {line}/>'
+        )
+        canvas.text(column + 24, canvas.height - 14, curve.name, "start")
+    whole = 'xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="12"'
+    return canvas.svg(whole) + "\n"
+
+
+def _pieces(curve: TimeCurve) -> list[list[tuple[float, float]]]:
+    """The curve between its gaps."""
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for x, y in curve.points:
+        if y is None:
+            pieces.append([])
+        else:
+            pieces[-1].append((x, y))
+    return [piece for piece in pieces if piece]
+
+
+def _ticks(highest: float) -> Sequence[float]:
+    """Round values from 0 to at least the highest, about five of them."""
+    if not (math.isfinite(highest) and highest > 0):
+        return (0.0, 1.0)
+    power = 10.0 ** math.floor(math.log10(highest / 5))
+    step = next(s * power for s in _STEPS if s * power * 5 >= highest * (1 - 1e-9))
+    return [step * i for i in range(math.ceil(highest / step - 1e-9) + 1)]
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "_": r"\_", "#": r"\#",
+    "&": r"\&", "$": r"\$", "^": r"\^{}", "~": r"\~{}",
+}  # fmt: skip
+
+
+def pgfplots_axis(plot: Curves) -> str:
+    """One ``axis`` with an ``addplot`` for each curve, shaded spans first, and its legend.
+
+    It needs the package ``pgfplots`` and stands within a ``tikzpicture``.
+    """
+    highest = max((y for each in plot.curves for _, y in each.points if y is not None), default=1)
+    lines = [
+        r"\begin{axis}[",
+        f"  title={{{_tex(plot.title)}}},",
+        f"  xlabel={{{_tex(plot.x_title)}}},",
+        f"  ylabel={{{_tex(plot.y_title)}}},",
+        "  xmin=0, ymin=0, ymajorgrids=true, grid style=dashed, unbounded coords=jump,",
+        r"  legend style={at={(0.5,-0.2)}, anchor=north, legend columns=2},",
+        "]",
+    ]
+    lines += [
+        rf"\draw[draw=none, fill=black!12] (axis cs:{span.begin:.6g},0) "
+        rf"rectangle (axis cs:{span.end:.6g},{highest:.6g});"
+        for span in plot.shaded
+    ]
+    for curve in plot.curves:
+        style = "[dashed]" if curve.dashed else ""
+        lines += [rf"\addplot{style}", f"  coordinates {{ {_coordinates(curve)} }};"]
+    legend = ", ".join(_tex(curve.name) for curve in plot.curves)
+    return "\n".join([*lines, rf"\legend{{{legend}}}", r"\end{axis}", ""])
+
+
+def _coordinates(curve: TimeCurve) -> str:
+    return " ".join(f"({x:.6g},{'nan' if y is None else f'{y:.6g}'})" for x, y in curve.points)
+
+
+def pgfplots_file(plots: Sequence[Curves]) -> str:
+    """A ``tikzpicture`` for each plot."""
+    begin, end = "\\begin{tikzpicture}\n", "\\end{tikzpicture}\n"
+    return "\n".join(begin + pgfplots_axis(plot) + end for plot in plots)
+
+
+def _tex(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+PageTable = tuple[str, Sequence[Sequence[str]]]  # a title, and rows of cells, the header first
+
+
+def plot_files(
+    name: str,
+    title: str,
+    plots: Sequence[Curves],
+    *,
+    lines: Sequence[str] = (),
+    tables: Sequence[PageTable] = (),
+) -> dict[str, str | bytes]:
+    """Plots as files by their names: a page of all, coordinates for pgfplots, an SVG of each.
+
+    Args:
+        name: Of the page.
+        title: Of the page.
+        plots: In their order.
+        lines: Plain text above the plots, a paragraph each.
+        tables: Below the plots.
+    """
+    charts = [plot.chart for plot in plots]
+    page = document_html("charts.html", title=title, lines=lines, charts=charts, tables=tables)
     return {
-        "type": "rect",
-        "yref": "paper",
-        "x0": short(span.begin),
-        "x1": short(span.end),
-        "y0": 0,
-        "y1": 1,
-        "fillcolor": "@faint",
-        "line": {"width": 0},
-        "layer": "below",
+        name: whole_page(page),
+        "coordinates.tex": pgfplots_file(plots),
+        **{f"{plot.name}.svg": curves_svg(plot) for plot in plots},
     }

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from jobs.charts.chart import SERIES, Chart, axis, short, words
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    Trace,
+    axis,
+    interval_bars,
+    scatter_trace,
+    short,
+    words,
+)
 from optimizer.ranking.dependence import EffectCurve, Together
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
@@ -16,7 +25,7 @@ _TICKS = 6
 _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on the axis
 
 
-def dependence(
+def dependence_chart(
     parameter: str, curves: Sequence[EffectCurve], values: Sequence[Value], *, is_bytes: bool
 ) -> Chart | None:
     """The partial dependence of the metrics on one parameter.
@@ -55,7 +64,7 @@ def dependence(
     )
 
 
-def pair_effect(
+def pair_effect_chart(
     pair: Together, values: tuple[Sequence[Value], Sequence[Value]], *, is_bytes: tuple[bool, bool]
 ) -> Chart:
     """What a pair does beyond the effects of its two parameters.
@@ -101,46 +110,37 @@ def pair_effect(
     )
 
 
-def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> dict[str, Any]:
+def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> Trace:
     """A line within its band; of kinds points with bars."""
     ordered = _ordered(labels)
-    bars = {
-        "type": "data",
-        "symmetric": False,
-        "array": [short(float(value)) for value in curve.high - curve.effect],
-        "arrayminus": [short(float(value)) for value in curve.effect - curve.low],
-        "color": color,
-        "thickness": 1.5,
-    }
-    return {
-        "type": "scatter",
-        "mode": "lines+markers" if ordered else "markers",
-        "name": words(curve.metric),
-        "x": list(range(len(labels))),
-        "y": [short(float(value)) for value in curve.effect],
-        "text": list(labels),
-        "hovertemplate": f"{words(curve.metric)}, %{{text}}: %{{y:+.1f}}%<extra></extra>",
-        "line": {"color": color, "width": 2},
-        "marker": {"color": color, "size": 5 if ordered else 8},
-        **({} if ordered else {"error_y": bars}),
-    }
+    bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
+    return scatter_trace(
+        words(curve.metric),
+        range(len(labels)),
+        [short(value) for value in bounds[0]],
+        mode="lines+markers" if ordered else "markers",
+        text=list(labels),
+        hover=f"{words(curve.metric)}, %{{text}}: %{{y:+.1f}}%",
+        line={"color": color, "width": 2},
+        marker={"color": color, "size": 5 if ordered else 8},
+        **({} if ordered else {"error_y": interval_bars(*bounds, color)}),
+    )
 
 
-def _band(curve: EffectCurve, color: str) -> dict[str, Any]:
+def _band(curve: EffectCurve, color: str) -> Trace:
     places = list(range(len(curve.effect)))
-    edge = [*curve.high, *curve.low[::-1]]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [*places, *places[::-1]],
-        "y": [short(float(value)) for value in edge],
-        "fill": "toself",
-        "fillcolor": color,
-        "opacity": 0.14,
-        "line": {"width": 0, "color": color},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    return scatter_trace(
+        "",
+        [*places, *places[::-1]],
+        [short(float(value)) for value in (*curve.high, *curve.low[::-1])],
+        mode="lines",
+        fill="toself",
+        fillcolor=color,
+        opacity=0.14,
+        line={"width": 0, "color": color},
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def _ordered(labels: Sequence[str]) -> bool:

@@ -1,18 +1,30 @@
-"""The Pareto front: the configurations that no other beats in every metric."""
+"""The Pareto front: the configurations that no other beats in every metric, and its growth."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from jobs.charts.chart import Chart, Trace, again_words, axis, short, thinned, thinned_words, words
-from optimizer.objective.objective import Term
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    again_words,
+    axis,
+    line_at,
+    scatter_trace,
+    short,
+    step_line,
+    thinned,
+    thinned_words,
+    words,
+)
+from optimizer.objective.objective import Term, pareto_front
 
 Points = Mapping[int, Mapping[str, float]]
 _DIAMOND = {"color": "@accent", "size": 9, "symbol": "diamond"}
 _CROSS = {"color": "@faint", "size": 6, "symbol": "x"}
 
 
-def front(
+def front_chart(
     points: Points,
     kept: Collection[int],
     numbers: Collection[int],
@@ -79,13 +91,87 @@ def _dots(
     name: str,
     marker: Mapping[str, object],
 ) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [short(points[number][across]) for number in numbers],
-        "y": [short(points[number][up]) for number in numbers],
-        "text": [f"trial {number}" for number in numbers],
-        "hovertemplate": "%{text}: %{x:.4g}, %{y:.4g}<extra></extra>",
-        "marker": dict(marker),
-    }
+    return scatter_trace(
+        name,
+        [short(points[number][across]) for number in numbers],
+        [short(points[number][up]) for number in numbers],
+        text=[f"trial {number}" for number in numbers],
+        hover="%{text}: %{x:.4g}, %{y:.4g}",
+        marker=dict(marker),
+    )
+
+
+Growth = Sequence[tuple[int, float]]
+
+
+def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Chart | None:
+    """The plot of a job.
+
+    Args:
+        growth: (trial's number, hypervolume) of each trial that enlarged the front.
+        terms: Of the objective.
+        last: The number of the job's last trial.
+
+    Returns:
+        None with one metric, or where nothing reached the reference.
+    """
+    if len(terms) < 2 or not growth:
+        return None
+    number, value = growth[-1]
+    shown = thinned(growth)
+    return Chart(
+        name="front-growth",
+        title=f"The front grew until trial {number}, and covers {value:.3g} times what the "
+        "baseline covers",
+        caption="Hypervolume: how much of all trades between the metrics some configuration meets "
+        "or beats, down to twice the baseline where less is better and to 0 where more is; the "
+        "baseline alone is 1 (dashed). Single runs, clocks corrected for drift; what breaks a "
+        "limit does not count. Noise raises it: the luckiest runs stay."
+        + thinned_words(len(shown), len(growth)),
+        traces=[step_line("hypervolume", shown, last, "@accent", "up to trial %{x}: %{y:.3g}")],
+        layout={
+            "xaxis": axis("trial", range=[0, last + 1]),
+            "yaxis": axis("hypervolume, 1 = baseline", rangemode="tozero"),
+            "shapes": [line_at(1.0, dash="dash")],
+        },
+    )
+
+
+_LATENCIES = {"write_p99": "writes", "read_p99": "reads", "update_p99": "updates"}
+_LEAST_POINTS = 3  # fewer show no front
+
+
+def two_metric_front_charts(
+    points: Points, kept: Collection[int], *, again: int = 0
+) -> list[Chart]:
+    """Throughput against the 99th percentile of each kind of latency, CPU use against throughput.
+
+    Args:
+        points: The metrics of each new configuration that was measured whole, by number.
+        kept: Those that keep the limits.
+        again: How many runs measured a configuration again.
+
+    Returns:
+        The plots whose metrics were measured.
+    """
+    charts = []
+    for across, up, about in _pairs():
+        names = (across.metric, up.metric)
+        drawn = {n: found for n, found in points.items() if all(name in found for name in names)}
+        if len(drawn) < _LEAST_POINTS:
+            continue
+        within = {number: drawn[number] for number in drawn if number in kept}
+        on = pareto_front(within, (across, up))
+        chart = front_chart(
+            drawn, within, on, (across, up), again=again,
+            name=f"front-{names[0]}-{names[1]}", about=about,
+        )  # fmt: skip
+        charts += [chart] if chart else []
+    return charts
+
+
+def _pairs() -> Iterator[tuple[Term, Term, str]]:
+    rate = Term("rate", "max")
+    for metric, what in _LATENCIES.items():
+        yield rate, Term(metric, "min"), f"Throughput against the 99th percentile of {what}"
+    yield Term("cpu_percent", "min"), rate, "CPU use against throughput"

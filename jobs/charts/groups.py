@@ -19,7 +19,7 @@ from optimizer.baseline.baseline import CLOCKS
 from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
-from sampler.parameters.parameter import Value
+from sampler.parameters.parameter import Parameter, Value
 
 _EACH = 2
 _CLOCK = (
@@ -44,17 +44,20 @@ class Question:
     is_bytes: bool = False
 
 
-def questions(parameters: Sequence[Mapping[str, Any]]) -> list[Question]:
+def questions(
+    parameters: Sequence[Mapping[str, Any]], space: Mapping[str, Parameter]
+) -> list[Question]:
     """The top and bottom parameters, each with its metric; fewer where there are fewer.
 
     Args:
         parameters: Rows of ``result.json``, the most important first.
+        space: The job's parameters by name.
     """
     rows = [row for row in parameters if _tested(row)]
     top = rows[:_EACH]
     bottom = rows[max(len(top), len(rows) - _EACH) :]
-    return [_question(row, top=True) for row in top] + [
-        _question(row, top=False) for row in bottom
+    return [_question(row, space, top=True) for row in top] + [
+        _question(row, space, top=False) for row in bottom
     ]
 
 
@@ -63,16 +66,18 @@ def _tested(row: Mapping[str, Any]) -> list[str]:
     return [m for m in row["importance"] if row["anova"].get(m, {}).get("p") is not None]
 
 
-def _question(row: Mapping[str, Any], *, top: bool) -> Question:
+def _question(row: Mapping[str, Any], space: Mapping[str, Parameter], *, top: bool) -> Question:
     def weight(metric: str) -> float:
         return float(row["importance"][metric]["permutation"])
 
     metrics = _tested(row)
     metric = max(metrics, key=weight) if top else min(metrics, key=weight)
-    return Question(row["name"], metric, top, row["anova"][metric])
+    known = space.get(row["name"])
+    special, is_bytes = (known.special, known.scaled) if known else ((), False)
+    return Question(row["name"], metric, top, row["anova"][metric], special, is_bytes)
 
 
-def groups(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
+def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
     """The box plot of one question.
 
     Args:

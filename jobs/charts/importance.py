@@ -1,11 +1,24 @@
-"""What matters for one metric: importance by impurity and by permutation, with its spread."""
+"""What matters for one metric, by forests of the draws or by models of all trials.
+
+Results of earlier versions have no models: their forests rank.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, axis, rows_axis, short, words
+from jobs.charts.chart import (
+    Chart,
+    axis,
+    bar_trace,
+    interval_bars,
+    rows_axis,
+    scatter_trace,
+    short,
+    words,
+)
+from optimizer.results.learned_document import FORESTS, MODELS
 
 LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
 _MOST = 10
@@ -18,7 +31,7 @@ def held_out(forest: Mapping[str, Any]) -> float | None:
     return value
 
 
-def importance(
+def importance_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], forest: Mapping[str, Any]
 ) -> Chart | None:
     """The most important parameters for a metric.
@@ -31,53 +44,134 @@ def importance(
     Returns:
         The plot; None where the metric could not be learned.
     """
-    rows = [(row["name"], row["importance"][metric]) for row in parameters
-            if metric in row["importance"]]  # fmt: skip
+    rows = [
+        (row["name"], row["importance"][metric])
+        for row in parameters
+        if metric in row["importance"]
+    ]
     r2 = held_out(forest)
     if not rows or r2 is None:
         return None
     rows = sorted(rows, key=lambda row: -row[1]["permutation"])[:_MOST]
-    names = [name for name, _ in rows]
-    places = list(range(len(rows)))
-    return Chart(
-        name=f"importance-{metric}",
-        title=f"{metric}: {names[0]} matters most"
-        if r2 >= LEAST_R2
-        else f"{metric}: do not rely on the order, R2 is {r2:.2f}",
-        caption=f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
+    spread = [short(each["permutation_std"]) for _, each in rows]
+    errors = {"type": "data", "array": spread, "color": "@second", "thickness": 1.5}
+    return _bars_and_diamonds(
+        f"importance-{metric}",
+        metric,
+        [name for name, _ in rows],
+        r2,
+        f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
         "of the forest's decrease in impurity. Diamonds: R2 lost when the values are shuffled, "
         "with one standard deviation.",
+        "importance",
+        {"impurity": [each["mdi"] for _, each in rows]},
+        {"permutation": [each["permutation"] for _, each in rows]},
+        errors,
+        [f"{words(name)}:" for name, _ in rows],
+    )
+
+
+def by_models(found: Mapping[str, Any]) -> bool:
+    """Whether models of all trials rank the parameters, and not forests of the draws.
+
+    Args:
+        found: ``result.json``, or a ranking.
+    """
+    return bool(found.get("ranked_by", FORESTS) == MODELS)
+
+
+def ranked_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
+    """R2 on unseen trials of what ranks the parameters, by metric."""
+    return {
+        metric: held_out(each)
+        for metric, each in found["models" if by_models(found) else "forest"].items()
+    }
+
+
+def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
+    """R2 on unseen draws of the forests, by metric."""
+    return {metric: held_out(each) for metric, each in found["forest"].items()}
+
+
+def model_effects_chart(
+    metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
+) -> Chart | None:
+    """The parameters that make most of a metric's variance.
+
+    Args:
+        metric: Its name.
+        parameters: Rows of ``result.json``.
+        model: Of the metric there, under ``models``.
+
+    Returns:
+        The plot; None where no parameter has a share.
+    """
+    found = [
+        (row["name"], row["model"][metric])
+        for row in parameters
+        if row.get("model", {}).get(metric, {}).get("total", 0.0) > 0
+    ]
+    if not found:
+        return None
+    found = sorted(found, key=lambda each: -each[1]["total"])[:_MOST]
+    rows, r2 = [each for _, each in found], model.get("r2_cross_validated")
+    total = [each["total"] for each in rows]
+    lows = [min(each["low"], each["total"]) for each in rows]
+    highs = [max(each["high"], each["total"]) for each in rows]
+    return _bars_and_diamonds(
+        f"effects-{metric}",
+        metric,
+        [name for name, _ in found],
+        r2,
+        f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
+        f"{model.get('trials', 0)} trials. Share of the variance over the whole space; bars: the "
+        "parameter alone, diamonds: with its pairs, and the 95% interval of that.",
+        "share of the variance",
+        {"alone": [each["alone"] for each in rows]},
+        {"with its pairs": total},
+        interval_bars(total, lows, highs, "@second"),
+        [f"{words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
+    )
+
+
+def _bars_and_diamonds(
+    name: str,
+    metric: str,
+    names: Sequence[str],
+    r2: float | None,
+    caption: str,
+    title: str,
+    bar: Mapping[str, Sequence[float]],
+    diamond: Mapping[str, Sequence[float]],
+    errors: Mapping[str, Any],
+    said: Sequence[str],
+) -> Chart:
+    """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
+    doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
+    sure = r2 is not None and r2 >= LEAST_R2
+    places, told = range(len(names)), list(said)
+    hover = "%{hovertext} %{x:.3f}<extra></extra>"
+    ((bars_name, shares),), ((diamonds_name, values),) = bar.items(), diamond.items()
+    return Chart(
+        name=name,
+        title=f"{metric}: {names[0]} matters most"
+        if sure
+        else f"{metric}: do not rely on the order, {doubt}",
+        caption=caption,
         traces=[
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": "impurity",
-                "y": places,
-                "x": [short(each["mdi"]) for _, each in rows],
-                "hovertext": [words(name) for name in names],
-                "hovertemplate": "%{hovertext}: %{x:.3f}<extra></extra>",
-                "marker": {"color": "@soft"},
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": "permutation",
-                "y": places,
-                "x": [short(each["permutation"]) for _, each in rows],
-                "error_x": {
-                    "type": "data",
-                    "array": [short(each["permutation_std"]) for _, each in rows],
-                    "color": "@second",
-                    "thickness": 1.5,
-                },
-                "hovertext": [words(name) for name in names],
-                "hovertemplate": "%{hovertext}: %{x:.3f}<extra></extra>",
-                "marker": {"color": "@second", "size": 9, "symbol": "diamond"},
-            },
+            bar_trace(
+                bars_name, map(short, shares), places, "@soft", hovertext=told, hovertemplate=hover
+            ),
+            scatter_trace(
+                diamonds_name,
+                map(short, values),
+                places,
+                error_x=errors,
+                hovertemplate=hover,
+                marker={"color": "@second", "size": 9, "symbol": "diamond"},
+                hovertext=told,
+            ),
         ],
-        layout={
-            "xaxis": axis("importance", rangemode="tozero"),
-            "yaxis": rows_axis(names),
-        },
-        height=140 + 26 * len(rows),
+        layout={"xaxis": axis(title, rangemode="tozero"), "yaxis": rows_axis(names)},
+        height=140 + 26 * len(names),
     )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.charts.chart import Chart, axis, line_at, short, thinned, thinned_words
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    axis,
+    line_at,
+    scatter_trace,
+    short,
+    thinned,
+    thinned_words,
+)
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 
@@ -33,7 +42,7 @@ def best_within(
     return max(found, key=lambda each: each.fitness, default=None)
 
 
-def memory(
+def memory_chart(
     trials: Sequence[Trial],
     fitness: Mapping[int, float],
     *,
@@ -117,14 +126,12 @@ def _title(
     )
 
 
-def _dots(trials: Sequence[Trial], fitness: Mapping[int, float], name: str) -> dict[str, object]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [short(trial.metrics["memory"] / _MIB) for trial in trials],
-        "y": [short(fitness[trial.number]) for trial in trials],
-        "text": [f"trial {trial.number}" for trial in trials],
-        "marker": {"color": "@accent", "size": 7, "opacity": 0.5},
-        "hovertemplate": "%{text}: %{y:.0f} with %{x:.4g} MiB<extra></extra>",
-    }
+def _dots(trials: Sequence[Trial], fitness: Mapping[int, float], name: str) -> Trace:
+    return scatter_trace(
+        name,
+        [short(trial.metrics["memory"] / _MIB) for trial in trials],
+        [short(fitness[trial.number]) for trial in trials],
+        text=[f"trial {trial.number}" for trial in trials],
+        marker={"color": "@accent", "size": 7, "opacity": 0.5},
+        hover="%{text}: %{y:.0f} with %{x:.4g} MiB",
+    )

@@ -10,7 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, Trace, words
+from jobs.charts.chart import (
+    Chart,
+    Trace,
+    scatter_trace,
+    words,
+)
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
@@ -19,7 +24,7 @@ _MOST, _BEST, _AXES = 200, 15, 8
 _WIDE = 20.0  # numbers that span more than this factor are placed by their logarithm
 
 
-def parallel(
+def parallel_chart(
     trials: Sequence[Trial],
     fitness: Mapping[int, float],
     names: Sequence[str],
@@ -115,16 +120,9 @@ def _lines(
     for trial in trials:
         x += [*(scale(trial.features.get(scale.name)) for scale in scales), None]
         y += [*range(len(scales)), None]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": x,
-        "y": y,
-        "line": dict(line),
-        "hoverinfo": "skip",
-        "connectgaps": False,
-    }
+    return scatter_trace(
+        name, x, y, mode="lines", line=dict(line), hoverinfo="skip", connectgaps=False
+    )
 
 
 def _labels(scales: Sequence[_Scale], byte_sized: frozenset[str]) -> list[dict[str, Any]]:

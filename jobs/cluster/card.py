@@ -12,8 +12,8 @@ from typing import Any
 
 from sampler.bench.builds import advertised
 from sampler.machine.machine import fingerprint
+from sampler.runner.bench_folder import nearest_folder
 from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import nearest_folder
 
 CARD, FITNESS = "rocktune", "rocktune_fit"
 """The names under which Dask carries them: with the registration, and with each heartbeat."""

@@ -1,15 +1,21 @@
-"""The db_bench in use: is it there, how was it built, which codecs are in it?"""
+"""The db_bench in use, and what the machine is examined for: tried in its turn, and judged."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
-from jobs.doctor.finding import Finding, Level
+from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.idle_host import HostBusy, Waiting, under_host_lock
+from jobs.execution.assembly import Assembly, assemble
+from jobs.specification.resolved_job import resolve
+from jobs.specification.specification import Specification
 from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import space_for
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe, try_options
 from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from sampler.workload.workload_file import workload_from_document
 
 _CODEC = "compression_type"
 
@@ -29,10 +35,9 @@ def refused_codecs(installed: InstalledDbBench, plan: BenchPlan) -> tuple[str, .
     codecs = drawn.values if drawn else (plan.space.context[_CODEC],)
     refused = []
     for codec in codecs:
-        with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
-            options = plan.options({**start, _CODEC: codec})
-            if try_options(installed.program, options, Path(folder)).options is None:
-                refused.append(str(codec))
+        options = plan.options({**start, _CODEC: codec})
+        if try_options(installed.program, options).options is None:
+            refused.append(str(codec))
     return tuple(refused)
 
 
@@ -48,17 +53,17 @@ def judge_db_bench(
     """
     if isinstance(found, str):
         if not needed:
-            return [Finding("db_bench", Level.OK, f"not needed by this workload ({found})")]
+            return [Finding("db_bench", Severity.OK, f"not needed by this workload ({found})")]
         advice = "`apt-get install rocksdb-tools`, or set ROCKTUNE_DB_BENCH to one that works"
-        return [Finding("db_bench", Level.PROBLEM, found.split(";")[0], advice)]
-    findings = [Finding("db_bench", Level.OK, f"{found.program}, RocksDB {found.version}")]
+        return [Finding("db_bench", Severity.PROBLEM, found.split(";")[0], advice)]
+    findings = [Finding("db_bench", Severity.OK, f"{found.program}, RocksDB {found.version}")]
     findings += [_build(warning) for warning in found.warnings]
     if not found.warnings:
-        findings.append(Finding("build", Level.OK, "optimised, without assertions"))
+        findings.append(Finding("build", Severity.OK, "optimised, without assertions"))
     if refused:
         shown = f"without {', '.join(refused)}: configurations that ask for them will fail"
         advice = "build RocksDB with them, or take them out of the space"
-        findings.append(Finding("codecs", Level.WARNING, shown, advice))
+        findings.append(Finding("codecs", Severity.WARNING, shown, advice))
     return findings
 
 
@@ -66,11 +71,98 @@ def _build(warning: str) -> Finding:
     """What db_bench says of its own build (db_bench_tool.cc, PrintWarnings)."""
     if "Optimization is disabled" in warning:
         advice = "build with DEBUG_LEVEL=0: unoptimised code has other bottlenecks"
-        return Finding("build", Level.PROBLEM, warning, advice)
+        return Finding("build", Severity.PROBLEM, warning, advice)
     if "Assertions are enabled" in warning:
         advice = (
             "compare configurations, not absolute figures; for those build RocksDB with "
             "DEBUG_LEVEL=0 and set ROCKTUNE_DB_BENCH (Debian's package has assertions)"
         )
-        return Finding("build", Level.WARNING, warning, advice)
-    return Finding("build", Level.WARNING, warning, "see to it that your production build agrees")
+        return Finding("build", Severity.WARNING, warning, advice)
+    return Finding(
+        "build", Severity.WARNING, warning, "see to it that your production build agrees"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminedLoad:
+    """What is to be measured, as far as that is known.
+
+    Attributes:
+        plan: Of the catalogue's defaults while db_bench was not tried.
+        needed_bytes: Free bytes that a trial needs.
+        by_db_bench: Whether db_bench measures it.
+        assembly: What is run; None while db_bench was not tried, or where there is none.
+    """
+
+    plan: BenchPlan
+    needed_bytes: int
+    by_db_bench: bool
+    assembly: Assembly | None = None
+
+
+def examined_load(specification: Specification, settings: Settings) -> ExaminedLoad:
+    """Checks what is to be measured, and starts no process.
+
+    Raises:
+        InputError: It is wrong, whatever the machine.
+    """
+    if workload_from_document(specification.workload, stored=True).by_db_bench:
+        plan = resolve(specification, None).plan
+        return ExaminedLoad(plan=plan, needed_bytes=space_for(plan.workload), by_db_bench=True)
+    return _subject(assemble(specification, settings))
+
+
+def look_at_db_bench(
+    subject: ExaminedLoad,
+    specification: Specification,
+    settings: Settings,
+    *,
+    waiting: Waiting | None,
+) -> tuple[list[Finding], ExaminedLoad]:
+    """Tries db_bench, a few times for some milliseconds, while nobody's trial runs.
+
+    Args:
+        subject: What ``examined_load`` made of the specification.
+        specification: What is to be measured.
+        settings: Where.
+        waiting: As ``under_host_lock`` has it.
+
+    Returns:
+        The findings, and the subject, with an assembly if it can be run here.
+
+    Raises:
+        InputError: This db_bench does not know what the specification asks for.
+    """
+    needed = subject.by_db_bench
+    try:
+        program = find_db_bench(settings.db_bench)
+    except InputError as error:
+        return judge_db_bench(error.problem, (), needed=needed), subject
+    tried = under_host_lock(
+        settings, lambda: _try(subject, specification, settings), waiting=waiting
+    )
+    if not isinstance(tried, HostBusy):
+        return tried
+    if not needed:
+        return judge_db_bench(f"not tried: {tried.why}", (), needed=False), subject
+    found = f"{program}, not tried: {tried.why}"
+    return [Finding("db_bench", Severity.NOTE, found, tried.advice)], subject
+
+
+def _try(
+    subject: ExaminedLoad, specification: Specification, settings: Settings
+) -> tuple[list[Finding], ExaminedLoad]:
+    found = read_db_bench(settings.db_bench)
+    if not subject.by_db_bench or isinstance(found, str):
+        return judge_db_bench(found, (), needed=subject.by_db_bench), subject
+    assembly = assemble(specification, settings)
+    return judge_db_bench(found, refused_codecs(found, assembly.plan)), _subject(assembly)
+
+
+def _subject(assembly: Assembly) -> ExaminedLoad:
+    return ExaminedLoad(
+        plan=assembly.plan,
+        needed_bytes=assembly.benchmark.space_bytes,
+        by_db_bench=assembly.installed is not None,
+        assembly=assembly,
+    )

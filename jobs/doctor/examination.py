@@ -6,27 +6,121 @@ run under the host-wide lock, as trials are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
-from jobs.doctor.baseline_runs import run_baseline
-from jobs.doctor.diagnosis import Diagnosis
-from jobs.doctor.finding import Finding, Level
-from jobs.doctor.host_turn import look_at_disk_speed
-from jobs.doctor.noise import OF_DB_BENCH, USUAL_TRIALS, Noise, noise_of
-from jobs.doctor.noise_check import LEAST_RUNS, judge_failures, judge_noise, not_measured
-from jobs.doctor.quick_looks import look
-from jobs.doctor.subject import look_at_db_bench, subject_of
+from jobs.doctor.db_bench_check import ExaminedLoad, examined_load, look_at_db_bench
+from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.idle_host import look_at_disk_speed, look_for_benchmarks
+from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
+from jobs.doctor.noise import (
+    LEAST_RUNS,
+    OF_DB_BENCH,
+    USUAL_TRIALS,
+    Noise,
+    judge_failures,
+    judge_noise,
+    noise_of,
+    not_measured,
+    run_baseline,
+)
 from jobs.execution.assembly import Assembly
 from jobs.specification.specification import Specification
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
+from sampler.machine.cpu_state import read_cpu_state
+from sampler.machine.host_load import read_pressure, watch_cpu
 from sampler.machine.machine import fingerprint
+from sampler.machine.memory_state import read_memory_state
+from sampler.runner.bench_folder import read_disk_state
 from sampler.runner.settings import Settings
 
 
+class Fitness(StrEnum):
+    """Whether to measure on a machine."""
+
+    FIT = "fit"
+    WITH_CARE = "fit with care"
+    NOT_FIT = "not fit"
+
+
 @dataclass(frozen=True, kw_only=True)
-class Watcher:
+class Diagnosis:
+    """What was found.
+
+    Attributes:
+        machine: ``sampler.machine.machine.fingerprint``.
+        workload: The name of the load that it was judged for.
+        findings: In the order in which they were made.
+        noise: Of the baseline's runs; None where it was not measured.
+    """
+
+    machine: Mapping[str, Any]
+    workload: str
+    findings: tuple[Finding, ...]
+    noise: Noise | None
+
+    @property
+    def fitness(self) -> Fitness:
+        """A problem makes a machine unfit, a warning calls for care, a note for nothing."""
+        levels = {finding.level for finding in self.findings}
+        if Severity.PROBLEM in levels:
+            return Fitness.NOT_FIT
+        return Fitness.WITH_CARE if Severity.WARNING in levels else Fitness.FIT
+
+    def count(self, level: Severity) -> int:
+        """How many findings are of a level."""
+        return sum(finding.level is level for finding in self.findings)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "schema": 1,
+            "fitness": self.fitness.value,
+            "machine": dict(self.machine),
+            "workload": self.workload,
+            "findings": [
+                {"check": f.check, "level": f.level.value, "found": f.found, "advice": f.advice}
+                for f in self.findings
+            ],
+            "noise": None if self.noise is None else self.noise.document(),
+        }
+
+
+WATCH_SECONDS = 2.0  # of two CPUs 400 ticks: a share of 1% is 4 of them
+_DIRECT = "use_direct_io_for_flush_and_compaction"
+
+
+def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[Finding]]:
+    """The findings as they come; whoever is at work is not disturbed.
+
+    What others do is looked at first: pressure is of the last ten seconds, and would be of the
+    doctor's own work later.
+    """
+    pressure, memory = read_pressure(), read_memory_state()
+    use = watch_cpu(WATCH_SECONDS)
+    later = read_memory_state()
+    yield judge_load(use, pressure, seconds=WATCH_SECONDS)
+    yield look_for_benchmarks(settings)
+    space, workload = subject.plan.space, subject.plan.workload
+    load_bytes = workload.loaded_bytes() if workload.by_db_bench else 0
+    stalled = pressure.stalled.get("memory")
+    yield judge_memory(memory, later, load_bytes=load_bytes, stalled=stalled)
+    jobs = space.by_name.get("max_background_jobs")
+    most_jobs = int(jobs.high if jobs and jobs.high else space.context["max_background_jobs"])
+    yield judge_cpu(read_cpu_state(), most_jobs=most_jobs)
+    yield judge_disk_state(
+        read_disk_state(settings.bench_dir),
+        needed_bytes=subject.needed_bytes,
+        least_free_bytes=settings.free_bytes,
+        wants_direct=_DIRECT in space.by_name,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminationObserver:
     """Who is told what, while it goes on."""
 
     found: Callable[[Finding], None]
@@ -41,7 +135,7 @@ def examine(
     *,
     runs: int = 10,
     budgets: Sequence[int] = USUAL_TRIALS,
-    watcher: Watcher,
+    watcher: ExaminationObserver,
 ) -> Diagnosis:
     """Looks at everything that a measurement here depends on.
 
@@ -62,8 +156,8 @@ def examine(
             findings.append(finding)
             watcher.found(finding)
 
-    subject = subject_of(specification, settings)
-    for more in look(subject, settings):
+    subject = examined_load(specification, settings)
+    for more in quick_findings(subject, settings):
         tell(more)
     waiting = watcher.waiting if runs else None
     more, subject = look_at_db_bench(subject, specification, settings, waiting=waiting)
@@ -93,7 +187,7 @@ _NO_TRIAL = ("db_bench", *_NO_ROOM)
 
 def _bad(findings: Sequence[Finding], checks: Sequence[str]) -> Finding | None:
     """The first problem of these checks."""
-    bad = (f for f in findings if f.level is Level.PROBLEM and f.check in checks)
+    bad = (f for f in findings if f.level is Severity.PROBLEM and f.check in checks)
     return next(bad, None)
 
 
@@ -102,7 +196,7 @@ def _noise(
     settings: Settings,
     runs: int,
     budgets: Sequence[int],
-    watcher: Watcher,
+    watcher: ExaminationObserver,
 ) -> tuple[list[Finding], Noise | None]:
     try:
         trials = run_baseline(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Level(StrEnum):
+class Severity(StrEnum):
     """How bad a finding is, from nothing to a reason not to measure here."""
 
     OK = "ok"
@@ -26,13 +26,13 @@ class Finding:
     """
 
     check: str
-    level: Level
+    level: Severity
     found: str
     advice: str = ""
 
     def __post_init__(self) -> None:
         """Refuses bad news without advice."""
-        if self.level is not Level.OK and not self.advice:
+        if self.level is not Severity.OK and not self.advice:
             raise ValueError(f"{self.check}: {self.found}: what is to be done?")
 
 
@@ -44,23 +44,18 @@ def not_shown(check: str, where: str) -> Finding:
         where: What cannot be read, such as ``/proc/stat``.
     """
     found = f"not shown here: nothing to be read in {where}"
-    return Finding(check, Level.NOTE, found, "look at it from outside: on the host, or as root")
+    return Finding(check, Severity.NOTE, found, "look at it from outside: on the host, or as root")
 
 
-def graded(value: float, *, note: float, warning: float, problem: float) -> Level:
+def graded(value: float, *, note: float, warning: float, problem: float) -> Severity:
     """The level of a figure of which more is worse; a limit itself is still within it."""
     if value > problem:
-        return Level.PROBLEM
+        return Severity.PROBLEM
     if value > warning:
-        return Level.WARNING
-    return Level.NOTE if value > note else Level.OK
+        return Severity.WARNING
+    return Severity.NOTE if value > note else Severity.OK
 
 
-def percent(share: float) -> str:
+def percentage(share: float) -> str:
     """A share as people read it: ``0.046`` is ``4.6%``."""
     return f"{100 * share:.{2 if share < 0.1 else 3}g}%"
-
-
-def figure(value: float) -> str:
-    """A number as people read it: four digits, thousands apart."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,17 +1,25 @@
-"""How much the same configuration differs from run to run, and what that leaves provable."""
+"""How much the baseline differs from run to run, and what that leaves provable."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from optimizer.baseline.baseline import MetricNoise, summarise
+from jobs.doctor.finding import Finding, Severity, graded, percentage
+from jobs.execution.assembly import Assembly
+from jobs.results.figures import figure
+from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
 from optimizer.confirmation.proof import CONFIDENCE
-from optimizer.trials.trial import Trial
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.machine.machine import host_name
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import digest
 
 USUAL_TRIALS = (90, 400, 1000)
 WANTED_CHANGES = (0.05, 0.01)
@@ -130,3 +138,103 @@ def _provable(spreads: Mapping[str, float], trials: int) -> Provable:
     pairs = divide(trials).pairs
     change = {name: smallest_change(spread, pairs) for name, spread in spreads.items()}
     return Provable(trials=trials, pairs=pairs, change=change)
+
+
+# With 7 pairs, what a job of 90 trials has, such a spread of single runs hides every change below
+# 9%, 20% and 43% (power); gains that tuning finds are often of the first two sizes.
+SPREAD_NOTE, SPREAD_WARNING, SPREAD_PROBLEM = 0.05, 0.10, 0.20
+LEAST_RUNS = 2
+
+
+def judge_noise(noise: Noise) -> list[Finding]:
+    """One finding a metric that the machine is judged by."""
+    return [_metric(name, noise.metrics[name], noise.runs) for name in noise.judged]
+
+
+def judge_failures(trials: Sequence[Trial]) -> list[Finding]:
+    """The runs that did not end well; nothing where all did."""
+    failed = [trial for trial in trials if not trial.done]
+    if not failed:
+        return []
+    reasons = " / ".join(dict.fromkeys(_line(trial) for trial in failed))
+    found = f"{len(failed)} of {len(trials)} runs of the baseline ended badly: {reasons}"
+    advice = "mend that first: `rocktune bench` runs the baseline once and shows what it says"
+    return [Finding("baseline runs", Severity.PROBLEM, found, advice)]
+
+
+def not_measured(why: str) -> Finding:
+    """Noise that could not be measured on this machine as it is."""
+    found = f"not measured: {why}"
+    return Finding("noise", Severity.NOTE, found, "mend that, and run `rocktune doctor` again")
+
+
+def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:
+    noise, check = scatter.noise, f"noise of {name}"
+    if noise.spread is None:
+        return Finding(check, Severity.OK, f"no spread: the mean of {runs} runs is 0")
+    found = (
+        f"spread {percentage(noise.spread)}, median {figure(noise.median)}, "
+        f"{figure(scatter.low)} to {figure(scatter.high)} in {runs} runs"
+    )
+    level = graded(noise.spread, note=SPREAD_NOTE, warning=SPREAD_WARNING, problem=SPREAD_PROBLEM)
+    advice = "" if level is Severity.OK else _mend(name)
+    if noise.drifting:
+        found += f", drifting (p = {noise.drift_p:.2g})"
+        level = Severity.NOTE if level is Severity.OK else level
+        advice = f"{advice or _mend(name)}; a job corrects clocks for drift that it sees"
+    return Finding(check, level, found, advice)
+
+
+def _mend(name: str) -> str:
+    if name in CLOCKS:
+        return "see to the findings above, then try a longer workload (rocktune workloads)"
+    return "try a longer workload (rocktune workloads): byte counters scatter less over more data"
+
+
+def _line(trial: Trial) -> str:
+    return (trial.failure or trial.state.value).splitlines()[-1]
+
+
+def run_baseline(
+    assembly: Assembly,
+    settings: Settings,
+    *,
+    runs: int,
+    waiting: Callable[[str], None],
+    began: Callable[[int], None],
+    ended: Callable[[Trial], None],
+) -> Sequence[Trial]:
+    """Measures the baseline again and again.
+
+    Args:
+        assembly: The workload and its benchmark.
+        settings: Where.
+        runs: How often.
+        waiting: Told who holds the host, while somebody does.
+        began: Told the number of each run, before it.
+        ended: Told of each run, after it.
+
+    Raises:
+        InputError: The machine cannot run it.
+    """
+    runner = LocalRunner(assembly.benchmark, settings, waiting=waiting)
+    configuration = assembly.problem.space.default_configuration()
+    trials = []
+    for number in range(1, runs + 1):
+        began(number)
+        outcome = runner.run(configuration)
+        now = datetime.now(UTC)
+        trial = Trial(
+            number=number,
+            phase=Phase.BASELINE,
+            purpose=Purpose.BASELINE,
+            seed=assembly.problem.seed_of(number),
+            configuration=configuration,
+            digest=digest(configuration),
+            subject=1,
+            # It may have waited for the host before.
+            started_at=now - timedelta(seconds=outcome.bench_seconds),
+        ).ended(outcome, host=host_name(), finished_at=now)
+        trials.append(trial)
+        ended(trial)
+    return trials

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from jobs.specification.frame import frame
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
 from optimizer.trials.problem import Problem
 from sampler.bench.bench_plan import BenchPlan
@@ -65,9 +65,9 @@ def assembly_of(specification: Specification, installed: InstalledDbBench | None
         installed: What measures it; None with a benchmark of the user's own.
 
     Raises:
-        InputError: See ``jobs.specification.frame.frame``.
+        InputError: See ``jobs.specification.resolved_job.resolve``.
     """
-    framed = frame(specification, installed)
+    framed = resolve(specification, installed)
     problem, plan = framed.problem, framed.plan
     if installed:
         bench, confirming = DbBench(installed, plan), None

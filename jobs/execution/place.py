@@ -13,8 +13,8 @@ from jobs.specification.specification import Specification
 from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
+from sampler.runner.bench_folder import require_space
 from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import require_space
 from sampler.space.space import Configuration
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.execution.assembly import Assembly
-from sampler.bench.build_facts import build_facts
+from sampler.bench.builds import build_facts
 from sampler.bench.installed import InstalledDbBench
 from sampler.machine.machine import fingerprint
 from sampler.runner.settings import Settings

@@ -24,8 +24,8 @@ from jobs.execution.lease_meanwhile import renewed_meanwhile
 from jobs.execution.patience import Patience, PatientLog, is_away
 from jobs.execution.place import Place, ThisMachine
 from jobs.execution.same_build import require_same_build
-from jobs.report.report import report_html
-from jobs.results.finished import Finished, conclude_job, keep_finished
+from jobs.report.artifacts import report_html
+from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.planning import Budget
@@ -54,7 +54,7 @@ def run_job(
     check: Callable[[], None] = lambda: None,
     expected: tuple[JobState, ...] = _RESUMABLE,
     place: Place | None = None,
-) -> Finished:
+) -> JobOutcome:
     """Runs what is left of a stored job.
 
     Args:
@@ -128,7 +128,7 @@ def run_job(
                 tried=assembly.installed is not None,
             )
             report = report_html(finished)
-        if not patience(lambda: keep_finished(store, log, lease, finished, report=report)):
+        if not patience(lambda: keep_outcome(store, log, lease, finished, report=report)):
             patience(lambda: _require_done(store, job_id))
         return finished
     except JobCancelled:

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from jobs.execution.assembly import assemble
-from jobs.specification.baseline_warnings import baseline_warnings
-from jobs.specification.hidden_debt import too_small_warnings
-from jobs.specification.measured_baseline import measured_baseline, scale_warnings
-from jobs.specification.numbers_asked import wrong_scale_or_seed
-from jobs.specification.specify import read_baseline, specify
+from jobs.specification.compaction_debt import too_small_warnings
+from jobs.specification.measured_baseline import (
+    baseline_warnings,
+    measured_baseline,
+    scale_warnings,
+)
+from jobs.specification.named_files import read_baseline, specify
+from jobs.specification.validation import wrong_scale_or_seed
 from sampler.bench.build_flags import require_supported
 from sampler.bench.builds import installed_build
 from sampler.bench.command_bench import CommandBench

@@ -15,12 +15,13 @@ from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
 from jobs.external.telling import Telling, Told
 from jobs.queue.lifecycle import WrongState
-from jobs.report.report import report_html
+from jobs.report.artifacts import report_html
 from jobs.results.export import export_options
-from jobs.results.finished import conclude_job, keep_finished
-from jobs.specification.frame import resolve_stored
+from jobs.results.outcome import conclude_job, keep_outcome
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.confirmation.choice import winner_of
 from optimizer.confirmation.proof import declared_test
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
 from optimizer.results.result import conclude
 from optimizer.results.search_document import why_sampling_ended, why_search_ended
@@ -29,7 +30,6 @@ from optimizer.run.progress import ProgressTracker
 from optimizer.run.steps import AskedTrials, ask
 from optimizer.run.tuning import DECLARED_TEST
 from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.strategy import LearnsEffects
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -69,7 +69,7 @@ class ExternalJobs:
             strategy = find_strategy(job.framed.specification.strategy)
             try:
                 asked = ask(
-                    job.framed.problem, job.plan, strategy, job.history,
+                    job.evaluation, job.plan, strategy,
                     count=count, now=now, overdue=overdue,
                 )  # fmt: skip
             except InputError as error:
@@ -113,7 +113,7 @@ class ExternalJobs:
             job.scores.put(trials[0])
         else:  # each new baseline would weigh all trials again
             job.scores = ProgressTracker(job.framed.problem, job.history)
-        log.take_in(trials, job.scores.standing(job.plan.trials + job.history.given))
+        log.take_in(trials, job.scores.progress(job.plan.trials + job.history.given))
 
     def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:
         """Keeps what a phase begins with, before its first trial."""
@@ -123,24 +123,24 @@ class ExternalJobs:
             strategy, explore = find_strategy(problem.strategy), job.plan.explore
             why = reason(trial.phase, job.plan, strategy)
             if trial.phase is Phase.CONFIRM:
-                ended = why_search_ended(problem, job.plan, strategy, history)
+                ended = why_search_ended(job.evaluation, job.plan, strategy)
                 why += f"; {ended}" if ended else ""
             if trial.phase is Phase.SEARCH:
-                why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
+                why += "; " + why_sampling_ended(job.evaluation, strategy, explore=explore)
             log.enter(trial.phase, why)
-            learns = trial.phase is Phase.CONFIRM and isinstance(strategy, LearnsEffects)
+            learns = trial.phase is Phase.CONFIRM and strategy.has_models
             if trial.phase is Phase.SEARCH or learns:
-                log.remember("ranking", learned_document(problem, strategy, history))
+                log.remember("ranking", learned_document(job.evaluation, strategy))
         proving = history.numbers(Purpose.PROVE)
         if proving and trial.number == proving[0] and trial.attempt == 1:
-            winner = winner_of(problem, job.plan, history)
+            winner = winner_of(job.evaluation, job.plan)
             assert winner is not None
             test = declared_test(problem.objective, winner, job.plan)
             log.remember(DECLARED_TEST, test)
 
     def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
         framed = job.framed
-        conclusion = conclude(framed.problem, job.plan, job.history)
+        conclusion = conclude(job.evaluation, job.plan)
         environment = {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)}
         finished = conclude_job(
             framed.specification,
@@ -150,7 +150,7 @@ class ExternalJobs:
             export=partial(export_options, framed.plan, None),
             tried=False,
         )
-        if not keep_finished(self._store, log, lease, finished, report=report_html(finished)):
+        if not keep_outcome(self._store, log, lease, finished, report=report_html(finished)):
             self._jobs.require_live(lease.job_id)
 
 
@@ -164,4 +164,4 @@ def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
     history = History(Store(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
-    return learned_document(problem, find_strategy(problem.strategy), history)
+    return learned_document(Evaluation(problem, history), find_strategy(problem.strategy))

@@ -18,9 +18,10 @@ from db.leases.process import this_process
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.queue.lifecycle import is_external
-from jobs.specification.frame import Frame, resolve_stored
+from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import Budget, plan_of
 from optimizer.run.progress import ProgressTracker
 from optimizer.run.tuning import load_libraries
@@ -41,9 +42,14 @@ class OpenJob:
     """A job in the hands of this process, as it stood under an epoch of its lease."""
 
     epoch: int
-    framed: Frame
-    history: History
+    framed: ResolvedJob
+    evaluation: Evaluation
     scores: ProgressTracker
+
+    @property
+    def history(self) -> History:
+        """Its trials so far."""
+        return self.evaluation.history
 
     @property
     def plan(self) -> Plan:
@@ -133,6 +139,6 @@ class OpenJobs:
         return OpenJob(
             epoch=0,
             framed=framed,
-            history=history,
+            evaluation=Evaluation(framed.problem, history),
             scores=ProgressTracker(framed.problem, history),
         )

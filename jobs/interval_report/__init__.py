@@ -1,1 +1,1 @@
-"""What `rocktune stats` makes of RocksDB's dumps: table, summary, plots, pgfplots coordinates."""
+"""What `rocktune stats` makes of RocksDB's dumps: tables, plots, answers, files."""

@@ -1,4 +1,4 @@
-"""The files of a report by interval."""
+"""The files of a report by interval: CSV, a page, plots, coordinates for pgfplots."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jobs.charts.curves_svg import curves_svg
-from jobs.charts.page import charts_page
+from jobs.charts.curves import Curves, TimeCurve, plot_files
 from jobs.interval_report.documents import (
     family_rows,
     family_table,
@@ -15,21 +14,94 @@ from jobs.interval_report.documents import (
     level_table,
     most_written,
     notes,
-    rows_as_csv,
+    rows,
+    summary,
     totals_table,
 )
-from jobs.interval_report.pgfplots import pgfplots_file
-from jobs.interval_report.plots import interval_plots
 from jobs.interval_report.stall_answer import shown_name, stall_answer
-from jobs.interval_report.table import csv_text
-from jobs.results.whole_file import write_whole
-from sampler.common.errors import InputError
-from sampler.stats_dumps.opening import Opening
+from jobs.results.output_folder import rows_as_csv, write_files
+from sampler.stats_dumps.opening import Interval, Opening
+
+_SECONDS = "seconds since the database was opened"
+# The four curves that Warlo's thesis (2018, section 4.2.1) plots, under its names.
+RATES = (
+    ("interval writes", "writes"),
+    ("cumulative writes", "cumulative_writes"),
+    ("interval compaction", "compaction"),
+    ("cumulative compaction", "cumulative_compaction"),
+)
+STALLS = (
+    ("interval stall", "stall_percent"),
+    ("cumulative stall", "cumulative_stall_percent"),
+)
+
+
+def interval_plots(opening: Sequence[Interval], number: int) -> list[Curves]:
+    """The plots of one opening; those of which nothing was told are left out.
+
+    Args:
+        opening: Its intervals, by time; at least one.
+        number: Of the opening in the log, from 1.
+    """
+    plots = [_rates(opening, number), _stalls(opening, number)]
+    return [plot for plot in plots if plot.curves]
+
+
+def _rates(opening: Sequence[Interval], number: int) -> Curves:
+    found = summary(opening)
+    write, compaction = found["writes_mib_s"], found["compaction_mib_s"]
+    told = [f"{write:.4g} MiB/s came in" if write is not None else "",
+            f"{compaction:.4g} MiB/s were written by flushes and compactions"
+            if compaction is not None else ""]  # fmt: skip
+    return Curves(
+        name=f"rates-{number}",
+        title=" and ".join(each for each in told if each) or "Rates",
+        caption="Interval: since the dump before. Cumulative: since the opening. Compaction "
+        "counts flushes as well. MiB are 2^20 bytes; the write-ahead log is not counted.",
+        x_title=_SECONDS,
+        y_title="MiB/s",
+        curves=curves(opening, RATES),
+    )
+
+
+def _stalls(opening: Sequence[Interval], number: int) -> Curves:
+    stalled = summary(opening)["stall_percent"]
+    return Curves(
+        name=f"stalls-{number}",
+        title="Stalls" if stalled is None else f"Writes waited for {stalled:.3g}% of the time",
+        caption="Share of the time in which RocksDB held writes back, by its own count.",
+        x_title=_SECONDS,
+        y_title="%",
+        curves=curves(opening, STALLS),
+    )
+
+
+def curves(opening: Sequence[Interval], kinds: Sequence[tuple[str, str]]) -> list[TimeCurve]:
+    """The curves of which anything was told, as (name, field of ``Interval``).
+
+    A single interval is drawn from its begin to its end, as a point alone is no curve.
+    """
+    drawn = [
+        TimeCurve(
+            name, _before(opening, field) + [(each.at, getattr(each, field)) for each in opening]
+        )
+        for name, field in kinds
+    ]
+    return [curve for curve in drawn if any(y is not None for _, y in curve.points)]
+
+
+def _before(opening: Sequence[Interval], field: str) -> list[tuple[float, float | None]]:
+    only = opening[0]
+    if len(opening) > 1 or only.seconds <= 0:
+        return []
+    begin = 0.0 if field.startswith("cumulative_") else max(0.0, only.at - only.seconds)
+    return [(begin, getattr(only, field))]
+
 
 MOST_TABLES = 12  # of levels, on the page; levels.csv has all
 
 
-def write_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]:
+def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]:
     """Writes CSV, a page, coordinates and an SVG for each plot.
 
     ``intervals.csv`` has a row for each interval, ``families.csv`` one for each column family in
@@ -52,26 +124,19 @@ def write_files(out: Path, name: str, openings: Sequence[Opening]) -> list[Path]
         for number, opening in enumerate(openings, start=1)
         for plot in interval_plots(opening.intervals, number)
     ]
-    page = charts_page(
-        f"Rocktune: {name} by interval",
-        page_lines(openings),
-        [plot.chart for plot in plots],
-        page_tables(openings),
-    )
-    contents = {
-        "intervals.csv": csv_text([opening.intervals for opening in openings]).encode(),
-        "families.csv": rows_as_csv(family_rows(openings)).encode(),
-        "levels.csv": rows_as_csv(level_rows(openings)).encode(),
-        "intervals.html": page,
-        "coordinates.tex": pgfplots_file(plots).encode(),
-    } | {f"{plot.name}.svg": curves_svg(plot).encode() for plot in plots}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
-    for file, content in contents.items():
-        write_whole(out / file, content)
-    return [out / file for file in contents]
+    contents: dict[str, str | bytes] = {
+        "intervals.csv": rows_as_csv(rows([opening.intervals for opening in openings])),
+        "families.csv": rows_as_csv(family_rows(openings)),
+        "levels.csv": rows_as_csv(level_rows(openings)),
+        **plot_files(
+            "intervals.html",
+            f"Rocktune: {name} by interval",
+            plots,
+            lines=page_lines(openings),
+            tables=page_tables(openings),
+        ),
+    }
+    return write_files(out, contents)
 
 
 def page_lines(openings: Sequence[Opening]) -> list[str]:

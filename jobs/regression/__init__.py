@@ -1,1 +1,1 @@
-"""What changed from night to night."""
+"""What changed from night to night, and whether that is a regression."""

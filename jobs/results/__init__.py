@@ -1,1 +1,1 @@
-"""What came of a job, and the files made of it."""
+"""What came of a job, and what its pages, tables and files are made with."""

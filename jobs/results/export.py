@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from optimizer.objective.limits import kept_words
 from optimizer.trials.problem import Problem
-from sampler.bench.bench_plan import BenchPlan, differences, effective_values
+from sampler.bench.bench_plan import BenchPlan, effective_values, unmet_values
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.byte_size import format_bytes
 from sampler.options.measured_part import measured_part
@@ -61,8 +59,7 @@ def export_options(
     if installed is None:
         return text
     part = measured_part(plan.taken(options), 1)
-    with tempfile.TemporaryDirectory(prefix="rocktune-export-") as folder:
-        tried = try_options(installed.program, part, Path(folder))
+    tried = try_options(installed.program, part)
     if tried.options is None:
         raise ExportRefusedError(f"RocksDB {version} refuses the file: {tried.complaint}", text)
     # A value that equals the default is not in the file, and can be changed all the same.
@@ -70,7 +67,7 @@ def export_options(
     # What the user's own file says and nobody moved is the user's.
     values = plan.space.complete(configuration)
     moved = {n: p for n, p in catalogue().items() if plan.moved(n, values)}
-    changed = dict.fromkeys([*differences(part, tried.options, moved), *repaired])
+    changed = dict.fromkeys([*unmet_values(part, tried.options, moved), *repaired])
     if changed:
         reason = f"RocksDB {version} changes the file: {'; '.join(changed)}"
         raise ExportRefusedError(reason, text)
@@ -113,7 +110,7 @@ def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> lis
     lines += [f"Limit {kept_words(row)}" for row in judged]
     if not tried:
         lines.append(_untried(problem))
-    return [*lines, *carried_apart(problem, best["configuration"])]
+    return [*lines, *outside_file_lines(problem, best["configuration"])]
 
 
 def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
@@ -132,7 +129,7 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
     ]
     if not tried:
         lines.append(_untried(problem))
-    return [*lines, *carried_apart(problem, minimal["configuration"])]
+    return [*lines, *outside_file_lines(problem, minimal["configuration"])]
 
 
 def _untried(problem: Problem) -> str:
@@ -140,7 +137,7 @@ def _untried(problem: Problem) -> str:
     return f"Measured {how}: this file was not tried with RocksDB"
 
 
-def carried_apart(problem: Problem, configuration: Configuration) -> list[str]:
+def outside_file_lines(problem: Problem, configuration: Configuration) -> list[str]:
     """What belongs to a configuration and no OPTIONS file can hold: a line each."""
     values = problem.space.complete(configuration)
     lines: list[str] = []

@@ -1,11 +1,17 @@
-"""What the best configuration of a job sets otherwise than the baseline, in words."""
+"""What a job's best configuration changes: against the baseline, and in the OPTIONS file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from db.schema.job_row import JobRow
+from jobs.specification.resolved_job import resolve_stored
 from sampler.common.byte_size import format_bytes
+from sampler.options.normal_form import read_user_options
+from sampler.options.option_values import title_of, write_values
+from sampler.options.options_file import VERSION, OptionsFile, parse_struct
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter
 
@@ -42,7 +48,7 @@ def value_words(value: Any, parameter: Parameter | None) -> str:
     return str(value)
 
 
-def carried_apart(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def values_outside_file(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
     """What the best configuration sets that no OPTIONS file carries, by section."""
     known = catalogue()
     apart: dict[str, list[tuple[str, str]]] = {"deployment": [], "workload": []}
@@ -51,3 +57,93 @@ def carried_apart(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]
             said = value_words(value, known[name])
             apart[known[name].section].append((known[name].key or name, said))
     return apart
+
+
+@dataclass(frozen=True)
+class OptionLine:
+    """An option that the two files do not have alike.
+
+    Attributes:
+        section, key: Where it stands; ``struct.field`` for a field of a structure.
+        before: What the baseline's file says; None: it does not name the option.
+        after: What the job's file says; None likewise.
+        default: RocksDB's own value, for the side that does not name it; None: not known here.
+        parameter: Its name in the space; None of an option that is not in the catalogue.
+        is_bytes: Whether it is a size.
+        help: One line.
+    """
+
+    section: str
+    key: str
+    before: str | None
+    after: str | None
+    default: str | None
+    parameter: str | None
+    is_bytes: bool
+    help: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether more differs than that one side names the default."""
+        sides = [self.default if said is None else said for said in (self.before, self.after)]
+        return sides[0] != sides[1]
+
+
+def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[OptionLine]:
+    """What a file changes, in the order of the file.
+
+    Args:
+        job: Whose file it is.
+        result: The document of its result.json.
+        text: The file.
+    """
+    plan = resolve_stored(job).plan
+    # What RocksDB's defaults were is known by the job better than by the catalogue.
+    before = _flat(plan.export(result["baseline"].get("configuration") or {}))
+    after = _flat(read_user_options(text))
+    known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
+    lines = [
+        _line(place, before.get(place), after.get(place), known.get(place), plan.library)
+        for place in dict.fromkeys([*after, *before])
+    ]
+    return [line for line in lines if line.differs]
+
+
+Place = tuple[str, str]
+
+
+def _flat(options: OptionsFile) -> dict[Place, str]:
+    """Every option under its section and key; a structure's fields one by one."""
+    found: dict[Place, str] = {}
+    for title, keys in options.sections.items():
+        if title == VERSION:
+            continue
+        for key, text in keys.items():
+            if text.startswith("{"):
+                for member, value in parse_struct(text).items():
+                    found[title, f"{key}.{member}"] = value
+            else:
+                found[title, key] = text
+    return found
+
+
+def _line(
+    place: Place,
+    before: str | None,
+    after: str | None,
+    parameter: Parameter | None,
+    library: Mapping[str, Any],
+) -> OptionLine:
+    default = None
+    if parameter is not None:
+        default = write_values(OptionsFile(), library, [parameter], scale=1).get(*place)
+    return OptionLine(
+        section=place[0],
+        key=place[1],
+        before=before,
+        after=after,
+        default=default,
+        parameter=parameter.name if parameter else None,
+        is_bytes=parameter is not None and parameter.scaled,
+        help=parameter.help if parameter else "",
+    )

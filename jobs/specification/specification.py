@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
-from jobs.specification.warm_start_text import WarmStart
+from pydantic import ConfigDict, ValidationError
+
+from jobs.specification.request import JobSettings
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
@@ -16,55 +17,42 @@ from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_from_document
 
 
-@dataclass(frozen=True, kw_only=True)
-class Specification:
+class Specification(JobSettings):
     """A job as it was asked for, with every file's content in it.
 
     Attributes:
         workload, space, objective: Documents as their TOML files would hold them.
         shipped_space: Whether the space came with Rocktune: then options that the installed
             RocksDB does not know are left out, where the user's own space is refused.
-        baseline: ``library``, ``db_bench``, or None for the space's own.
-        baseline_options: The text of the user's own OPTIONS file instead.
+        baseline_options: The text of the user's own OPTIONS file instead of ``baseline``.
         trials, minutes: The budget; one of them is None.
-        memory: Bytes; None: the baseline's.
-        scale: The divisor of byte-sized options; None: the workload's.
-        db_bench: The build that measures: a name that hosts know, or the path of a program of
-            the machine that the job was made on; None: the one in use on the host.
-        host_kind: The kind of hosts that the job is for; None: any.
-        start_from: Where the search begins: each the ``name`` of a shipped point, or with
-            ``options`` the text of an OPTIONS file. None: where the strategy usually does.
-        warm_start: ``auto`` or the number of an earlier job whose trials are prior knowledge;
-            what is taken of it is kept beside the job when it begins. None: nothing.
-        confirm_scale: The scale at which the winner is chosen and proved, the load as many times
-            larger; None: that of the search.
         drop_unknown: Whether options of the user's file that the RocksDB that measures does not
             know are left out while measuring.
+        memory: Bytes; None: the baseline's.
+        search: As ``SearchSettings`` documents it.
+        db_bench: The build that measures: a name that hosts know, or the path of a program of
+            the machine that the job was made on; None: the one in use on the host.
+        start_from: Where the search begins: each the ``name`` of a shipped point, or with
+            ``options`` the text of an OPTIONS file. None: where the strategy usually does.
+        warm_start: What is taken of earlier jobs is kept beside the job when it begins.
     """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     workload: Mapping[str, Any]
     space: Mapping[str, Any]
     objective: Mapping[str, Any]
     shipped_space: bool
-    strategy: str
-    baseline: str | None
-    baseline_options: str | None
-    trials: int | None
-    minutes: float | None
-    memory: int | None
-    scale: int | None
-    seed: int
+    baseline_options: str | None = None
+    drop_unknown: bool = False
+    memory: int | None = None
     search: Mapping[str, Any]
     db_bench: str | None = None
-    host_kind: str | None = None
     start_from: Sequence[Mapping[str, Any]] | None = None
-    warm_start: WarmStart = None
-    confirm_scale: int | None = None
-    drop_unknown: bool = False
 
     def document(self) -> dict[str, Any]:
         """The specification as JSON holds it."""
-        return asdict(self)
+        return self.model_dump()
 
     def digest(self) -> str:
         """The same for the same specification, whoever wrote it down.
@@ -87,8 +75,11 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
         InputError: It was written by another version that this one does not understand.
     """
     try:
-        specification = Specification(**document)
+        specification = Specification.model_validate(document)
         SearchSettings.of(specification.search)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise InputError("job", f"was written by another version of Rocktune: {wrong}") from None
     except TypeError as error:
         raise InputError("job", f"was written by another version of Rocktune: {error}") from None
     workload_from_document(specification.workload, stored=True)

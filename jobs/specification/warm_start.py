@@ -12,8 +12,8 @@ from typing import Any
 
 from db.jobs.job_store import Store
 from db.schema.job_row import ENDED, JobRow
-from jobs.specification.frame import resolve_stored
-from jobs.specification.warm_start_text import AUTO, WarmStart
+from jobs.specification.request import AUTO, WarmStart
+from jobs.specification.resolved_job import resolve_stored
 from optimizer.run.ports import TrialLog
 from optimizer.surrogate.transfer_selection import MOST, prior_job
 from optimizer.trials.history import History

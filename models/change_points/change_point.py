@@ -17,10 +17,10 @@ LEAST_VALUES = LEAST_BEFORE + LEAST_AFTER
 # Of logarithms: steadier than 0.01% counts as 0.01%, or rounding would pass for a change.
 RESOLUTION = 1e-4
 _MAD_OF_NORMAL = 1.4826
-_MOST_LIKENESS = 0.8
+_MOST_AUTOCORRELATION = 0.8
 # Values look less alike after the best cut than they are, by about (first + second * ln n) / n:
-# put through two simulated lengths by hand. benchmarks/watch_limits.py shows what is left of it.
-LIKENESS_BIAS = (0.51, 0.887)
+# put through two simulated lengths by hand. studies/watch/limits.py shows what is left of it.
+AUTOCORRELATION_BIAS = (0.51, 0.887)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def _autocorrelation(scores: Floats, at: NDArray[np.intp], within: Floats) -> Fl
     sums = np.where(old, scores, 0.0).sum(axis=1)  # that of the rest is its negative
     rest = scores - np.where(old, (sums / at)[:, None], (-sums / (n - at))[:, None])
     products: Floats = (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
-    constant, growth = LIKENESS_BIAS
+    constant, growth = AUTOCORRELATION_BIAS
     found: Floats = products / within + (constant + growth * np.log(n)) / n
     return found
 
@@ -120,7 +120,7 @@ def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats, axis: int =
         From 0 to 0.8, without that axis.
     """
     mean = np.average(autocorrelation, axis=axis, weights=lengths)
-    pooled: Floats = np.clip(mean, 0.0, _MOST_LIKENESS)
+    pooled: Floats = np.clip(mean, 0.0, _MOST_AUTOCORRELATION)
     return pooled
 
 

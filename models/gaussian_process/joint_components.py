@@ -17,7 +17,11 @@ from models.gaussian_process.task_agreement import (
     learn_agreement,
     log_evidence,
 )
-from models.gaussian_process.variance_components import first_guess, learn_components
+from models.gaussian_process.variance_components import (
+    first_guess,
+    learn_components,
+    settled_components,
+)
 
 LEAST_ALONE = 8  # values of the present task, to be judged by themselves
 _STEPS_AGAIN = 6  # from those of the time before
@@ -73,6 +77,21 @@ def learn_jointly(
     if apart:
         return LearnedComponents(alone, np.array([1.0] + [0.0] * earlier), alone, together)
     return LearnedComponents(*together, alone, together)
+
+
+def learn_alone(kernels: Singles, values: Floats) -> LearnedComponents:
+    """The components that the values of one task tell by themselves, to where they hardly change.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
+        values: Shape ``(n,)``, NaN where unknown.
+    """
+    known = np.isfinite(values)
+    components = first_guess(len(kernels))
+    if known.any():
+        scaled, _, _ = standardised(values[known])
+        components = settled_components(_within(kernels, known), scaled)
+    return LearnedComponents(components, first_agreement(0), components, None)
 
 
 def _together(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix
-from models.importance.forest import MIN_TRIALS, FittedForest, Fold, grow_forest
+from models.importance.forest import MIN_TRIALS, FittedForest, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
@@ -48,7 +47,6 @@ def measure_importance(
     *,
     seed: int,
     n_repeats: int = 5,
-    n_jobs: int = 1,
 ) -> Importance:
     """Measure both importances of every parameter.
 
@@ -64,7 +62,6 @@ def measure_importance(
         forest: From `models.importance.forest.fit_forest`.
         seed: Decides the shuffles.
         n_repeats: Shuffles a parameter.
-        n_jobs: Folds asked at a time. The result does not depend on it.
 
     Returns:
         Importances in the order of `features.names`.
@@ -82,13 +79,10 @@ def measure_importance(
     asked = [rng.permutation(fold.held_out)[:HELD_OUT_ROWS] for fold in forest.folds]
     orders = [[rng.permutation(rows.size) for _ in range(n_repeats)] for rows in asked]
 
-    def fold_increase(
-        fold: Fold, rows: NDArray[np.intp], shuffles: list[NDArray[np.intp]]
-    ) -> NDArray[np.float64]:
-        return _error_increase(fold.model, features.rows(rows), y[rows], shuffles)
-
-    with ThreadPoolExecutor(n_jobs) as threads:
-        increase = sum(threads.map(fold_increase, forest.folds, asked, orders))
+    increase = sum(
+        _error_increase(fold.model, features.rows(rows), y[rows], shuffles)
+        for fold, rows, shuffles in zip(forest.folds, asked, orders, strict=True)
+    )
     pooled = y[np.concatenate(asked)]
     raw = increase / np.square(pooled - pooled.mean()).sum()
     return Importance(

@@ -62,7 +62,6 @@ def rank_parameters(
     trees: int = 100,
     resamples: int = 25,
     n_repeats: int = 5,
-    n_jobs: int = 1,
 ) -> Ranking:
     """Rank the parameters by their importance for the metrics.
 
@@ -80,8 +79,6 @@ def rank_parameters(
         trees: Size of each metric's forest.
         resamples: Bootstrap refits of the stability.
         n_repeats: Shuffles of the permutation importance.
-        n_jobs: Threads. The result does not depend on it. More than one at a time in Python 3.11
-            empty each other's warning filters within scikit-learn, which then warns of itself.
 
     Returns:
         The order and the evidence. Parameters that tie keep the order of `features.names`.
@@ -99,12 +96,10 @@ def rank_parameters(
         p_holm = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
         if not measured_rows(features, target).any():
             return MetricRanking(None, None, None, tests, p_holm)
-        forest = fit_forest(features, target, seed=seed, trees=trees, n_jobs=n_jobs)
+        forest = fit_forest(features, target, seed=seed, trees=trees)
         if not forest.folds:
             return MetricRanking(forest, None, None, tests, p_holm)
-        importance = measure_importance(
-            features, target, forest, seed=seed, n_repeats=n_repeats, n_jobs=n_jobs
-        )
+        importance = measure_importance(features, target, forest, seed=seed, n_repeats=n_repeats)
         stability = rank_stability(
             features,
             target,
@@ -112,7 +107,6 @@ def rank_parameters(
             seed=seed,
             resamples=resamples,
             top_k=top_k,
-            n_jobs=n_jobs,
         )
         return MetricRanking(forest, importance, stability, tests, p_holm)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,11 +106,13 @@ class HostBaseline:
         metrics: Medians.
         noise: One for each metric.
         runs: How many runs it rests on.
+        trials: These, in the order in which they were given.
     """
 
     metrics: Mapping[str, float]
     noise: Mapping[str, MetricNoise]
     runs: int
+    trials: tuple[Trial, ...] = field(repr=False)
     _seconds: NDArray[np.float64] = field(repr=False)
     _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
 
@@ -133,43 +135,19 @@ class HostBaseline:
         return found
 
 
-def host_baseline(trials: Sequence[Trial]) -> HostBaseline:
+def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -> HostBaseline:
     """Sums up a host's finished runs of the baseline.
 
     Nobody knows when a given one was measured, so it says nothing about drift.
 
     Args:
         trials: At least one; those that ended well.
+        before: What was summed up last; it is returned where it is of the very same runs.
     """
-    return _summed_up(_Runs(trials))
-
-
-class _Runs:
-    """Runs that equal others only if they are the same objects: a key of eight bytes a run.
-
-    A key of what they measured made a job's memory grow with the square of its trials.
-    """
-
-    __slots__ = ("_hash", "trials")
-
-    def __init__(self, trials: Sequence[Trial]) -> None:
-        self.trials = tuple(trials)
-        self._hash = hash(tuple(map(id, self.trials)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Runs)
-            and len(self.trials) == len(other.trials)
-            and all(mine is theirs for mine, theirs in zip(self.trials, other.trials, strict=True))
-        )
-
-
-@lru_cache(maxsize=256)  # of many hosts one has a new run; the others are as they were
-def _summed_up(runs: _Runs) -> HostBaseline:
-    ordered = sorted(runs.trials, key=lambda run: (run.started_at or _EVER, run.number))
+    runs = tuple(trials)
+    if before is not None and len(runs) == before.runs and all(map(is_, runs, before.trials)):
+        return before
+    ordered = sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))
     measured = [run.metrics for run in ordered]
     names = [name for name in measured[0] if all(name in metrics for metrics in measured)]
     table = {name: np.array([metrics[name] for metrics in measured]) for name in names}
@@ -192,6 +170,7 @@ def _summed_up(runs: _Runs) -> HostBaseline:
             for name, values in table.items()
         },
         runs=len(ordered),
+        trials=runs,
         _seconds=seconds,
         _levels=levels,
     )

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import zip_longest
 
 from optimizer.baseline.baseline import summarise
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.evaluation.configurations import configurations_of, mean_metrics
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.registry import STRATEGIES
-from optimizer.strategies.strategy import Prefers
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 
 
-def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
+def candidates_of(evaluation: Evaluation, plan: Plan) -> list[int]:
     """The numbers of the best few explored configurations, the fittest first.
 
     One that was measured several times is one candidate, with the mean of its runs; one that ever
@@ -29,7 +28,9 @@ def candidates_of(problem: Problem, plan: Plan, history: History) -> list[int]:
     Judged by the baseline as it was known when exploration ended, so that the choice does not
     change while it is confirmed.
     """
-    return _ranked(_Explored(problem, history))[: plan.candidates]
+    return evaluation.once("ranked", _explored(evaluation), lambda: _ranked(evaluation))[
+        : plan.candidates
+    ]
 
 
 def may_win(problem: Problem, trial: Trial) -> bool:
@@ -37,45 +38,33 @@ def may_win(problem: Problem, trial: Trial) -> bool:
     return not trial.given or problem.affords(trial.configuration)
 
 
-class _Explored:
-    """Names what was measured, so that it is sorted once, not at every step of the proof."""
-
-    def __init__(self, problem: Problem, history: History, *more: Purpose) -> None:
-        self.problem, self.history = problem, history
-        changes = [history.changes(p) for p in (Purpose.BASELINE, Purpose.CANDIDATE, *more)]
-        self._identity = (id(problem), id(history), *changes)
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Explored) and self._identity == other._identity
-
-
-def explored_history(problem: Problem, history: History) -> History:
+def as_explored(evaluation: Evaluation) -> Evaluation:
     """The trials as they were when exploration ended: runs of the baseline, and candidates."""
-    return _before(_Explored(problem, history))
+
+    def before() -> Evaluation:
+        purposes = (Purpose.BASELINE, Purpose.CANDIDATE)
+        known = [t for each in purposes for t in _before_confirmation(evaluation.history, each)]
+        return Evaluation(evaluation.problem, History(known))
+
+    return evaluation.once("explored", _explored(evaluation), before)
 
 
-@lru_cache(maxsize=2)
-def _before(explored: _Explored) -> History:
-    history = explored.history
-    purposes = (Purpose.BASELINE, Purpose.CANDIDATE)
-    known = [trial for each in purposes for trial in _before_confirmation(history, each)]
-    return History(known)
+def _explored(evaluation: Evaluation, *more: Purpose) -> tuple[int, ...]:
+    """Changes where anything was measured, so that it is sorted once, not at every step."""
+    purposes = (Purpose.BASELINE, Purpose.CANDIDATE, *more)
+    return tuple(evaluation.history.changes(purpose) for purpose in purposes)
 
 
-@lru_cache(maxsize=2)
-def _ranked(explored: _Explored) -> list[int]:
-    problem, before = explored.problem, _before(explored)
-    found = configurations_of(problem, before, before.of(Purpose.CANDIDATE))
+def _ranked(evaluation: Evaluation) -> list[int]:
+    problem, before = evaluation.problem, as_explored(evaluation)
+    found = configurations_of(before, before.history.of(Purpose.CANDIDATE))
     ranked = sorted(found, key=lambda each: (-each.fitness, each.first.number))
     measured = [each.first.number for each in ranked if may_win(problem, each.first)]
     strategy = STRATEGIES.get(problem.strategy)
-    if not isinstance(strategy, Prefers):
+    if strategy is None:
         return measured
     own = set(measured)
-    preferred = [n for n in strategy.preferred(problem, before) if n in own]
+    preferred = [n for n in strategy.preferred(before) if n in own]
     return _in_turn(preferred, measured)
 
 
@@ -93,15 +82,15 @@ def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
     return [trial for trial in history.of(purpose) if trial.number < until]
 
 
-def winner_of(problem: Problem, plan: Plan, history: History) -> int | None:
+def winner_of(evaluation: Evaluation, plan: Plan) -> int | None:
     """The candidate whose means over the choosing runs are the best; None if there is none."""
-    return _winner(_Explored(problem, history, Purpose.SELECT), plan)
+    state = (plan, *_explored(evaluation, Purpose.SELECT))
+    return evaluation.once("winner", state, lambda: _winner(evaluation, plan))
 
 
-@lru_cache(maxsize=2)
-def _winner(chosen: _Explored, plan: Plan) -> int | None:
-    problem, history = chosen.problem, chosen.history
-    candidates = candidates_of(problem, plan, history)
+def _winner(evaluation: Evaluation, plan: Plan) -> int | None:
+    problem, history = evaluation.problem, evaluation.history
+    candidates = candidates_of(evaluation, plan)
     rounds = [*blocks_of(history, Purpose.SELECT, 1 + len(candidates)).values()]
     # Where the baseline failed, too, a candidate's run says nothing of the candidate.
     sound = [each for each in rounds if not _baseline_failed(each)] or rounds

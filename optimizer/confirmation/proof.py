@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from optimizer.budget.budget import Plan
 from optimizer.budget.power import ALPHA, LEAST_PAIRS, POWER, smallest_mean
 from optimizer.objective.limits import KeptLimit, kept_words, limit_words, limits_kept
-from optimizer.objective.objective import SCALE, Objective
+from optimizer.objective.objective import MOST_GAIN, Objective
 
 CONFIDENCE = 0.95
-_MOST_LOG = math.log(1e4)  # a term of the objective counts no greater gain
+_MOST_LOG = math.log(MOST_GAIN)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
         float64 of shape (pairs that have every term,).
     """
     whole = with_fitness(objective, pairs)
-    values = np.zeros(len(whole))
+    gains: dict[str, NDArray[np.float64]] = {}
     for term in objective.terms if whole else ():
         differences, logarithmic = differences_of(
             [(t[term.metric], m[term.metric]) for t, m in whole]
@@ -163,8 +163,8 @@ def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.f
         slope = ratio if logarithmic else 1.0
         sign = 1 if term.direction == "max" else -1
         scattered = sign * slope * (differences - mean)
-        values += SCALE * term.weight * (term.gain(ratio, 1.0) + scattered)
-    return values
+        gains[term.metric] = term.gain(ratio, 1.0) + scattered
+    return np.asarray(sum(objective.weighted(gains).values(), np.zeros(len(whole))))
 
 
 def with_fitness(objective: Objective, pairs: Sequence[Pair]) -> list[Pair]:

@@ -15,10 +15,8 @@ from optimizer.baseline.baseline import Baseline
 from optimizer.budget.confirm_load import apart
 from optimizer.confirmation.choice import may_win
 from optimizer.evaluation.configurations import by_configuration, mean_metrics
-from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 
@@ -57,21 +55,19 @@ class TradeOffs:
     best: tuple[TradeOff, ...]
 
 
-def select_trade_offs(
-    problem: Problem, objective: Objective, history: History, *, count: int
-) -> TradeOffs:
+def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: int) -> TradeOffs:
     """The few best of all measured configurations.
 
     Args:
-        problem: What the job tunes.
+        evaluation: The job's trials.
         objective: The preference.
-        history: The job's trials.
         count: How many at most; of equal ones those that were measured first.
 
     Raises:
         ValueError: No run of the baseline has ended well.
     """
-    baseline = baseline_of(history, problem)
+    problem, history = evaluation.problem, evaluation.history
+    baseline = evaluation.baseline
     ended = (t for t in history if t.has_outcome and not t.is_baseline and not apart(problem, t))
     runs_of_each = [
         runs

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from optimizer.evaluation.evaluation import baseline_of, worths_of
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.trial import Purpose, Trial
 
 
@@ -32,21 +30,21 @@ class MeasuredConfiguration:
 
 
 def configurations_of(
-    problem: Problem, history: History, trials: Iterable[Trial]
+    evaluation: Evaluation, trials: Iterable[Trial]
 ) -> list[MeasuredConfiguration]:
     """Each configuration once, those left out that ever ended without a whole measurement.
 
     Args:
-        problem: What is tuned.
-        history: What the baseline is known from; at least one of its runs has ended well.
+        evaluation: What the baseline is known from; at least one of its runs has ended well.
         trials: New configurations; those in flight are passed over.
     """
-    baseline = baseline_of(history, problem)
+    problem = evaluation.problem
+    baseline = evaluation.baseline
     ended = by_configuration(trial for trial in trials if trial.has_outcome)
     whole = [runs for runs in ended if all(run.done for run in runs)]
     firsts = [runs[0] for runs in whole]
     found = []
-    for runs, worth in zip(whole, worths_of(problem, history, firsts), strict=True):
+    for runs, worth in zip(whole, evaluation.rank_values(firsts), strict=True):
         metrics = mean_metrics(
             [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
         )

@@ -17,8 +17,9 @@ from models.gaussian_process.component_posterior import drawn_components
 from models.gaussian_process.evidence import left_out_residuals
 from models.gaussian_process.kernel import KernelInputs, covariance, covariances, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import learn_components
 from optimizer.surrogate.coordinates import CubeLayout, Floats
-from optimizer.surrogate.surrogate import Surrogate
+from optimizer.surrogate.training_data import TrainingData
 
 MEMBERS = 24
 DRAWS_EACH = 40
@@ -98,24 +99,25 @@ class Ensemble:
         return np.asarray(np.einsum("ab,mbdc->madc", _root(self.correlation), normal))
 
 
-def ensemble_of(surrogate: Surrogate, *, seed: int) -> Ensemble:
+def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensemble:
     """Draws the shares of every metric's process, and fits a process to each draw.
 
     Args:
-        surrogate: The models with the likeliest shares.
+        layout: What the coordinates stand for.
+        data: What is learned from.
         seed: Of the draws.
     """
     settings, processes, residuals = {}, {}, {}
-    for place, (name, target) in enumerate(surrogate.data.targets.items()):
+    for place, (name, target) in enumerate(data.targets.items()):
         rows = np.flatnonzero(np.isfinite(target))
-        values, known = target[rows], surrogate.layout.settings(surrogate.data.points[rows])
+        values, known = target[rows], layout.settings(data.points[rows])
         kernels = kernel_matrices(known, known, rough=_ROUGH)
         few = np.unique(np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int))
         scaled, _, _ = standardised(values)
         components = drawn_components(
             kernels[:, few[:, None], few],
             scaled[few],
-            surrogate.learned[name].components,
+            learn_components(kernel_matrices(known, known), scaled),
             draws=MEMBERS,
             seed=(seed, place),
         )
@@ -126,7 +128,7 @@ def ensemble_of(surrogate: Surrogate, *, seed: int) -> Ensemble:
         residuals[name] = np.full(len(target), np.nan)
         residuals[name][rows] = np.mean([left_out_residuals(each) for each in members], axis=0)
     correlation = _correlation(np.array(list(residuals.values())))
-    return Ensemble(surrogate.layout, settings, processes, correlation)
+    return Ensemble(layout, settings, processes, correlation)
 
 
 def _means(members: tuple[AdditiveProcess, ...], cross: Floats) -> Floats:

@@ -15,7 +15,7 @@ from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Limit
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import amount, in_unit_of
+from sampler.workload.metric_units import format_metric, in_unit_of
 
 _MEND = "write for example 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
@@ -71,11 +71,11 @@ def limit_words(limit: Limit) -> str:
     """The limit as ``parse_limit`` reads it, ``and`` between its bounds where it has two."""
     bounds = []
     if math.isfinite(limit.at_least):
-        bounds.append(f">= {amount(limit.metric, limit.at_least)}")
+        bounds.append(f">= {format_metric(limit.metric, limit.at_least)}")
     if limit.at_least_baseline is not None:
         bounds.append(f">= {limit.at_least_baseline:.12g} baseline")
     if math.isfinite(limit.at_most):
-        bounds.append(f"<= {amount(limit.metric, limit.at_most)}")
+        bounds.append(f"<= {format_metric(limit.metric, limit.at_most)}")
     if limit.at_most_baseline is not None:
         bounds.append(f"<= {limit.at_most_baseline:.12g} baseline")
     return f"{limit.metric} {' and '.join(bounds)}"
@@ -99,7 +99,7 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
         least = max(limit.at_least for limit in mine)
         most = min(limit.at_most for limit in mine)
         if least > most:
-            bounds = f">= {amount(metric, least)} and <= {amount(metric, most)}"
+            bounds = f">= {format_metric(metric, least)} and <= {format_metric(metric, most)}"
             raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
         least = max(limit.at_least_baseline or -math.inf for limit in mine)
         most = min(limit.at_most_baseline or math.inf for limit in mine)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.objective.objective import MOST_RATIO, Direction, Limit, Objective, Term
-from sampler.common.documents import find_document, finite_number, read_document, refuse_unknown
+from sampler.common.documents import find_document, finite_number, parse_toml, refuse_unknown
 from sampler.common.errors import InputError
-from sampler.workload.metric_units import unit_of
+from sampler.workload.metric_units import metric_unit
 
 SHIPPED = ("paper", "waf", "sa", "rate", "pareto", "reading")
 MOST_WEIGHT = 1e6
@@ -33,7 +33,7 @@ def load_objective(given: str) -> Objective:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
     text = objective_text(given)
-    return objective_from_document(read_document(text, field=f"--objective {given}"))
+    return objective_from_document(parse_toml(text, field=f"--objective {given}"))
 
 
 def objective_from_document(document: Mapping[str, Any]) -> Objective:
@@ -170,7 +170,7 @@ def weights_words(terms: tuple[Term, ...]) -> str:
 
 
 def _direction(metric: str) -> Direction | None:
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     if unit is None:
         return "min" if metric in _LOWERED_RATIOS else None
     return "max" if unit == "ops/s" else "min"

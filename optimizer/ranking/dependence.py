@@ -1,6 +1,7 @@
 """How each metric depends on the parameters that matter, and which pairs of them go together.
 
-Learned from all trials of a job, whatever strategy proposed them, in one go.
+Learned from all trials of a job, whatever strategy proposed them: by the model that ranks its
+parameters.
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.gaussian_process.effects import Grid, MainEffect, MarginalEffects, PairEffect
-from models.gaussian_process.kernel import KernelInputs
 from models.gaussian_process.process import one_thread
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.surrogate import Surrogate, surrogate_once
-from optimizer.surrogate.training_data import teaching
-from optimizer.trials.history import History
+from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.latent import SPECIAL_SHARE, decode
@@ -77,23 +76,21 @@ class Dependences:
     pairs: tuple[Together, ...]
 
 
-def dependences(problem: Problem, history: History, *, most_pairs: int = 20) -> Dependences | None:
+def dependences(evaluation: Evaluation, *, most_pairs: int = 20) -> Dependences | None:
     """Learns the models, and asks them about every parameter and pair.
 
     Args:
-        problem: What is tuned.
-        history: The trials; a run of the baseline has ended well.
+        evaluation: The trials; a run of the baseline has ended well.
         most_pairs: So many of the pairs at most.
 
     Returns:
         None while too little is known.
     """
+    problem = evaluation.problem
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
-    if not names:
-        return None
     metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
     with one_thread():
-        surrogate = surrogate_once(problem, history, names, teaching(history))
+        surrogate = job_surrogate(evaluation, names)
         if surrogate is None:
             return None
         grids = surrogate.layout.grids()
@@ -116,11 +113,8 @@ def dependences(problem: Problem, history: History, *, most_pairs: int = 20) -> 
 def _of_metric(
     surrogate: Surrogate, metric: str, grids: Sequence[Grid]
 ) -> tuple[list[EffectCurve], list[Together]]:
-    process, known = surrogate.processes[metric]
-    here = KernelInputs(
-        surrogate.settings.level[known.rows], surrogate.settings.position[known.rows]
-    )
-    found = MarginalEffects(process, here, grids)
+    process, _ = surrogate.processes[metric]
+    found = MarginalEffects(process, surrogate.known_settings(metric), grids)
     names = surrogate.layout.names
     mains = [found.main(column) for column in range(len(names))]
     pairs = [each for each in found.pairs() if each.variance > 0]

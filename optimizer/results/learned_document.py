@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.importance.ranking import MetricRanking, Ranking
-from optimizer.evaluation.evaluation import ranking_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import (
     Direction,
     MetricEffects,
     ParameterEffects,
     directions,
 )
-from optimizer.strategies.strategy import LearnsEffects, Strategy
-from optimizer.trials.history import History
+from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 
 
@@ -104,7 +103,7 @@ FORESTS, MODELS = "forests", "models"
 SURE, LEAST_SHARE = 0.05, 0.01
 
 
-def learned_document(problem: Problem, strategy: Strategy, history: History) -> dict[str, Any]:
+def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, Any]:
     """A part of result.json.
 
     ``importance``, ``anova`` and ``forest`` are always of the draws alone. Of a strategy that is
@@ -112,19 +111,19 @@ def learned_document(problem: Problem, strategy: Strategy, history: History) -> 
     has its ``model``.
 
     Args:
-        problem: What is tuned.
+        evaluation: The trials so far; a run of the baseline has ended well.
         strategy: How.
-        history: The trials so far; a run of the baseline has ended well.
 
     Returns:
         ``parameters``, the most important first; ``forest`` and ``models`` by metric;
         ``ranked_by``: ``forests`` or ``models``.
     """
-    document = ranking_document(problem, ranking_of(problem, history))
-    effects = strategy.effects(problem, history) if isinstance(strategy, LearnsEffects) else None
+    problem = evaluation.problem
+    document = ranking_document(problem, evaluation.ranking())
+    effects = strategy.effects(evaluation)
     if effects is None:
         return document | {"models": {}, "ranked_by": FORESTS}
-    toward = directions(problem, history, effects)
+    toward = directions(evaluation, effects)
     rows = {row["name"]: row for row in document["parameters"]}
     return document | {
         "parameters": [

@@ -150,7 +150,7 @@ class ProgressTracker:
         """What these are compared with has moved."""
         if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
             return
-        self._baseline = summarise(self._history.of(Purpose.BASELINE))
+        self._baseline = summarise(self._history.of(Purpose.BASELINE), before=self._baseline)
         for host in {trial.host for trial in candidates}:
             self._best_on.pop(host, None)
         ended = [trial for trial in candidates if trial.has_outcome]

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from optimizer.baseline.host_outliers import suspect
 from optimizer.budget.budget import Plan, explore_left
 from optimizer.confirmation.blocks import BlockRun, complete, next_in_block
 from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.limits import require_possible
 from optimizer.strategies.strategy import Strategy, next_start
 from optimizer.trials.history import History
@@ -26,10 +27,9 @@ _EXPLORED_PER_BASELINE = 4
 
 
 def next_trial(
-    problem: Problem,
+    evaluation: Evaluation,
     plan: Plan,
     strategy: Strategy,
-    history: History,
     *,
     host: str | None = None,
     beside: Collection[str] = (),
@@ -40,10 +40,9 @@ def next_trial(
     A phase begins when all trials of the one before are in: what it does rests on them.
 
     Args:
-        problem: What is tuned.
+        evaluation: The trials so far, those in flight included.
         plan: How the budget is divided.
         strategy: Proposes new configurations.
-        history: The trials so far, those in flight included.
         host: Who is free to measure; None: whoever measures does not matter.
         beside: The hosts that are there, this one included or not.
         hurry: Time is nearly up: explore no more, confirm.
@@ -55,6 +54,7 @@ def next_trial(
     Raises:
         InputError: The baseline cannot be measured.
     """
+    problem, history = evaluation.problem, evaluation.history
     _require_baseline(problem, plan, history)
     lost = _lost(history)
     if lost is not None and lost.purpose is Purpose.BASELINE:
@@ -67,14 +67,14 @@ def next_trial(
     if lost is not None:
         return lost.again()
     if explores:
-        if _awaits_baseline(history, host) or must_be_told_first(problem, plan, strategy, history):
+        if _awaits_baseline(history, host) or must_be_told_first(evaluation, plan, strategy):
             return None
-        exploring = _exploring(problem, plan, strategy, history, host)
+        exploring = _exploring(evaluation, plan, strategy, host)
         if exploring:
             return exploring
     if any(history.out(purpose=purpose) for purpose in EXPLORING):
         return None
-    return _confirming(problem, plan, history, host)
+    return _confirming(evaluation, plan, host)
 
 
 def confirming(history: History) -> bool:
@@ -88,11 +88,12 @@ def _lost(history: History) -> Trial | None:
     return min(lost, key=lambda trial: trial.purpose is not Purpose.BASELINE, default=None)
 
 
-def must_be_told_first(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> bool:
+def must_be_told_first(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> bool:
     """Whether the next step is to learn from draws of which some are out."""
+    history = evaluation.history
     if not history.out(phase=Phase.SAMPLE):
         return False
-    return strategy.learns(problem, history, plan.explore)
+    return strategy.needs_all_samples(evaluation, plan.explore)
 
 
 def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
@@ -163,21 +164,22 @@ def _require_metrics(problem: Problem, run: Trial) -> None:
 
 
 def _exploring(
-    problem: Problem, plan: Plan, strategy: Strategy, history: History, host: str | None
+    evaluation: Evaluation, plan: Plan, strategy: Strategy, host: str | None
 ) -> Trial | None:
+    problem, history = evaluation.problem, evaluation.history
     left = explore_left(plan, history)
     if left <= 0:
         return None
     since = history.since_baseline(host)
-    doubtful = host is not None and since == 0 and suspect(problem, history, host)
+    doubtful = host is not None and since == 0 and suspect(evaluation, host)
     if plan.baseline_due(since, left) or doubtful:
         explored = history.own(Purpose.CANDIDATE)
         phase = history[explored[-1]].phase if explored else Phase.BASELINE
         why = "the last run differs" if doubtful else "to see noise and drift"
         return _baseline(problem, history, phase, f"again: {why}")
     number = history.next_number
-    proposal = next_start(problem, history, plan.explore) or strategy.propose(
-        problem, history, number=number, explore=plan.explore
+    proposal = next_start(evaluation, plan.explore) or strategy.propose(
+        evaluation, number=number, explore=plan.explore
     )
     if proposal is None:
         return None
@@ -195,8 +197,9 @@ def _exploring(
     )
 
 
-def _confirming(problem: Problem, plan: Plan, history: History, host: str | None) -> Trial | None:
-    candidates = candidates_of(problem, plan, history)
+def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial | None:
+    problem, history = evaluation.problem, evaluation.history
+    candidates = candidates_of(evaluation, plan)
     if not candidates:
         return None
     if len(candidates) > 1 and plan.select_runs:
@@ -209,7 +212,7 @@ def _confirming(problem: Problem, plan: Plan, history: History, host: str | None
             return _again(problem, history, run, Purpose.SELECT, why)
         if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
             return None
-    winner = winner_of(problem, plan, history)
+    winner = winner_of(evaluation, plan)
     if winner is None:
         return None
     run = next_in_block(
@@ -280,10 +283,9 @@ class AskedTrials:
 
 
 def ask(
-    problem: Problem,
+    evaluation: Evaluation,
     plan: Plan,
     strategy: Strategy,
-    history: History,
     *,
     count: int,
     now: datetime,
@@ -294,10 +296,9 @@ def ask(
     A phase begins when all trials of the one before are told: what it does rests on them.
 
     Args:
-        problem: What is tuned.
+        evaluation: The trials so far; some may be out.
         plan: How the budget is divided.
         strategy: Proposes new configurations.
-        history: The trials so far; some may be out.
         count: How many are wanted at most.
         now: When they begin.
         overdue: What is out since before this moment is handed out again.
@@ -305,6 +306,7 @@ def ask(
     Raises:
         InputError: The baseline cannot be measured.
     """
+    history = evaluation.history
     out = history.unfinished()
     again = [
         trial
@@ -319,7 +321,7 @@ def ask(
         asked.append(anew)
     why, complete = "as many as were asked for", False
     while len(asked) < count:
-        proposed = next_trial(problem, plan, strategy, history)
+        proposed = next_trial(evaluation, plan, strategy)
         if proposed is None:
             complete = not history.unfinished()
             why = "all trials are in" if complete else _waits(history)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.observations import (
     Axis,
     Observations,
@@ -15,7 +15,7 @@ from optimizer.strategies.observations import (
     observations_of,
     random_point,
 )
-from optimizer.strategies.strategy import Proposal, first_new
+from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -26,36 +26,24 @@ _WORDS = {"random": "a random draw", "lhs": "a Latin hypercube's draw", "sobol":
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Strategy):
     """One design through the whole budget."""
 
+    # Nothing is searched; ``top`` says of how many the ranking's stability is told.
+    settings: ClassVar[frozenset[str]] = frozenset({"top"})
     design: Design
-
-    @property
-    def heeds(self) -> frozenset[str]:
-        """Nothing is searched; ``top`` says of how many the ranking's stability is told."""
-        return frozenset({"top"})
 
     def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
         """All of them."""
         return explore
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """The design's next point; see ``Strategy.propose``."""
+        history = evaluation.history
         index = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
         if index >= explore:
             return None
-        return propose_draw(problem, history, self.design, index, number=number, n=explore)
+        return propose_draw(evaluation, self.design, index, number=number, n=explore)
 
 
 def sampled(history: History) -> int:
@@ -64,31 +52,23 @@ def sampled(history: History) -> int:
     return len(drawn) + history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
 
 
-class DrawsFirst(ABC):
+class DrawsFirst(Strategy):
     """What strategies share that make a few draws and then search over the same parameters."""
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """How many draws, and over what."""
-        return frozenset({"samples", "over"})
+    settings: ClassVar[frozenset[str]] = frozenset({"samples", "over"})
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SEARCH: "search all parameters that may move"
+    }
 
-    @abstractmethod
-    def samples(self, problem: Problem, explore: int) -> int:
-        """How many draws there are at most; see ``Strategy.samples``."""
-
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
         """At the end of the draws."""
+        problem, history = evaluation.problem, evaluation.history
         planned = self.samples(problem, explore)
         return planned < explore and sampled(history) >= planned
 
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """When as many as planned are drawn."""
-        return self.learns(problem, history, explore)
-
 
 def propose_draw(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     design: Design,
     index: int,
     *,
@@ -99,14 +79,14 @@ def propose_draw(
     """The point ``index`` of a design of ``n``; a random one instead if it was measured before.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         design: Of the draws.
         index: Of the draw in the design, from 0.
         number: The number that the trial will have.
         n: How many draws the design has.
         over: The parameters that are drawn; empty: all of the space.
     """
+    problem = evaluation.problem
     names = over or problem.space.names
 
     def point(attempt: int) -> Point:
@@ -117,7 +97,7 @@ def propose_draw(
         return dict(zip(names, drawn.tolist(), strict=True))
 
     why = f"{_WORDS[design]}, {index + 1} of {n}"
-    return first_new(problem, history, Phase.SAMPLE, why, point)
+    return first_new(evaluation, Phase.SAMPLE, why, point)
 
 
 class Suggest(Protocol):
@@ -159,25 +139,22 @@ class DrawThenSearch(DrawsFirst):
             return min(asked, explore)
         return max(1, min(self.draws, explore // 2))
 
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """A draw, then what the search suggests; see ``Strategy.propose``."""
+        problem, history = evaluation.problem, evaluation.history
         axes = axes_of(problem)
         samples, index = self.samples(problem, explore), sampled(history)
         if len(history.own(Purpose.CANDIDATE)) >= explore or not axes:
             return None
         if index < samples:
             names = tuple(axis.name for axis in axes)
-            return propose_draw(
-                problem, history, "random", index, number=number, n=samples, over=names
-            )
-        return self._searched(problem, history, axes, problem.seed_of(number))
+            return propose_draw(evaluation, "random", index, number=number, n=samples, over=names)
+        return self._searched(evaluation, axes, problem.seed_of(number))
 
     def _searched(
-        self, problem: Problem, history: History, axes: Sequence[Axis], seed: int
+        self, evaluation: Evaluation, axes: Sequence[Axis], seed: int
     ) -> Proposal | None:
-        observations = observations_of(problem, history, axes)
+        observations = observations_of(evaluation, axes)
         enough = sum(observation.admissible for observation in observations.ended) >= self.least
         able = enough and any(axis.moves for axis in axes)
         suggested = self.suggest(axes, observations, seed=seed) if able else iter(())
@@ -187,4 +164,4 @@ class DrawThenSearch(DrawsFirst):
             return next(suggested, None) or random_point(axes, rng)
 
         why = self.words if able else "a random draw: too few trials have ended well"
-        return first_new(problem, history, Phase.SEARCH, why, point)
+        return first_new(evaluation, Phase.SEARCH, why, point)

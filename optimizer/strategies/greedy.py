@@ -12,11 +12,13 @@ proves it on fresh runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from optimizer.strategies.strategy import Proposal, next_start, planned_starts
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
 from optimizer.strategies.trial_series import Probe, TrialSeries, trial_series_of
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.byte_size import format_bytes
@@ -24,30 +26,27 @@ from sampler.parameters.parameter import Parameter, Value
 
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(Strategy):
     """Coordinate descent over lists of values. All values of a parameter may run side by side."""
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """Over what, in which order, and whether it ends after the first pass."""
-        return frozenset({"over", "stop_early"})
+    settings: ClassVar[frozenset[str]] = frozenset({"over", "stop_early"})
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SAMPLE: "measure the starting points; the best of them, or the baseline, is varied",
+        Phase.RANK: "take the best of the starting points and the baseline",
+        Phase.SEARCH: "vary one parameter after the other, keeping the best value of each",
+    }
 
     def samples(self, problem: Problem, explore: int) -> int:
         """None are drawn; as many as there are starting points."""
         return len(planned_starts(problem, explore))
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
         """When all starting points are out: it begins with the best of them."""
-        return next_start(problem, history, explore) is None
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """When they are in."""
-        return self.learns(problem, history, explore)
+        return next_start(evaluation, explore) is None
 
     def propose(
         self,
-        problem: Problem,
-        history: History,
+        evaluation: Evaluation,
         *,
         number: int,  # noqa: ARG002
         explore: int,
@@ -56,20 +55,22 @@ class Greedy:
 
         None also while values of that parameter are out: which one is kept rests on all of them.
         """
+        problem, history = evaluation.problem, evaluation.history
         if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
             return None
-        series = self.series(problem, history, explore)
+        series = trial_series_of(evaluation, explore)
         if series.probe is None or series.parameter is None:
             return None
-        why = _why(problem, history, series, series.parameter, series.probe)
+        why = _why(evaluation, series, series.parameter, series.probe)
         return Proposal(Phase.SEARCH, series.probe.point, series.probe.configuration, why)
 
-    def series(self, problem: Problem, history: History, explore: int) -> TrialSeries:
-        """How far it has come; see ``Sweeps.series``."""
-        return trial_series_of(problem, history, explore)
+    def trial_series(self, evaluation: Evaluation, explore: int) -> TrialSeries:
+        """How far it has come; see ``Strategy.trial_series``."""
+        return trial_series_of(evaluation, explore)
 
 
-def _why(problem: Problem, history: History, series: TrialSeries, name: str, probe: Probe) -> str:
+def _why(evaluation: Evaluation, series: TrialSeries, name: str, probe: Probe) -> str:
+    problem, history = evaluation.problem, evaluation.history
     parameter = problem.space.by_name[name]
     around = history[series.incumbent].configuration
     said = said_value(parameter, probe.value)

@@ -10,12 +10,14 @@ still gain drowns in noise (``stopping_rule``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from models.gaussian_process.process import one_thread
-from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.strategies.draws import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
@@ -41,10 +43,15 @@ _END = 0.1  # the last part of what is explored
 class Guided(DrawsFirst):
     """Draws a little, then follows the models."""
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """How many draws, over what, what earlier jobs measured, and whether it stops early."""
-        return super().heeds | {"warm_start", "stop_early"}
+    settings: ClassVar[frozenset[str]] = DrawsFirst.settings | {"warm_start", "stop_early"}
+    has_models: ClassVar[bool] = True
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SAMPLE: (
+            "draw a few configurations from the whole space, for the models to begin with"
+        ),
+        Phase.RANK: "learn a model of each metric from the draws",
+        Phase.SEARCH: "measure what the models expect to gain most; they learn from every trial",
+    }
 
     def samples(self, problem: Problem, explore: int) -> int:
         """Twenty, or fewer of a small budget or with earlier jobs; as many as are asked for."""
@@ -54,25 +61,20 @@ class Guided(DrawsFirst):
             few = min(DRAWS_WITH_PRIOR, few)
         return few if asked is None else min(asked, explore)
 
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """A draw, then what the models expect most of, or doubt; see ``Strategy.propose``."""
+        problem, history = evaluation.problem, evaluation.history
         names = problem.searched
         explored = len(history.own(Purpose.CANDIDATE))
         if explored >= explore or not names:
             return None
         samples, index = self.samples(problem, explore), sampled(history)
         if index < samples:
-            return propose_draw(
-                problem, history, "sobol", index, number=number, n=samples, over=names
-            )
+            return propose_draw(evaluation, "sobol", index, number=number, n=samples, over=names)
         with one_thread():
-            acquisition = acquisition_of(
-                problem, history, names, number=number, window=_window(samples)
-            )
+            acquisition = acquisition_of(evaluation, names, number=number, window=_window(samples))
             last = explored >= (1 - _END) * explore
-            replication = _replication(problem, history, acquisition, last=last)
+            replication = _replication(evaluation, acquisition, last=last)
         if replication is not None:
             return _again(replication)
         if (
@@ -81,35 +83,30 @@ class Guided(DrawsFirst):
             and acquisition.stopping_rule.exhausted
         ):
             return None
-        return _promising(problem, history, names, acquisition, number)
+        return _promising(evaluation, names, acquisition, number)
 
-    def stopping_rule(
-        self, problem: Problem, history: History, explore: int
-    ) -> StoppingRule | None:
-        """What the next run promises; see ``optimizer.strategies.strategy.Foresees``."""
+    def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
+        """What the next run promises; see ``Strategy.stopping_rule``."""
+        problem, history = evaluation.problem, evaluation.history
         names, samples = problem.searched, self.samples(problem, explore)
         if not names or sampled(history) < samples:
             return None
         number = history.next_number
         with one_thread():
-            acquisition = acquisition_of(
-                problem, history, names, number=number, window=_window(samples)
-            )
+            acquisition = acquisition_of(evaluation, names, number=number, window=_window(samples))
         return acquisition.stopping_rule
 
-    def preferred(self, problem: Problem, history: History) -> list[int]:
-        """By what the models think of each: a single lucky run does not mislead them.
-
-        See ``optimizer.strategies.strategy.Prefers``.
-        """
+    def preferred(self, evaluation: Evaluation) -> list[int]:
+        """By what the models think of each: a single lucky run does not mislead them."""
+        problem, history = evaluation.problem, evaluation.history
         with one_thread():
-            surrogate = surrogate_of(problem, history, problem.searched)
+            surrogate = surrogate_of(evaluation, problem.searched)
             if surrogate is None:
                 return []
             numbers = surrogate.data.numbers
             points = surrogate.data.points[1 : len(numbers) + 1]
             predicted = posterior_prediction(
-                problem, surrogate, points, baseline_of(history, problem).metrics
+                problem, surrogate, points, evaluation.baseline.metrics
             )
         order = [numbers[place] for place in predicted.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
@@ -118,9 +115,10 @@ class Guided(DrawsFirst):
             {t.digest: history.of_configuration(t.digest)[0].number for t in whole}.values()
         )
 
-    def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
-        """How much each parameter matters; see ``optimizer.strategies.strategy.LearnsEffects``."""
-        return parameter_effects(problem, history, problem.searched)
+    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:
+        """How much each parameter matters; see ``Strategy.effects``."""
+        problem = evaluation.problem
+        return parameter_effects(evaluation, problem.searched)
 
 
 def _window(samples: int) -> int:
@@ -129,13 +127,13 @@ def _window(samples: int) -> int:
 
 
 def _replication(
-    problem: Problem, history: History, acquisition: Acquisition, *, last: bool
+    evaluation: Evaluation, acquisition: Acquisition, *, last: bool
 ) -> Replication | None:
     if acquisition.surrogate is None:
         return None
     ends = last or (acquisition.stopping_rule is not None and acquisition.stopping_rule.exhausted)
     sure = SURE_AT_THE_END if ends else SURE
-    return replication_of(problem, history, acquisition.surrogate, acquisition.worth, sure=sure)
+    return replication_of(evaluation, acquisition.surrogate, acquisition.worth, sure=sure)
 
 
 def _again(replication: Replication) -> Proposal:
@@ -146,12 +144,12 @@ def _again(replication: Replication) -> Proposal:
 
 
 def _promising(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     names: tuple[str, ...],
     acquisition: Acquisition,
     number: int,
 ) -> Proposal | None:
+    problem = evaluation.problem
     rng = np.random.default_rng([problem.seed_of(number), 1])
 
     def point(attempt: int) -> Point:
@@ -163,7 +161,7 @@ def _promising(
         values: list[float] = chosen.tolist()
         return dict(zip(names, values, strict=True))
 
-    return first_new(problem, history, Phase.SEARCH, _why(acquisition), point)
+    return first_new(evaluation, Phase.SEARCH, _why(acquisition), point)
 
 
 def _why(acquisition: Acquisition) -> str:
@@ -204,30 +202,30 @@ class Acquisition:
 
 
 def acquisition_of(
-    problem: Problem, history: History, names: tuple[str, ...], *, number: int, window: int
+    evaluation: Evaluation, names: tuple[str, ...], *, number: int, window: int
 ) -> Acquisition:
     """What the models see before a trial.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         names: The moving parameters.
         number: Of the trial that comes next.
         window: Over how many searched runs nothing must have been gained, for the search to be
             exhausted.
     """
-    surrogate = surrogate_of(problem, history, names)
+    problem, history = evaluation.problem, evaluation.history
+    surrogate = surrogate_of(evaluation, names)
     if surrogate is None:
         return Acquisition(None, np.empty(0), np.empty((0, len(names))), 0.0, None)
     predicted = posterior_prediction(
-        problem, surrogate, surrogate.data.points, baseline_of(history, problem).metrics
+        problem, surrogate, surrogate.data.points, evaluation.baseline.metrics
     )
     worth = predicted.worth
-    points, gain = _best_points(problem, history, surrogate, predicted, problem.seed_of(number))
+    points, gain = _best_points(evaluation, surrogate, predicted, problem.seed_of(number))
     stopping_rule = None
     if np.isfinite(worth).any():
         lately = _lately(history, surrogate, worth, window)
-        stopping_rule = StoppingRule(gain, lately, window, fitness_noise(problem, history))
+        stopping_rule = StoppingRule(gain, lately, window, fitness_noise(evaluation))
     return Acquisition(surrogate, worth, points, gain, stopping_rule)
 
 
@@ -245,14 +243,14 @@ def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) 
 
 
 def _best_points(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     surrogate: Surrogate,
     predicted: PosteriorPrediction,
     seed: int,
 ) -> tuple[Floats, float]:
     """The points that are expected to gain most, the best first, and what that one gains."""
-    baseline = baseline_of(history, problem).metrics
+    problem = evaluation.problem
+    baseline = evaluation.baseline.metrics
     surest = float(predicted.worth.max())
     best = surest if np.isfinite(surest) else None
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from optimizer.evaluation.evaluation import baseline_of
-from optimizer.trials.history import History
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.latent import Point, encode
@@ -112,17 +111,17 @@ class Observations:
         return min((observation.fitness for observation in self.ended), default=0.0)
 
 
-def observations_of(problem: Problem, history: History, axes: Sequence[Axis]) -> Observations:
+def observations_of(evaluation: Evaluation, axes: Sequence[Axis]) -> Observations:
     """What the candidates so far teach about the cube of some axes.
 
     Trials that were given teach as well, as far as they differ from the baseline on these axes
     only.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far; a run of the baseline has ended well.
+        evaluation: The trials so far; a run of the baseline has ended well.
         axes: What the search moves along.
     """
+    problem, history = evaluation.problem, evaluation.history
     ended: list[tuple[Point, Trial]] = []
     running: list[Point] = []
     for trial in history.of(Purpose.CANDIDATE):
@@ -131,7 +130,7 @@ def observations_of(problem: Problem, history: History, axes: Sequence[Axis]) ->
             ended.append((point, trial))
         elif point is not None:
             running.append(point)
-    measured = [_measured(problem, history, trial) for _, trial in ended]
+    measured = [_measured(evaluation, trial) for _, trial in ended]
     known = [fitness for fitness, _, admissible in measured if admissible]
     worst = min(known, default=0.0)
     return Observations(
@@ -154,12 +153,13 @@ def _point(problem: Problem, trial: Trial, axes: Sequence[Axis]) -> Point | None
 
 
 def _measured(
-    problem: Problem, history: History, trial: Trial
+    evaluation: Evaluation, trial: Trial
 ) -> tuple[float, tuple[float, ...] | None, bool]:
     """Fitness, terms, and whether it was measured whole within the limits."""
+    problem = evaluation.problem
     if not trial.done:
         return 0.0, None, False
-    objective, baseline = problem.objective, baseline_of(history, problem)
+    objective, baseline = problem.objective, evaluation.baseline
     metrics: Mapping[str, float] = baseline.corrected(trial.metrics, trial.started_at, trial.host)
     gains = objective.gains(metrics, baseline.metrics)
     if len(gains) < len(objective.terms):

@@ -18,13 +18,12 @@ from optimizer.evaluation.configurations import (
     configurations_of,
     replicated,
 )
-from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import likely_metrics
 from optimizer.surrogate.stopping_rule import fitness_noise
 from optimizer.surrogate.surrogate import Surrogate
 from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 
 SHARE = 0.1  # of what is explored, at most, measures again
@@ -61,27 +60,25 @@ class Replication:
 
 
 def replication_of(
-    problem: Problem, history: History, surrogate: Surrogate, worth: Floats, *, sure: float
+    evaluation: Evaluation, surrogate: Surrogate, worth: Floats, *, sure: float
 ) -> Replication | None:
     """What is most doubtful of the two configurations that decide; None: nothing, or no share.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         surrogate: The models.
         worth: What they hold for the fitness of each row of their data.
         sure: So many standard deviations of a configuration's mean are a doubt.
     """
+    history = evaluation.history
     own = history.own(Purpose.CANDIDATE)
     if len(replicated(history[number] for number in own)) + 1 > SHARE * len(own):
         return None
-    rows = _measured(problem, history, surrogate)
-    errors = _errors(problem, history, worth, rows)
+    rows = _measured(evaluation, surrogate)
+    errors = _errors(evaluation, worth, rows)
     found: list[tuple[float, Replication]] = []
     for known, row in _deciding(history, surrogate, worth, rows):
-        replication = _replication(
-            problem, history, surrogate, float(worth[row]), known, row, errors
-        )
+        replication = _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
         if replication is None:
             continue
         apart = abs(replication.measured - replication.predicted) / (
@@ -93,12 +90,13 @@ def replication_of(
 
 
 def _measured(
-    problem: Problem, history: History, surrogate: Surrogate
+    evaluation: Evaluation, surrogate: Surrogate
 ) -> dict[str, tuple[MeasuredConfiguration, int]]:
     """What was measured whole, with its row among the lessons, by digest."""
+    history = evaluation.history
     numbers = surrogate.data.numbers
     row_of = {history[n].digest: row for row, n in reversed([*enumerate(numbers, start=1)])}
-    found = configurations_of(problem, history, history.of(Purpose.CANDIDATE))
+    found = configurations_of(evaluation, history.of(Purpose.CANDIDATE))
     return {
         each.first.digest: (each, row_of[each.first.digest])
         for each in found
@@ -107,8 +105,7 @@ def _measured(
 
 
 def _errors(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     worth: Floats,
     rows: Mapping[str, tuple[MeasuredConfiguration, int]],
 ) -> float:
@@ -116,9 +113,10 @@ def _errors(
 
     By the median of the distances, which a few lucky runs do not move.
     """
+    problem = evaluation.problem
     apart = []
     for known, row in rows.values():
-        fitness = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
+        fitness = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
         if fitness is not None and math.isfinite(worth[row]):
             apart.append(abs(fitness - float(worth[row])))
     return _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
@@ -141,17 +139,17 @@ def _deciding(
 
 
 def _replication(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     surrogate: Surrogate,
     predicted: float,
     known: MeasuredConfiguration,
     row: int,
     errors: float,
 ) -> Replication | None:
+    problem, history = evaluation.problem, evaluation.history
     trial = known.first
     flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
-    measured = problem.objective.fitness(known.metrics, baseline_of(history, problem).metrics)
+    measured = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
     if known.runs >= MOST or flying or measured is None or not math.isfinite(predicted):
         return None
     if not problem.affords(trial.configuration):
@@ -160,5 +158,5 @@ def _replication(
         surrogate.predict(surrogate.data.points[row : row + 1]), surrogate.data.logarithmic
     )
     at = {name: float(values[0, 0]) for name, values in likely.items()}
-    noise = fitness_noise(problem, history, at)
+    noise = fitness_noise(evaluation, at)
     return Replication(trial, measured, predicted, max(noise, errors)) if noise else None

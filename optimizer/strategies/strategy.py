@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects
 from optimizer.surrogate.stopping_rule import StoppingRule
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.byte_size import format_bytes
@@ -39,45 +40,35 @@ class Proposal:
     subject: int | None = None
 
 
-class Strategy(Protocol):
+class Strategy(ABC):
     """Proposes configurations.
 
     A strategy keeps nothing that cannot be rebuilt from its arguments, so a killed job resumes by
     reading its trials back, and trials in flight (in the history with state ``running``) need no
     special care.
+
+    Attributes:
+        settings: The settings of a search (``SearchSettings``) that change what it proposes;
+            ``warm_start`` among them: its models learn from earlier jobs (``Problem.prior``).
+        has_models: Whether models guide it. They know what matters, which few draws do not, and
+            they learn from every trial of the search.
+        phase_words: What it says of phases that it does in its own way.
     """
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """The settings of a search (``SearchSettings``) that change what it proposes.
+    settings: ClassVar[frozenset[str]]
+    has_models: ClassVar[bool] = False
+    phase_words: ClassVar[Mapping[Phase, str]] = {}
 
-        ``warm_start`` among them: its models learn from earlier jobs (``Problem.prior``).
-        """
-        ...
-
+    @abstractmethod
     def samples(self, problem: Problem, explore: int) -> int:
         """How many of ``explore`` new configurations are drawn at most before the search."""
-        ...
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
-        """Whether the next proposal rests on the draws so far, so that all of them must be in."""
-        ...
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """Whether the draws have ended and the search comes next, or goes on.
-
-        Asked only when all draws have ended where ``learns`` says so.
-        """
-        ...
-
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    @abstractmethod
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """The next configuration.
 
         Args:
-            problem: What is tuned.
-            history: The trials so far, those in flight included.
+            evaluation: The trials so far, those in flight included.
             number: The number that the trial will have; its seed is ``problem.seed_of(number)``.
             explore: How many new configurations the budget holds in all.
 
@@ -85,48 +76,44 @@ class Strategy(Protocol):
             A configuration that was never proposed before, or one that is measured again on
             purpose (``Proposal.subject``), or None: there is nothing to add.
         """
-        ...
 
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:  # noqa: ARG002
+        """Whether the next proposal rests on the draws so far, so that all of them must be in."""
+        return False
 
-@runtime_checkable
-class Prefers(Protocol):
-    """A strategy that knows more of what was measured than single measurements tell."""
+    def sampling_done(self, evaluation: Evaluation, explore: int) -> bool:
+        """Whether the draws have ended and the search comes next, or goes on.
 
-    def preferred(self, problem: Problem, history: History) -> Sequence[int]:
-        """The numbers of whole measurements, those first that it holds for the best.
-
-        Empty while it knows too little.
+        Asked only when all draws have ended where ``needs_all_samples`` says so.
         """
-        ...
+        return self.needs_all_samples(evaluation, explore)
 
+    def preferred(self, evaluation: Evaluation) -> Sequence[int]:  # noqa: ARG002
+        """The numbers of whole measurements, those first that it predicts to be the best.
 
-@runtime_checkable
-class LearnsEffects(Protocol):
-    """A strategy that is guided by models, which also know what matters: few draws do not."""
+        Empty where it knows no more of them than they tell, or too little.
+        """
+        return ()
 
-    def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
-        """What all trials so far teach about the parameters; None while it knows too little."""
-        ...
-
-
-@runtime_checkable
-class Foresees(Protocol):
-    """A strategy that can say what its next run promises."""
+    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:  # noqa: ARG002
+        """What its models have learned about the parameters; None without any."""
+        return None
 
     def stopping_rule(
-        self, problem: Problem, history: History, explore: int
+        self,
+        evaluation: Evaluation,  # noqa: ARG002
+        explore: int,  # noqa: ARG002
     ) -> StoppingRule | None:
-        """What is expected of one more run; None while that cannot be said."""
-        ...
+        """What is expected of one more run; None where that cannot be said."""
+        return None
 
-
-@runtime_checkable
-class Sweeps(Protocol):
-    """A strategy that varies one parameter after the other, so that each has its own gain."""
-
-    def series(self, problem: Problem, history: History, explore: int) -> TrialSeries:
-        """How far it has come, and what it kept on the way."""
-        ...
+    def trial_series(
+        self,
+        evaluation: Evaluation,  # noqa: ARG002
+        explore: int,  # noqa: ARG002
+    ) -> TrialSeries | None:
+        """How far it has come that varies one parameter after the other; None: it does not."""
+        return None
 
 
 class PointSource(Protocol):
@@ -138,17 +125,17 @@ class PointSource(Protocol):
 
 
 def first_new(
-    problem: Problem, history: History, phase: Phase, why: str, points: PointSource
+    evaluation: Evaluation, phase: Phase, why: str, points: PointSource
 ) -> Proposal | None:
     """The first of many points whose configuration was never proposed; None if all were.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         phase: The phase of the proposal.
         why: Its reason.
         points: Called with 0, 1, 2, ...
     """
+    problem, history = evaluation.problem, evaluation.history
     for attempt in range(_ATTEMPTS):
         point = points(attempt)
         configuration = problem.configuration(point)
@@ -196,14 +183,14 @@ def starting_point(
     return StartingPoint(name, point, tuple(changed))
 
 
-def next_start(problem: Problem, history: History, explore: int) -> Proposal | None:
+def next_start(evaluation: Evaluation, explore: int) -> Proposal | None:
     """The next starting point that was not measured; None when all were, or the search began.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         explore: How many new configurations the budget holds in all.
     """
+    problem, history = evaluation.problem, evaluation.history
     if history.numbers(Purpose.CANDIDATE, Phase.SEARCH):
         return None
     for start in planned_starts(problem, explore):

@@ -12,12 +12,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from weakref import WeakKeyDictionary
 
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.configurations import mean_metrics
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import planned_starts
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.parameters.parameter import Parameter, Value
@@ -164,36 +163,32 @@ class TrialSeries:
 
 
 _BASELINE = 1  # the number of its first trial
-_known: WeakKeyDictionary[History, tuple[tuple[int, ...], TrialSeries]] = WeakKeyDictionary()
 
 
-def trial_series_of(problem: Problem, history: History, explore: int) -> TrialSeries:
+def trial_series_of(evaluation: Evaluation, explore: int) -> TrialSeries:
     """Where the search stands.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far; a run of the baseline has ended well, and so have, in whatever
-            way, the starting points.
+        evaluation: The trials so far; a run of the baseline has ended well, and so have, in
+            whatever way, the starting points.
         explore: How many new configurations the budget holds in all.
     """
-    stamp = (
-        id(problem), explore, history.changes(Purpose.CANDIDATE),
-        history.changes(Purpose.BASELINE),
-    )  # fmt: skip
-    known = _known.get(history)
-    if known is None or known[0] != stamp:
-        known = _known[history] = (stamp, _Reading(problem, history).series(explore))
-    return known[1]
+    history = evaluation.history
+    return evaluation.once(
+        ("series", explore),
+        (history.changes(Purpose.CANDIDATE), history.changes(Purpose.BASELINE)),
+        lambda: _Reading(evaluation).series(explore),
+    )
 
 
 class _Reading:
     """Goes through the history once."""
 
-    def __init__(self, problem: Problem, history: History) -> None:
-        self._problem, self._history = problem, history
-        self._own = history.own(Purpose.CANDIDATE)
-        self._baselines = history.of(Purpose.BASELINE)
-        self._summaries: dict[int, Baseline] = {}
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._problem, self._history = evaluation.problem, evaluation.history
+        self._own = self._history.own(Purpose.CANDIDATE)
+        self._baselines = self._history.of(Purpose.BASELINE)
         self._last = 0  # the number of the last trial that was looked at
 
     def series(self, explore: int) -> TrialSeries:
@@ -281,9 +276,8 @@ class _Reading:
     def _baseline(self) -> Baseline:
         """The baseline as it was known when the search went on from what was looked at so far."""
         known = list(self._known_then()) or [run for run in self._baselines if run.done]
-        if len(known) not in self._summaries:
-            self._summaries[len(known)] = summarise(known)
-        return self._summaries[len(known)]
+        runs = tuple((run.number, run.attempt) for run in known)
+        return self._evaluation.once(("baseline", len(known)), runs, lambda: summarise(known))
 
     def _after(self) -> Trial | None:
         """The first trial that was proposed after all that was looked at so far."""

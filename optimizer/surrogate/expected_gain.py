@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from optimizer.objective.objective import SCALE, Limit, Objective
+from optimizer.objective.objective import Limit, Objective
 from optimizer.surrogate.coordinates import Floats
 
 _DRAWS = 64
@@ -45,18 +45,6 @@ def likely_metrics(
         name: (np.exp(expected) if name in logarithmic else expected)[None, :]
         for name, (expected, _) in prediction.items()
     }
-
-
-def fitness_of(
-    objective: Objective, metrics: Mapping[str, Floats], baseline: Mapping[str, float]
-) -> Floats:
-    """The fitness of many measurements at once: ``Objective.fitness`` over arrays."""
-    total: Floats = np.zeros(())
-    for term in objective.terms:
-        level = baseline[term.metric]
-        change = (metrics[term.metric] - level) / (abs(level) or 1.0)
-        total = total + SCALE * term.weight * (change if term.direction == "max" else -change)
-    return total
 
 
 def keeps(
@@ -131,7 +119,7 @@ def expected_gain(
     if best is None:
         return chance_to_keep(objective, prediction, logarithmic, baseline)
     metrics = drawn_metrics(prediction, logarithmic)
-    fitness = fitness_of(objective, metrics, baseline)
+    fitness = objective.fitness_of_many(metrics, baseline)
     kept = keeps(objective.bounds(baseline), metrics, fitness.shape)
     return np.asarray((np.maximum(fitness - best, 0.0) * kept).mean(axis=0))
 

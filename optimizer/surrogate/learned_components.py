@@ -7,14 +7,13 @@ what was learned the time before. So whoever resumes a job comes to the same one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from weakref import WeakKeyDictionary
+from functools import partial
 
 import numpy as np
 
 from models.gaussian_process.joint_components import LearnedComponents, learn_jointly
 from models.gaussian_process.kernel import Floats, kernel_matrices
-from optimizer.baseline.baseline import summarise
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import CubeLayout
 from optimizer.surrogate.training_data import (
     PriorRows,
@@ -23,59 +22,33 @@ from optimizer.surrogate.training_data import (
     prior_rows,
     training_data_of,
 )
-from optimizer.trials.history import History
-from optimizer.trials.problem import NO_PRIOR, Problem
-from optimizer.trials.trial import Purpose
 
 FIRST, _FIRST_WITH_PRIOR = 8, 4
 _GROWTH = 1.25
 _MOST = 200  # rows: beyond them learning would take too long
 MOST_PRIOR = 120  # rows
-_Stamp = tuple[tuple[int, int], ...]
-
-
-_learned: WeakKeyDictionary[
-    History, dict[tuple[int, int], tuple[_Stamp, Mapping[str, LearnedComponents]]]
-]
-_learned = WeakKeyDictionary()
 
 
 def learned_of(
-    problem: Problem, history: History, layout: CubeLayout, numbers: list[int]
+    evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
 ) -> Mapping[str, LearnedComponents]:
     """What the first so many trials teach of each metric, and the earlier jobs with them.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         layout: Of the moving parameters.
         numbers: Of the trials that teach.
     """
-    kept = _learned.setdefault(history, {})
+    problem, history = evaluation.problem, evaluation.history
     learned: Mapping[str, LearnedComponents] = {}
     for size in _sizes(len(numbers), prior=bool(problem.prior.jobs)):
         first = numbers[:size]
-        stamp = tuple((number, history[number].attempt) for number in first)
-        found = kept.get((id(problem), size))
-        if found is None or found[0] != stamp:
-            found = (stamp, _learn(problem, history, layout, first, learned))
-            kept[id(problem), size] = found
-        learned = found[1]
+        learned = evaluation.once(
+            ("components", layout.names, size),
+            tuple((number, history[number].attempt) for number in first),
+            partial(_learn, evaluation, layout, first, learned),
+        )
     return learned
-
-
-def learned_at_once(
-    problem: Problem, history: History, layout: CubeLayout, numbers: list[int]
-) -> Mapping[str, LearnedComponents]:
-    """What trials teach of each metric, learned in one go and without earlier jobs.
-
-    Args:
-        problem: What is tuned.
-        history: The trials so far.
-        layout: Of the moving parameters.
-        numbers: Of the trials that teach, in ascending order.
-    """
-    return _learn(replace(problem, prior=NO_PRIOR), history, layout, numbers, {})
 
 
 def _sizes(count: int, *, prior: bool) -> list[int]:
@@ -87,13 +60,13 @@ def _sizes(count: int, *, prior: bool) -> list[int]:
 
 
 def _learn(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     layout: CubeLayout,
     numbers: list[int],
     before: Mapping[str, LearnedComponents],
 ) -> Mapping[str, LearnedComponents]:
-    points, targets, rows = _rows(problem, history, layout, numbers)
+    problem = evaluation.problem
+    points, targets, rows = _rows(evaluation, layout, numbers)
     tasks_of = np.concatenate([np.zeros(len(points), dtype=np.int64), rows.tasks])
     settings = layout.settings(np.vstack([points, rows.points]))
     kernels = kernel_matrices(settings, settings)
@@ -110,9 +83,10 @@ def _learn(
 
 
 def _rows(
-    problem: Problem, history: History, layout: CubeLayout, numbers: list[int]
+    evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
 ) -> tuple[Floats, Mapping[str, Floats], PriorRows]:
     """Points and targets of the job's own rows, and the rows of earlier jobs."""
+    problem, history = evaluation.problem, evaluation.history
     names = layout.names
     if not numbers:  # nothing of this job, not even the level of its baseline, which may move
         metrics = problem.objective.metrics
@@ -122,9 +96,7 @@ def _rows(
         )
         nothing = np.empty(0)
         return np.empty((0, len(names))), dict.fromkeys(metrics, nothing), rows
-    runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
-    earlier = [trial for trial in runs if trial.number <= numbers[-1]]
-    baseline = summarise(earlier or runs)
+    baseline = evaluation.baseline_at(numbers[-1])
     few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
     data = training_data_of(problem, history, baseline, names, few)
     rows = prior_rows(

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.gaussian_process.process import one_thread
-from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
-    fitness_of,
     keeps,
     likely_metrics,
 )
@@ -61,7 +60,7 @@ def posterior_prediction(
     prediction, logarithmic = surrogate.predict(points), surrogate.data.logarithmic
     likely = likely_metrics(prediction, logarithmic)
     return PosteriorPrediction(
-        fitness_of(problem.objective, likely, baseline)[0],
+        problem.objective.fitness_of_many(likely, baseline)[0],
         chance_to_keep(problem.objective, prediction, logarithmic, baseline),
     )
 
@@ -83,16 +82,16 @@ class Prediction:
 
 
 def predictions_of(
-    problem: Problem, objective: Objective, history: History, numbers: Sequence[int]
+    evaluation: Evaluation, objective: Objective, numbers: Sequence[int]
 ) -> dict[int, Prediction]:
     """By trial; empty while too little is known.
 
     Args:
-        problem: What the job tunes.
+        evaluation: The job's trials; a run of the baseline has ended well.
         objective: What fitness and limits are asked about.
-        history: The job's trials; a run of the baseline has ended well.
         numbers: Of the trials.
     """
+    problem, history = evaluation.problem, evaluation.history
     asked = replace(problem, objective=objective)
     # One of its own: what is learned is kept with a history, by the identity of the problem, and
     # this one is soon gone.
@@ -101,13 +100,13 @@ def predictions_of(
     if not numbers or not names:
         return {}
     with one_thread():
-        surrogate = surrogate_of(asked, history, names)
+        surrogate = surrogate_of(Evaluation(asked, history), names)
         if surrogate is None:
             return {}
         points = coordinates_of(asked, [history[number] for number in numbers], names)
         drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
-    baseline = baseline_of(history, asked).metrics
-    fitness = fitness_of(objective, drawn, baseline)
+    baseline = Evaluation(asked, history).baseline.metrics
+    fitness = objective.fitness_of_many(drawn, baseline)
     kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
     low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
     columns = zip(fitness.mean(axis=0), low, high, kept, strict=True)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimizer.evaluation.evaluation import baseline_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 
 SAID = "below the noise of"  # in a proposal's why, where the search is exhausted
@@ -57,21 +55,19 @@ class StoppingRule:
         )
 
 
-def fitness_noise(
-    problem: Problem, history: History, at: Mapping[str, float] | None = None
-) -> float | None:
+def fitness_noise(evaluation: Evaluation, at: Mapping[str, float] | None = None) -> float | None:
     """The scatter of one run's fitness, as the baseline's own runs show it.
 
     Args:
-        problem: What is tuned.
-        history: Runs of the baseline before the confirmation count, clocks corrected for drift.
+        evaluation: Runs of the baseline before the confirmation count, clocks corrected for drift.
         at: The metrics of another configuration, which is taken to scatter by the same ratios;
             None: the baseline's.
 
     Returns:
         One standard deviation; None with fewer than two runs.
     """
-    baseline = baseline_of(history, problem)
+    problem, history = evaluation.problem, evaluation.history
+    baseline = evaluation.baseline
     runs = [
         baseline.corrected(run.metrics, run.started_at, run.host)
         for run in history.of(Purpose.BASELINE)

@@ -8,28 +8,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.joint_components import LearnedComponents
+from models.gaussian_process.joint_components import LearnedComponents, learn_alone
 from models.gaussian_process.kernel import KernelInputs, covariances, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process
 from models.gaussian_process.task_agreement import Tasks
-from optimizer.evaluation.evaluation import baseline_of, comparable
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
-from optimizer.surrogate.learned_components import FIRST, MOST_PRIOR, learned_at_once, learned_of
+from optimizer.surrogate.learned_components import FIRST, MOST_PRIOR, learned_of
 from optimizer.surrogate.training_data import (
     PriorRows,
     TrainingData,
     chosen_few,
     coordinates_of,
-    measured_worth,
     prior_rows,
     teaching,
     training_data_of,
 )
-from optimizer.trials.history import History
-from optimizer.trials.problem import NO_PRIOR, Problem
+from optimizer.trials.problem import NO_PRIOR
 from optimizer.trials.trial import Purpose
 
 _MOST = 300  # rows: beyond them a proposal would take too long
+_MOST_EVENLY = 200  # trials, evenly over the job: it must not take longer than a few seconds
 # What seems to do nothing keeps so much of all shares: the models are not sure of it, and learn of
 # small effects too. Without it a search ended where only these were left; see docs/search.md.
 _LEAST_SHARE = 0.01
@@ -114,34 +113,38 @@ class Surrogate:
             )
         }
 
+    def known_settings(self, metric: str) -> KernelInputs:
+        """The settings that a metric's model knows."""
+        _, known = self.processes[metric]
+        return KernelInputs(self.settings.level[known.rows], self.settings.position[known.rows])
+
     def matters(self) -> Floats:
         """How much each parameter matters to the metrics together, shape ``(n_names,)``."""
         all_components = [process.components.parameters for process, _ in self.processes.values()]
         return np.asarray(sum(each / each.sum() for each in all_components) / len(all_components))
 
 
-def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Surrogate | None:
+def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | None:
     """The model that the history teaches; None while too little is known.
 
     Trials in flight are known by their configuration alone: each counts as measured with just
     what is expected of it, so that the next proposal goes elsewhere.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         names: The moving parameters.
     """
+    problem, history = evaluation.problem, evaluation.history
     numbers = teaching(history)
     if len(numbers) < FIRST and not problem.prior.jobs:
         return None
     layout = cube_layout(problem.space, names)
-    learned = learned_of(problem, history, layout, numbers)
+    learned = learned_of(evaluation, layout, numbers)
     worth = dict.fromkeys(numbers, -np.inf) | {
-        trial.number: value
-        for value, trial in comparable(problem, history, (history[n] for n in numbers))
+        trial.number: value for value, trial in evaluation.comparable(history[n] for n in numbers)
     }
     few = chosen_few(numbers, worth, _MOST)
-    data = training_data_of(problem, history, baseline_of(history, problem), names, few)
+    data = training_data_of(problem, history, evaluation.baseline, names, few)
     prior = prior_rows(
         problem.prior,
         names,
@@ -149,49 +152,51 @@ def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Su
         logarithmic=data.logarithmic,
         most=min(MOST_PRIOR, _MOST - len(few)),
     )
-    surrogate = _fitted(layout, data, prior, learned)
+    surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
     flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
     if flying:
         points = coordinates_of(problem, flying, names)
-        surrogate = _fitted(layout, _believed(surrogate, points), prior, learned)
+        data = _believed(surrogate, points)
+        surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
     return surrogate
 
 
-def surrogate_once(
-    problem: Problem,
-    history: History,
-    names: Sequence[str],
-    numbers: list[int],
-    *,
-    with_baseline: bool = True,
-) -> Surrogate | None:
-    """A model learned in one go, of whatever trials; None while they are too few.
+def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | None:
+    """The model of a whole job, by which parameters are ranked and drawn; None of too few trials.
 
-    What a search learns step by step is not taken over: it would depend on who searched. Nor is
-    what earlier jobs measured.
+    Learned in one go, so that it depends on nothing but the trials: neither on who searched, nor
+    on what earlier jobs measured. The baseline is the
+    one that was known when the newest of them was proposed: the runs of the confirmation change
+    nothing.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
-        names: The parameters that tell them apart.
-        numbers: Of the trials that teach, in ascending order.
-        with_baseline: Whether the baseline is one of the space's configurations, and so teaches.
+        evaluation: The trials so far.
+        names: The moving parameters.
     """
-    if len(numbers) < FIRST:
+    problem, history = evaluation.problem, evaluation.history
+    numbers = teaching(history)
+    if len(numbers) < FIRST or not names:
         return None
-    layout, baseline = cube_layout(problem.space, names), baseline_of(history, problem)
-    learned = learned_at_once(problem, history, layout, numbers)
-    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
-    data = training_data_of(problem, history, baseline, names, few)
-    if not with_baseline:
-        unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}
-        data = replace(data, targets=unknown)
-    prior = prior_rows(NO_PRIOR, names, levels=data.levels(), logarithmic=data.logarithmic, most=0)
-    return _fitted(layout, data, prior, learned)
+
+    def learn() -> Surrogate:
+        spread = np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_EVENLY)).astype(int)
+        rows = [numbers[place] for place in spread]
+        layout, baseline = cube_layout(problem.space, names), evaluation.baseline_at(numbers[-1])
+        data = training_data_of(problem, history, baseline, names, rows)
+        settings = layout.settings(data.points)
+        kernels = kernel_matrices(settings, settings)
+        learned = {name: learn_alone(kernels, values) for name, values in data.targets.items()}
+        none = prior_rows(
+            NO_PRIOR, names, levels=data.levels(), logarithmic=data.logarithmic, most=0
+        )
+        return _fitted(layout, data, none, learned)
+
+    trials = tuple((number, history[number].attempt) for number in numbers)
+    return evaluation.once(("surrogate", tuple(names)), trials, learn)
 
 
 def _believed(surrogate: Surrogate, points: Floats) -> TrainingData:
-    """The lessons with trials in flight as if each had shown just what is expected of it."""
+    """The data with trials in flight as if each had shown just what is expected of it."""
     expected = {name: values for name, (values, _) in surrogate.predict(points).items()}
     data = surrogate.data
     return replace(
@@ -208,10 +213,12 @@ def _fitted(
     data: TrainingData,
     prior: PriorRows,
     learned: Mapping[str, LearnedComponents],
+    *,
+    least: float = 0.0,
 ) -> Surrogate:
     settings = layout.settings(np.vstack([data.points, prior.points]))
     names = list(data.targets)
-    own = {name: learned[name].components.none_below(_LEAST_SHARE) for name in names}
+    own = {name: learned[name].components.none_below(least) for name in names}
     among = covariances(kernel_matrices(settings, settings), [own[name] for name in names])
     tasks_of = np.concatenate([np.zeros(len(data.points), dtype=np.int64), prior.tasks])
     processes = {}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.evaluation import worth_of
+from optimizer.evaluation.evaluation import rank_value
 from optimizer.surrogate.coordinates import Floats
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, Problem
@@ -65,7 +65,7 @@ def measured_worth(
     problem: Problem, history: History, baseline: Baseline, numbers: Sequence[int]
 ) -> dict[int, float]:
     """What the objective makes of trials, by number, clocks corrected for drift."""
-    return {n: worth_of(problem, baseline, history[n]) for n in numbers}
+    return {n: rank_value(problem, baseline, history[n]) for n in numbers}
 
 
 def training_data_of(

@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import replace
 
-from optimizer.evaluation.evaluation import baseline_of, comparable
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.problem import PriorJob, PriorTrial, Problem
 from optimizer.trials.trial import Purpose, Trial
@@ -42,7 +42,7 @@ def prior_job(
     Raises:
         ValueError: No run of its baseline ended well.
     """
-    baseline = baseline_of(history, earlier)
+    baseline = Evaluation(earlier, history).baseline
     metrics = [name for name in problem.objective.metrics if baseline.metrics.get(name, 0) > 0]
 
     def ratios(trial: Trial) -> Mapping[str, float]:
@@ -63,7 +63,7 @@ def prior_job(
 
     # Its baseline is the earlier job's, which may have been confirmed at another load.
     judged = replace(earlier, objective=problem.objective)
-    ended = comparable(judged, history, history.of(Purpose.CANDIDATE))
+    ended = Evaluation(judged, history).comparable(history.of(Purpose.CANDIDATE))
     known = [pair for pair in ended if _possible(problem, here(pair[1].features))]
     kept = [trial for _, trial in _in_turn(known, seed=job)]
     shown = [(trial, found) for trial in kept if (found := ratios(trial))]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 
-from sampler.bench.installed import InstalledDbBench, TriedOptions, try_options
+from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.option_facts import option_facts
 from sampler.options.options_file import VERSION, OptionsFile, leaves, without_leaf
 
@@ -61,7 +59,7 @@ def accepted_part(build: InstalledDbBench, options: OptionsFile) -> Accepted:
     """
     refused: list[RefusedOption] = []
     for _ in range(1 + sum(1 for _ in leaves(options))):
-        tried = _tried(build, options)
+        tried = try_options(build.program, options)
         if tried.options is not None:
             return Accepted(part=options, effect=tried.options, refused=tuple(refused))
         said = _PREFACE.sub("", tried.complaint)
@@ -139,10 +137,5 @@ def _found_by_halving(
 
 def _said(build: InstalledDbBench, options: OptionsFile) -> str | None:
     """What the build complains of; None where it opens a database."""
-    tried = _tried(build, options)
+    tried = try_options(build.program, options)
     return None if tried.options is not None else _PREFACE.sub("", tried.complaint)
-
-
-def _tried(build: InstalledDbBench, options: OptionsFile) -> TriedOptions:
-    with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
-        return try_options(build.program, options, Path(folder))

@@ -180,7 +180,7 @@ def effective_values(
     return effective, tuple(changed)
 
 
-def differences(
+def unmet_values(
     intended: OptionsFile, written: OptionsFile, names: Mapping[str, Parameter]
 ) -> list[str]:
     """The parameters whose value in effect is not the intended one, one line each."""

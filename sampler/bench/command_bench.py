@@ -17,7 +17,7 @@ from sampler.common.errors import InputError
 from sampler.options.options_file import format_options
 from sampler.parameters.catalogue import catalogue
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 from sampler.workload.workload import Command
 
@@ -82,7 +82,7 @@ class CommandBench:
         del configuration, folder, outcome
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What a run came to; see ``DbBench.harvest``."""
         del began

@@ -8,8 +8,7 @@ from pathlib import Path
 from sampler.bench.bench_plan import BenchPlan
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
-from sampler.workload.prepare import SEED_APART, SHARED, Prepare
-from sampler.workload.workload import Settle
+from sampler.workload.workload import SEED_APART, SHARED, Prepare, Settle
 
 _SETTLING = {"wait": ("flush", "waitforcompaction"), "flush": ("flush",), "none": ()}
 
@@ -19,7 +18,15 @@ def command_line(program: Path, flags: Mapping[str, Value], folder: Path) -> lis
     places = {"db": str(folder / "db"), "options_file": str(folder / "OPTIONS.ini")}
     if flags.get("report_interval_seconds"):  # else it would be written where Rocktune works
         places["report_file"] = str(folder / "report.csv")
-    return [str(program), *(f"--{name}={_text(v)}" for name, v in {**places, **flags}.items())]
+    return [str(program), *flag_arguments({**places, **flags})]
+
+
+def flag_arguments(flags: Mapping[str, Value]) -> list[str]:
+    """Flags as arguments of db_bench."""
+    return [
+        f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in flags.items()
+    ]
 
 
 def measured_flags(plan: BenchPlan, configuration: Configuration) -> dict[str, Value]:
@@ -71,7 +78,3 @@ def _common(plan: BenchPlan, configuration: Configuration) -> dict[str, Value]:
         "histogram": True,
         "progress_reports": False,
     }
-
-
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

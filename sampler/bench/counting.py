@@ -17,7 +17,7 @@ from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.run_ending import read_text
 from sampler.parameters.parameter import Value
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended, Ending
+from sampler.runner.process import EndedProcess, Ending
 from sampler.workload.workload import Workload
 
 _BENCHMARK = "readseq"
@@ -66,7 +66,7 @@ class Counting:
         }
         return command_line(self.program, flags, self.folder)
 
-    def finish(self, ended: Ended) -> Outcome:
+    def finish(self, ended: EndedProcess) -> Outcome:
         """The trial's outcome with ``sa``, or with a warning that says why it has none."""
         whole = replace(
             self.outcome, bench_seconds=self.outcome.bench_seconds + ended.wall_seconds

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
 from sampler.bench.command_line import command_line, measured_flags
 from sampler.bench.counting import Counting
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.installed import InstalledDbBench, newest_options
-from sampler.bench.log_reading import read_log
-from sampler.bench.metrics import MissingMeasurement, censored_metrics, metrics_of
+from sampler.bench.installed import (
+    InstalledDbBench,
+    newest_options,
+    require_same_file,
+    require_same_version,
+)
+from sampler.bench.metrics import MissingMeasurement, censored_metrics, trial_metrics
 from sampler.bench.preparing import Preparing
-from sampler.bench.program_file import require_same_file, require_same_version
+from sampler.bench.rocksdb_log import LogReader, read_log
 from sampler.bench.run_ending import at_rest, clock_problem, ending_problem, is_at_rest, read_text
 from sampler.options.options_file import format_options
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_note import read_note
-from sampler.runner.process import Ended, Ending
+from sampler.runner.prepared_copies import read_note
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration
 from sampler.workload.live_keys import why_counted, why_untold
 from sampler.workload.workload import Workload
@@ -38,6 +42,10 @@ class DbBench:
 
     installed: InstalledDbBench
     plan: BenchPlan
+    # How far the LOGs of running trials have been read, by folder.
+    _readers: dict[Path, LogReader] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def timeout_seconds(self) -> float:
@@ -55,7 +63,7 @@ class DbBench:
         Raises:
             InputError: The program is another than the one that was tried.
         """
-        require_same_file(self.installed.program, self.installed.file)
+        require_same_file(self.installed)
         options = format_options(
             self.plan.options(configuration), rocksdb_version=self.installed.version
         )
@@ -77,11 +85,13 @@ class DbBench:
     def settled(self, folder: Path) -> bool:
         """Whether the load is over, the tree at rest and its counters written to the LOG."""
         workload = self.plan.workload
-        log = folder / "db" / "LOG"
-        return workload.owes == "wait" and is_at_rest(folder / "stdout", log, workload.benchmarks)
+        if workload.owes != "wait":
+            return False
+        reader = self._readers.setdefault(folder, LogReader(folder / "db" / "LOG"))
+        return is_at_rest(folder / "stdout", reader, workload.benchmarks)
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What a run came to.
 
@@ -103,6 +113,7 @@ class DbBench:
             output,
             warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),
         )
+        self._readers.pop(folder, None)
         log = read_log(folder / "db" / "LOG")
         if ended.ending is Ending.SETTLED:
             output = at_rest(output, log, folder / "db")
@@ -148,7 +159,7 @@ class DbBench:
             timed_out = problem[0] is TrialState.TIMED_OUT
             return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))
         try:
-            metrics = metrics_of(
+            metrics = trial_metrics(
                 output,
                 log,
                 ended,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,24 +11,40 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from sampler.bench.command_line import flag_arguments
 from sampler.bench.db_bench_output import complaint, parse_output
-from sampler.bench.program_file import ProgramFile, program_file
 from sampler.common.errors import InputError
 from sampler.options.option_values import read_values, title_of
 from sampler.options.options_file import (
+    DB,
     OptionsFile,
     format_options,
     parse_options,
     within_its_folder,
 )
-from sampler.options.preallocation import as_asked, without_preallocation
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _PROBE_SECONDS = 60
 _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
+_FIELD = "db_bench"
+_MEND = (
+    "runs of both cannot be compared. What was measured is kept: put the first back and go on, or "
+    "begin a new job, which may learn from this one (--warm-start)"
+)
+# Space that RocksDB takes before it needs it, which a database that is only tried must not take. A
+# log of writes is given 1.1 times the write buffer at its first record, up to 70 GiB in one call
+# (db_impl_open.cc, GetWalPreallocateBlockSize): of a disk with less it takes all there is for that
+# moment, and whatever else is written to the disk fails.
+_PREALLOCATE = "allow_fallocate"
+_TRUE = "true"  # the default too (options.h)
+_PREALLOCATE_LINE = re.compile(
+    rf"^([^\S\n]*{_PREALLOCATE}[^\S\n]*=[^\S\n]*)([^\s#]*)", re.MULTILINE
+)
+_DB_HEADER = re.compile(rf"^[^\S\n]*\[\s*{DB}\s*\].*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -40,7 +57,7 @@ class InstalledDbBench:
         defaults: The OPTIONS file that it writes when nothing is set: the library's defaults.
         flags: The names of all its flags.
         warnings: What it warns of, such as a build with assertions.
-        file: What its file was like then; None: nobody looked.
+        digest: SHA-256 of its file then; None: nobody looked.
     """
 
     program: Path
@@ -48,7 +65,7 @@ class InstalledDbBench:
     defaults: OptionsFile
     flags: frozenset[str]
     warnings: tuple[str, ...] = ()
-    file: ProgramFile | None = None
+    digest: str | None = None
 
     def knows(self, parameter: Parameter) -> bool:
         """Whether this RocksDB has the parameter."""
@@ -107,7 +124,7 @@ def probe(program: Path) -> InstalledDbBench:
             defaults=ran.options,
             flags=frozenset(_FLAG.findall(shown.stdout + shown.stderr)),
             warnings=ran.warnings,
-            file=program_file(program),
+            digest=program_digest(program),
         )
 
 
@@ -129,7 +146,7 @@ class TriedOptions:
 def try_options(
     program: Path,
     options: OptionsFile | str,
-    folder: Path,
+    folder: Path | None = None,
     flags: Mapping[str, Value] | None = None,
 ) -> TriedOptions:
     """Lets the real db_bench open a database with an OPTIONS file and write one key.
@@ -140,9 +157,12 @@ def try_options(
     Args:
         program: db_bench.
         options: The file, or its text.
-        folder: An empty folder for it.
+        folder: An empty folder for it; None: one that is removed.
         flags: Further flags.
     """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as passing:
+            return try_options(program, options, Path(passing), flags)
     file, database = folder / "OPTIONS.ini", folder / "db"
     text = (
         options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")
@@ -150,8 +170,8 @@ def try_options(
     inside = within_its_folder(text)
     tried = without_preallocation(inside)
     file.write_text(tried, encoding="utf-8")
-    given = [f"--{name}={_flag_text(value)}" for name, value in (flags or {}).items()]
-    argv = [str(program), f"--options_file={file}", f"--db={database}", "--num=1", *given]
+    places: dict[str, Value] = {"options_file": str(file), "db": str(database), "num": 1}
+    argv = [str(program), *flag_arguments({**places, **(flags or {})})]
     ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
     if ran.returncode == -signal.SIGABRT:
         # A build with assertions was seen to die of one (`sync_without_flush_called_`) that the
@@ -174,10 +194,6 @@ def newest_options(database: Path) -> OptionsFile | None:
         return None  # cut off by a kill in the middle of writing
 
 
-def _flag_text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
@@ -193,3 +209,59 @@ def _run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError("ROCKTUNE_DB_BENCH", f"{argv[0]} does not run: {error}") from None
+
+
+def program_digest(program: Path) -> str:
+    """SHA-256 of a program's file, which is read again only when it may be another.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        stat = program.stat()
+        return _digest(program, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    except OSError as error:
+        raise InputError(_FIELD, f"cannot read {program}: {error.strerror}") from None
+
+
+def require_same_file(installed: InstalledDbBench) -> None:
+    """Refuses a program that was replaced since it was tried.
+
+    Raises:
+        InputError: It was, or it is gone.
+    """
+    if installed.digest is not None and program_digest(installed.program) != installed.digest:
+        raise InputError(_FIELD, f"{installed.program} was replaced while it measured; {_MEND}")
+
+
+def require_same_version(program: Path, known: str, printed: str | None) -> None:
+    """Refuses a program that says another version of RocksDB: its library was replaced.
+
+    Raises:
+        InputError: It does.
+    """
+    if printed is not None and printed != known:
+        problem = f"{program} was RocksDB {known} at first and is {printed} now; {_MEND}"
+        raise InputError(_FIELD, problem)
+
+
+@lru_cache(maxsize=64)
+def _digest(program: Path, *stat: int) -> str:
+    """``stat``: whatever is not the same for another content."""
+    del stat
+    return hashlib.sha256(program.read_bytes()).hexdigest()
+
+
+def without_preallocation(text: str) -> str:
+    """The text of an OPTIONS file with preallocation off; what RocksDB refuses stays as it is."""
+    lines = _PREALLOCATE_LINE.findall(text)
+    if not lines:
+        return _DB_HEADER.sub(lambda found: f"{found[0]}\n  {_PREALLOCATE}=false", text, count=1)
+    if any(value not in {_TRUE, "1"} for _, value in lines):
+        return text
+    return _PREALLOCATE_LINE.sub(r"\g<1>false", text)
+
+
+def as_asked(effect: OptionsFile, text: str, tried: str) -> OptionsFile:
+    """What is in effect, but for preallocation where it was turned off for the trial."""
+    return effect if tried == text else effect.with_values(DB, {_PREALLOCATE: _TRUE})

@@ -14,8 +14,8 @@ from sampler.bench.db_bench_output import BenchmarkLine, DbBenchOutput, latencie
 from sampler.bench.rocksdb_log import RocksdbLog
 from sampler.bench.run_ending import expected_lines
 from sampler.parameters.parameter import Value
-from sampler.runner.prepared_note import PreparedNote
-from sampler.runner.process import Ended
+from sampler.runner.prepared_copies import PreparedNote
+from sampler.runner.process import EndedProcess
 from sampler.space.space import memory_bytes
 from sampler.workload.workload import Workload
 
@@ -26,10 +26,10 @@ class MissingMeasurement(ValueError):
     """The benchmark ended well, but what it printed does not hold what is needed."""
 
 
-def metrics_of(
+def trial_metrics(
     output: DbBenchOutput,
     log: RocksdbLog,
-    ended: Ended,
+    ended: EndedProcess,
     workload: Workload,
     values: Mapping[str, Value],
     *,
@@ -94,7 +94,7 @@ def metrics_of(
 
 def censored_metrics(
     log: RocksdbLog,
-    ended: Ended,
+    ended: EndedProcess,
     began: float,
     workload: Workload,
     values: Mapping[str, Value],
@@ -146,7 +146,7 @@ def stored_bytes(counted: int, log: RocksdbLog) -> int:
     return log.created_bytes if log.created_bytes > _UNCOUNTED * counted else counted
 
 
-def process_metrics(ended: Ended) -> dict[str, float]:
+def process_metrics(ended: EndedProcess) -> dict[str, float]:
     """What the kernel says of the process."""
     seen = {"peak_rss": float(ended.peak_rss)} if ended.peak_rss else {}
     return seen | {
@@ -156,7 +156,7 @@ def process_metrics(ended: Ended) -> dict[str, float]:
     }
 
 
-def _cpu_percent(ended: Ended, time: float) -> dict[str, float]:
+def _cpu_percent(ended: EndedProcess, time: float) -> dict[str, float]:
     """Not over the process's life, in which db_bench sleeps before it looks at compactions."""
     if not ended.processors or time <= 0:
         return {}

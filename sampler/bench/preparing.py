@@ -9,25 +9,25 @@ import contextlib
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
 from sampler.bench.command_line import command_line, preparing_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
-from sampler.bench.log_reading import read_log
 from sampler.bench.metrics import stored_bytes
-from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.rocksdb_log import LogReader, RocksdbLog, read_log
 from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
 from sampler.options.options_file import format_options
 from sampler.parameters.catalogue import catalogue
 from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_note import PreparedNote, write_note
-from sampler.runner.process import Ended, Ending
+from sampler.runner.prepared_copies import PreparedNote, write_note
+from sampler.runner.process import EndedProcess, Ending
 from sampler.space.space import Configuration, memory_bytes
-from sampler.workload.prepare import Prepare
+from sampler.workload.workload import Prepare
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,13 @@ class Preparing:
 
     def settled(self) -> bool:
         """Whether the database is filled and its tree at rest."""
-        log = self.database / "LOG"
-        return is_at_rest(self.outputs / "stdout", log, self.prepare.benchmarks)
+        return is_at_rest(self.outputs / "stdout", self._reader, self.prepare.benchmarks)
 
-    def finish(self, ended: Ended) -> Outcome | None:
+    @cached_property
+    def _reader(self) -> LogReader:
+        return LogReader(self.database / "LOG")
+
+    def finish(self, ended: EndedProcess) -> Outcome | None:
         """Keeps what preparing came to beside the database.
 
         The LOG is set aside, so that the measured process has one of its own.
@@ -125,12 +128,14 @@ class Preparing:
             (self.database / "LOG").rename(self.outputs / "LOG")
         return None
 
-    def _problem(self, ended: Ended, said: str, log: RocksdbLog) -> tuple[TrialState, str] | None:
+    def _problem(
+        self, ended: EndedProcess, said: str, log: RocksdbLog
+    ) -> tuple[TrialState, str] | None:
         if ended.ending is Ending.CUTOFF:
             return TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
         return ending_problem(ended, said, log)
 
-    def _unprepared(self, state: TrialState, why: str, ended: Ended) -> Outcome:
+    def _unprepared(self, state: TrialState, why: str, ended: EndedProcess) -> Outcome:
         """A trial that was never measured: nothing bounds its time or its rate."""
         values = self.plan.space.complete(self.configuration)
         known = {"memory": float(memory_bytes(values))}

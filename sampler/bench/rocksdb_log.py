@@ -1,12 +1,20 @@
-"""RocksDB's LOG: when flushes and compactions ended, and the counters of its last dump."""
+"""RocksDB's LOG: when flushes and compactions ended, and the counters of its last dump.
+
+It is read in pieces, and again only from where it was last read: RocksDB writes some 12 KB of
+counters into it every second of a trial, so after an hour it is larger than should be held at
+once, or read whole beside the compactions that are timed; and half of it would not tell which
+compactions are under way.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from sampler.bench.db_bench_output import parse_stall_percent, parse_tickers
 
@@ -28,6 +36,9 @@ _HISTOGRAM = " P50 : "
 _MANUAL_FLUSH = "Manual flush start"
 _OPENED = "DB pointer"
 _FIRST_YEAR = 1970
+_PIECE_BYTES = 32 * 2**20
+# Of a line, or a dump, that the end of a piece cuts: a longer one is none of RocksDB's.
+_MOST_CUT_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -186,3 +197,53 @@ def _stamp_before(text: str, position: int) -> float | None:
         return None
     # Stamps are local time; db_bench is run with TZ=UTC so that they compare with events.
     return moment.replace(tzinfo=UTC).timestamp()
+
+
+class LogReader:
+    """Reads a LOG that grows, each time only what is new."""
+
+    def __init__(self, path: Path, *, piece_bytes: int = _PIECE_BYTES) -> None:
+        """Reads nothing yet.
+
+        Args:
+            path: The LOG. Another file that is found there later is read from its beginning.
+            piece_bytes: How much of it is held at a time.
+        """
+        self._path, self._piece_bytes = path, piece_bytes
+        # Where to go on is the beginning of a line, and not within the counters of a dump.
+        self._inode, self._offset, self._log = 0, 0, RocksdbLog()
+
+    def read(self) -> RocksdbLog:
+        """What it tells now, a last unfinished line included; all unknown where there is none."""
+        kept = b""
+        try:
+            with self._path.open("rb") as file:
+                stat = os.fstat(file.fileno())
+                if stat.st_ino != self._inode or stat.st_size < self._offset:
+                    self._inode, self._offset, self._log = stat.st_ino, 0, RocksdbLog()
+                file.seek(self._offset)
+                while read := file.read(self._piece_bytes):
+                    piece = kept + read
+                    end = _whole(piece)
+                    self._offset += end
+                    self._log, kept = joined(self._log, _parsed(piece[:end])), piece[end:]
+        except OSError:
+            self._inode, self._offset, self._log = 0, 0, RocksdbLog()
+            return self._log
+        return joined(self._log, _parsed(kept))
+
+
+def read_log(path: Path) -> RocksdbLog:
+    """What a LOG tells; all unknown where there is none."""
+    return LogReader(path).read()
+
+
+def _whole(piece: bytes) -> int:
+    """Where a piece of whole lines ends; a dump's counters stay in one."""
+    dump = begins_a_dump(piece)
+    end = dump if dump >= 0 else piece.rfind(b"\n") + 1
+    return end if len(piece) - end <= _MOST_CUT_BYTES else len(piece)
+
+
+def _parsed(text: bytes) -> RocksdbLog:
+    return parse_log(text.decode("utf-8", errors="replace"))

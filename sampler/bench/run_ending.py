@@ -10,21 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
-from sampler.bench.log_reading import LogSoFar, read_on
-from sampler.bench.rocksdb_log import RocksdbLog
+from sampler.bench.rocksdb_log import LogReader, RocksdbLog
 from sampler.runner.outcome import TrialState
-from sampler.runner.process import Ended, Ending
-from sampler.workload.db_bench_benchmarks import Run, run_of
+from sampler.runner.process import EndedProcess, Ending
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, run_of
 
 # Output beyond this is of no use to the parser; a trial that floods is ended sooner anyway.
 _READ_BYTES = 32 * 2**20
 _REST_SECONDS = 1.0
 _CLOCK_SECONDS = 0.1
-_MOST_LOGS = 32
-_so_far: dict[Path, LogSoFar] = {}
 
 
-def is_at_rest(printed: Path, log_file: Path, benchmarks: Iterable[str]) -> bool:
+def is_at_rest(printed: Path, reader: LogReader, benchmarks: Iterable[str]) -> bool:
     """Whether the load is over, the tree at rest and its counters written to the LOG.
 
     db_bench 7.8 sleeps 5 s before it looks at the compactions and 10 s between looks, and with
@@ -33,20 +30,20 @@ def is_at_rest(printed: Path, log_file: Path, benchmarks: Iterable[str]) -> bool
 
     Args:
         printed: db_bench's standard output so far.
-        log_file: The database's LOG.
+        reader: Of the database's LOG; each look reads only what is new, for compactions run.
         benchmarks: Those that must have ended, one after the other.
     """
     lines = Counter(line.name for line in parse_output(read_text(printed)).lines)
     if not lines >= expected_lines(map(run_of, benchmarks)):
         return False  # still loading: leave the LOG alone
-    log = _log_by_now(log_file)
+    log = reader.read()
     if log.load_ended is None or log.flushed is None or log.dumped is None or log.working > 0:
         return False
     at_rest = max(log.flushed, log.work_ended or 0.0)
     return log.dumped > at_rest and time.time() - at_rest >= _REST_SECONDS
 
 
-def expected_lines(runs: Iterable[Run]) -> Counter[str]:
+def expected_lines(runs: Iterable[BenchmarkRun]) -> Counter[str]:
     """The lines that db_bench prints for benchmarks: how many of each name."""
     expected: Counter[str] = Counter()
     for run in runs:
@@ -65,7 +62,7 @@ def at_rest(output: DbBenchOutput, log: RocksdbLog, database: Path) -> DbBenchOu
     return replace(output, tickers=log.tickers, live_bytes=live, stall_percent=log.stall_percent)
 
 
-def clock_problem(ended: Ended) -> str | None:
+def clock_problem(ended: EndedProcess) -> str | None:
     """Why the seconds of a run cannot be trusted; None: they can.
 
     db_bench and RocksDB's LOG take them from the clock on the wall. What slews that slews the
@@ -77,7 +74,7 @@ def clock_problem(ended: Ended) -> str | None:
 
 
 def ending_problem(
-    ended: Ended, said: str, log: RocksdbLog | None = None
+    ended: EndedProcess, said: str, log: RocksdbLog | None = None
 ) -> tuple[TrialState, str] | None:
     """The state and the reason of a run that did not end well; None for one that did."""
     match ended.ending:
@@ -100,14 +97,6 @@ def ending_problem(
             name = f"signal {-ended.status}"
         return TrialState.FAILED, f"killed by {name}: {words}".rstrip(": ")
     return TrialState.FAILED, words or f"exit status {ended.status} without a word"
-
-
-def _log_by_now(path: Path) -> RocksdbLog:
-    """The LOG, of which each look reads only what is new: compactions run beside it."""
-    log, _so_far[path] = read_on(path, _so_far.pop(path, LogSoFar()))
-    if len(_so_far) > _MOST_LOGS:
-        del _so_far[next(iter(_so_far))]  # the one that was looked at the longest ago
-    return log
 
 
 def read_text(path: Path) -> str:

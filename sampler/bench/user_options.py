@@ -16,9 +16,13 @@ from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
 from sampler.options.caches import caches_of
-from sampler.options.file_values import MEMTABLE_LIMIT, file_limit, file_values
-from sampler.options.measured_part import fact_of, left_out, measured_part, without_derived
-from sampler.options.normal_form import read_user_options
+from sampler.options.measured_part import (
+    fact_of,
+    measured_part,
+    unmeasured_options,
+    without_derived,
+)
+from sampler.options.normal_form import MEMTABLE_LIMIT, file_limit, file_values, read_user_options
 from sampler.options.option_values import (
     OLD_JOBS,
     jobs_by_old_names,
@@ -39,7 +43,7 @@ from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _JOBS = "max_background_jobs"
-# Of the measurement itself, or told by ``jobs.specification.baseline_warnings``.
+# Of the measurement itself, or told by ``jobs.specification.measured_baseline``.
 _SILENT = frozenset({
     *ELSEWHERE, "create_if_missing", "create_missing_column_families", "db_host_id",
     "dump_malloc_stats", "fail_if_options_file_error", "info_log_level", "keep_log_file_num",
@@ -130,7 +134,7 @@ def _notes(file: OptionsFile) -> Iterator[str]:
     yield from _cut_numbers(file)
     by_reason: dict[str, list[str]] = {}
     texts = dict(leaves(file))
-    for section, key, fact in left_out(file):
+    for section, key, fact in unmeasured_options(file):
         text = texts[section, key]
         if text not in ("", "nullptr", fact.default) and key.partition(".")[0] not in _SILENT:
             by_reason.setdefault(fact.why, []).append(f"{key} = {text[:60]}")

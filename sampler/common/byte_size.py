@@ -1,6 +1,7 @@
 """Sizes in bytes as people write them: 64MiB, 128 MB, 8k, 67108864."""
 
 import re
+from collections.abc import Sequence
 
 from sampler.common.errors import InputError
 
@@ -25,15 +26,16 @@ def parse_bytes(text: str, *, field: str = "size") -> int:
 
 def format_bytes(size: float) -> str:
     """Writes a size with a binary prefix: ``format_bytes(67108864)`` is ``'64 MiB'``."""
-    for prefix, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if abs(size) >= factor:
-            return f"{size / factor:.4g} {prefix}"
-    return f"{size:.4g} B"
+    return _with_prefix(size, 1024, ("KiB", "MiB", "GiB", "TiB"))
 
 
 def format_decimal(size: float) -> str:
     """Writes a size with a decimal prefix: ``format_decimal(168_000_000)`` is ``'168 MB'``."""
-    for prefix, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if abs(size) >= factor:
-            return f"{size / factor:.4g} {prefix}"
+    return _with_prefix(size, 1000, ("kB", "MB", "GB", "TB"))
+
+
+def _with_prefix(size: float, step: int, units: Sequence[str]) -> str:
+    for power in range(len(units), 0, -1):
+        if abs(size) >= step**power:
+            return f"{size / step**power:.4g} {units[power - 1]}"
     return f"{size:.4g} B"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ _MOST_DEPTH = 16
 _MOST_BITS = 10_000  # more could not be shown, and are written in hexadecimal alone
 
 
-def read_document(text: str, *, field: str) -> dict[str, Any]:
+def parse_toml(text: str, *, field: str) -> dict[str, Any]:
     """Parses TOML.
 
     Raises:
@@ -85,6 +86,36 @@ def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: s
             raise InputError(f"--{kind}", f"cannot read {given!r}: {reason}") from None
     names = ", ".join(shipped)
     raise InputError(f"--{kind}", f"{given!r} is neither one of {names} nor a TOML file")
+
+
+def packaged_rows(package: str, name: str) -> Iterator[dict[str, str]]:
+    """The rows of a CSV file that a package brings, by column."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    return csv.DictReader(text.splitlines())
+
+
+def name_in(document: Mapping[str, Any], kind: str) -> str:
+    """The name that a document gives what it describes.
+
+    Raises:
+        InputError: It gives none.
+    """
+    name = document.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{kind}.name", f"give the {kind} a name")
+    return name
+
+
+def switch_in(document: Mapping[str, Any], key: str, where: str, *, default: bool) -> bool:
+    """What a document says of something that is on or off.
+
+    Raises:
+        InputError: It is neither.
+    """
+    given = document.get(key, default)
+    if not isinstance(given, bool):
+        raise InputError(f"{where}.{key}", "write true or false")
+    return given
 
 
 def refuse_unknown(document: Mapping[str, Any], known: Collection[str], where: str) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sampler.common.byte_size import format_decimal as said
-from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, LEAST_STOP, Guide
-from sampler.kioxia_guide.levels import MULTIPLIER
+from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, LEAST_STOP, MULTIPLIER, Guide
 
 MB = 10**6
 MOST_LEVEL_BASE = 100 * MB
@@ -33,7 +32,7 @@ class Caution:
     text: str
 
 
-def cautions(guide: Guide) -> tuple[Caution, ...]:
+def guide_cautions(guide: Guide) -> tuple[Caution, ...]:
     """All that is to be said against these settings, the guide's own limits first."""
     return tuple(_cautions(guide))
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sampler.kioxia_guide.cautions import cautions
-from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, Guide
-from sampler.kioxia_guide.levels import MULTIPLIER, whole
-from sampler.kioxia_guide.rocksdb_options import rocksdb_text, rocksdb_values
-from sampler.kioxia_guide.trocksdb_options import trocksdb_text
+from sampler.kioxia_guide.cautions import guide_cautions
+from sampler.kioxia_guide.guide import COMPACTION_TRIGGER, MULTIPLIER, Guide, whole
+from sampler.kioxia_guide.options_files import rocksdb_text, rocksdb_values, trocksdb_text
 
 TROCKSDB, ROCKSDB = "OPTIONS.trocksdb.ini", "OPTIONS.rocksdb.ini"
 
@@ -50,6 +48,8 @@ def guide_document(guide: Guide) -> dict[str, Any]:
         ],
         "total": {"files": files, "bytes": size},
         "translated": rocksdb_values(guide),
-        "warnings": [{"setting": each.setting, "text": each.text} for each in cautions(guide)],
+        "warnings": [
+            {"setting": each.setting, "text": each.text} for each in guide_cautions(guide)
+        ],
         "options": {TROCKSDB: trocksdb_text(guide), ROCKSDB: rocksdb_text(guide)},
     }

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.cautions import EXAMPLE_FILE, files_of
-from sampler.kioxia_guide.guide import LEAST_BUFFERS, guide
-from sampler.kioxia_guide.planned import OPEN_FILES, Planned
-from sampler.kioxia_guide.rocksdb_options import rocksdb_values
+from sampler.kioxia_guide.guide import LEAST_BUFFERS, OPEN_FILES, Planned, compute_guide
+from sampler.kioxia_guide.options_files import rocksdb_values
 from sampler.parameters.parameter import Value
 from sampler.workload.workload import Workload
 
@@ -26,7 +25,7 @@ def names_guide(name: str) -> bool:
     return name == NAME or name.startswith(f"{NAME}:")
 
 
-def threads_of(name: str, *, field: str = "--start-from") -> int | None:
+def named_threads(name: str, *, field: str = "--start-from") -> int | None:
     """The CPU threads in ``guide:48``; None in ``guide``.
 
     Raises:
@@ -86,7 +85,7 @@ def guide_values(
             (sizes of files and levels, the codec) is left out, and so is what concerns values.
     """
     planned = planned_for(workload, cpu_threads=cpu_threads, memory=memory)
-    values = rocksdb_values(guide(planned))
+    values = rocksdb_values(compute_guide(planned))
     left = {"cache_size"}
     if not separating:
         left |= {*_FOR_KEYS_ALONE, *(name for name in values if "blob" in name)}

@@ -1,12 +1,22 @@
-"""The guide's arithmetic: threads, files and buffers."""
+"""The guide's arithmetic: from a database and a machine to threads, files, levels and buffers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
-from sampler.kioxia_guide.levels import MULTIPLIER, Level, levels_for
-from sampler.kioxia_guide.planned import Planned
+from sampler.common.byte_size import parse_bytes
+from sampler.common.errors import InputError, noting, refuse_noted
 
+OPEN_FILES = 80_000
+# Of a value in the tree: a pointer into the value files, and what RocksDB adds to a key. BlobDB's
+# is about as long: 8 bytes of sequence number and type, and 5 to 20 of file, offset and size.
+POINTER_BYTES = 20
+_MOST_KEYS = 10**15
+_MOST_BYTES = 2**50
+_MOST_THREADS = 4096
+_MOST_FILES = 10**9
+MULTIPLIER = 8  # files in level 1, and how many times larger each level is than the one above
 COMPACTION_TRIGGER = 4  # files in level 0; never another
 # RocksDB lifts what is below the trigger up to it, and then every compaction begins with a stall.
 LEAST_SLOWDOWN, LEAST_STOP = 2 * COMPACTION_TRIGGER, 3 * COMPACTION_TRIGGER
@@ -14,6 +24,126 @@ LEAST_BUFFERS = 2  # one is written while the other is flushed
 # Of the memory that the memtables leave. The guide takes "about 100 GB" of 126 GB; the rest is
 # for indexes, filters and the system.
 _CACHE_SHARE = (4, 5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A database and its machine.
+
+    Attributes:
+        keys: Pairs of key and value that it will hold.
+        key_size, value_size: Bytes of each, without what RocksDB adds.
+        cpu_threads: Hardware threads, two a core where the cores have two.
+        memory: Bytes that memtables and block cache may take together, as a rule all there is.
+        open_files: Files that may be open at once: half hold keys, half values.
+    """
+
+    keys: int
+    key_size: int
+    value_size: int
+    cpu_threads: int
+    memory: int
+    open_files: int = OPEN_FILES
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key in the tree, with the pointer to its value."""
+        return self.key_size + POINTER_BYTES
+
+
+def read_planned(
+    *,
+    keys: str,
+    key_size: str,
+    value_size: str,
+    cpu_threads: str,
+    memory: str,
+    open_files: str = str(OPEN_FILES),
+) -> Planned:
+    """What was typed or sent, as numbers.
+
+    Args:
+        keys: A whole number, also as ``8e9``.
+        key_size: Bytes, as ``20`` or ``1KiB``.
+        value_size: Likewise.
+        cpu_threads: A whole number.
+        memory: Bytes, as ``128GB``.
+        open_files: A whole number, also as ``8e4``.
+
+    Raises:
+        InputError: One is not what it should be, or out of range.
+        InputErrors: Several are.
+    """
+    found: list[InputError] = []
+    read: dict[str, int] = {}
+    counts = (
+        ("keys", keys, 1, _MOST_KEYS),
+        ("cpu_threads", cpu_threads, 1, _MOST_THREADS),
+        ("open_files", open_files, 2, _MOST_FILES),
+    )
+    for name, text, least, most in counts:
+        with noting(found):
+            read[name] = _count(text, _option(name), least, most)
+    for name, text in (("key_size", key_size), ("value_size", value_size), ("memory", memory)):
+        with noting(found):
+            read[name] = _bytes(text, _option(name))
+    refuse_noted(found)
+    return Planned(**read)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _count(text: str, field: str, least: int, most: int) -> int:
+    try:
+        number = Decimal(text.strip())
+        # Compared before it is made whole: 1e999999 would take for ever.
+        whole = number.is_finite() and number.adjusted() < 30 and number == int(number)
+    except InvalidOperation:
+        whole = False
+    if not whole:
+        raise InputError(field, f"{text!r:.40} is not a whole number; write it like 48 or 8e9")
+    if not least <= number <= most:
+        raise InputError(field, f"{text} is not from {least} to {most:,}")
+    return int(number)
+
+
+def _bytes(text: str, field: str) -> int:
+    size = parse_bytes(text[:40], field=field)
+    if not 1 <= size <= _MOST_BYTES:
+        raise InputError(field, f"{text:.40} is not from 1 byte to 1024 TiB")
+    return size
+
+
+@dataclass(frozen=True)
+class GuideLevel:
+    """A full level: its number, its files and their bytes."""
+
+    number: int
+    files: int
+    size: int
+
+
+def levels_for(files: int, file_size: int) -> tuple[GuideLevel, ...]:
+    """Level 1 and those below it, down to the first with which all files have room.
+
+    Args:
+        files: Files of keys that the database needs, at least 1.
+        file_size: Bytes of one.
+    """
+    levels: list[GuideLevel] = []
+    room = 0
+    while room < files:
+        number = len(levels) + 1
+        levels.append(GuideLevel(number, MULTIPLIER**number, MULTIPLIER**number * file_size))
+        room += levels[-1].files
+    return tuple(levels)
+
+
+def whole(levels: tuple[GuideLevel, ...]) -> tuple[int, int]:
+    """Files and bytes of all levels together, when they are full."""
+    return sum(level.files for level in levels), sum(level.size for level in levels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +172,7 @@ class Guide:
     vlogfile_max_size: int
     cache_size: int
     threads: int
-    levels: tuple[Level, ...]
+    levels: tuple[GuideLevel, ...]
 
     @property
     def memtables(self) -> int:
@@ -55,7 +185,7 @@ class Guide:
         return max(7, len(self.levels) + 1)
 
 
-def guide(planned: Planned) -> Guide:
+def compute_guide(planned: Planned) -> Guide:
     """Works it out: KIOXIA's guide, "Test Results and Analysis".
 
     With n hardware threads: n background jobs, n/4 + 1 write buffers, writes slowed at 3n/4 files

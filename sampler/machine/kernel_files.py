@@ -1,10 +1,19 @@
-"""Files of /proc and /sys: any of them may be missing, as in a sandbox or in a container."""
+"""What the kernel shows in files of /proc, /sys and control groups; any of them may be missing.
+
+A sandbox or a container shows less. Of control groups version 2 and version 1 are read, and the
+least of a group and all its ancestors holds: in a container the group's own folder may be the root
+of what is mounted.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 PROC, SYS = Path("/proc"), Path("/sys")
+# Version 1 writes "no limit" as the largest number of whole pages.
+_NO_LIMIT = 2**62
 
 
 def text_of(file: Path) -> str | None:
@@ -19,3 +28,90 @@ def line_of(file: Path) -> str | None:
     """The text of a file of one line, without its end; None where it cannot be read."""
     text = text_of(file)
     return None if text is None else text.strip()
+
+
+def field_of(file: Path, name: str) -> str | None:
+    """The value of the first line ``name: value`` of a file; None where there is none."""
+    for line in (text_of(file) or "").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
+    return None
+
+
+def process_stat(pid: int, proc: Path = PROC) -> tuple[str, list[str]] | None:
+    """A process's name, and its fields from the third on: ``/proc/PID/stat`` (proc(5)).
+
+    None if there is no such process. A zombie counts as gone: it runs nothing and holds nothing.
+    """
+    # The name stands in parentheses and may hold anything.
+    before, _, after = (text_of(proc / str(pid) / "stat") or "").rpartition(")")
+    fields = after.split()
+    gone = len(fields) <= 19 or fields[0] in ("Z", "X")
+    return None if gone else (before.partition("(")[2], fields)
+
+
+def cpu_quota(proc: Path = PROC, sys: Path = SYS) -> float | None:
+    """CPU seconds a second that are granted: ``cpu.max`` or ``cpu.cfs_quota_us``; None: all."""
+    limits = (_quota_of(folder) for folder in _folders("cpu", proc, sys))
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def memory_left(proc: Path = PROC, sys: Path = SYS) -> int | None:
+    """Bytes that may still be used; None where no limit is set, or none can be read.
+
+    The limits are ``memory.max`` and ``memory.high``, or ``memory.limit_in_bytes``. Files in the
+    page cache are charged to a group, but the kernel drops them before it refuses memory: they
+    count as left, as they do in the machine's own ``MemAvailable``. Pages of tmpfs do not.
+    """
+    rooms = (_memory_left_in(folder) for folder in _folders("memory", proc, sys))
+    return min((room for room in rooms if room is not None), default=None)
+
+
+def _folders(controller: str, proc: Path, sys: Path) -> Iterator[Path]:
+    """The folders of this process's group and of its ancestors, some of which may not be there."""
+    for line in (text_of(proc / "self/cgroup") or "").splitlines():
+        _, controllers, place = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        below = Path(place.lstrip("/"))
+        for root in (sys / "fs/cgroup" / controllers, sys / "fs/cgroup/unified"):
+            for folder in (below, *below.parents):
+                yield root / folder
+
+
+def _quota_of(folder: Path) -> float | None:
+    newer = (line_of(folder / "cpu.max") or "").split()
+    older = [line_of(folder / f"cpu.cfs_{name}_us") or "" for name in ("quota", "period")]
+    for numbers in (newer, older):  # "max", or -1: none
+        if len(numbers) == 2 and all(number.isdecimal() for number in numbers):
+            return int(numbers[0]) / max(int(numbers[1]), 1)
+    return None
+
+
+def _memory_left_in(folder: Path) -> int | None:
+    names = ("memory.max", "memory.high", "memory.limit_in_bytes")
+    limits = [limit for name in names if (limit := _number(folder / name)) is not None]
+    limit = min(limits, default=_NO_LIMIT)
+    if limit >= _NO_LIMIT:
+        return None
+    used = _number(folder / "memory.current")
+    if used is None:
+        used = _number(folder / "memory.usage_in_bytes") or 0
+    return max(0, limit - max(0, used - _droppable(folder)))
+
+
+def _droppable(folder: Path) -> int:
+    """Bytes of files in the page cache: of the group and, as its use is, of those below it."""
+    lines: list[tuple[str, str]] = re.findall(
+        r"^(\w+) (\d+)$", text_of(folder / "memory.stat") or "", re.M
+    )
+    kept = {name: int(number) for name, number in lines}
+    # Of version 1 the names without `total_` are of the group alone.
+    names = ("active_file", "inactive_file")
+    return sum(kept.get(f"total_{name}", kept.get(name, 0)) for name in names)
+
+
+def _number(file: Path) -> int | None:
+    text = line_of(file) or ""
+    return int(text) if text.isdecimal() else None

@@ -9,9 +9,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from sampler.machine.cpu_state import governors
-from sampler.machine.hypervisor import is_virtual
-from sampler.machine.kernel_files import PROC, text_of
+from sampler.machine.cpu_state import governors, is_virtual
+from sampler.machine.kernel_files import PROC, field_of, text_of
 
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
@@ -35,7 +34,7 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
     device, kind = file_system(bench_dir)
     return {
         "host": host_name(),
-        "cpu": _field(PROC / "cpuinfo", "model name") or platform.machine(),
+        "cpu": field_of(PROC / "cpuinfo", "model name") or platform.machine(),
         "cores": cpu_threads(),
         "governor": ", ".join(governors()) or None,
         "virtual": is_virtual(),
@@ -46,15 +45,6 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
         "system": _system(),
         "python": platform.python_version(),
     }
-
-
-def _field(path: Path, name: str) -> str | None:
-    """The first ``name : value`` of a file of such lines."""
-    for line in (text_of(path) or "").splitlines():
-        key, colon, value = line.partition(":")
-        if colon and key.strip() == name:
-            return value.strip()
-    return None
 
 
 def _system() -> str:

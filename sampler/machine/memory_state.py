@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.machine.control_groups import memory_left
-from sampler.machine.kernel_files import PROC, SYS, line_of, text_of
+from sampler.machine.kernel_files import PROC, SYS, line_of, memory_left, text_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import signal
-from pathlib import Path
 
-_PROC = Path("/proc")
+import psutil
+
+from sampler.machine.kernel_files import process_stat
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot; None if there is no such process.
-
-    A zombie counts as gone: it runs nothing and holds nothing.
-    """
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    # The command's name stands in parentheses and may hold spaces (proc(5), fields 3 and 22).
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in ("Z", "X") else int(fields[19])
+    """When a process started, in clock ticks since boot; None if there is none, or a zombie."""
+    stat = process_stat(pid)
+    return None if stat is None else int(stat[1][19])
 
 
 def is_alive(pid: int, started: int) -> bool:
@@ -28,27 +21,24 @@ def is_alive(pid: int, started: int) -> bool:
     return start_time(pid) == started
 
 
-def this_process() -> tuple[int, int]:
+def own_process() -> tuple[int, int]:
     """This process's number and start time."""
     pid = os.getpid()
     return pid, start_time(pid) or 0
 
 
-def kill_marked(mark: str) -> int:
-    """Kills every process whose environment holds ``mark`` (``NAME=value``); returns how many.
+def kill_marked(name: str, value: str) -> int:
+    """Kills every process whose environment has ``name`` set to ``value``; returns how many.
 
     Finds what left its process group and outlived its parent. Other users' processes cannot be
     seen and are left alone.
     """
-    wanted = mark.encode()
     killed = 0
-    for folder in _PROC.iterdir():
-        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
-            continue
-        try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                os.kill(int(folder.name), signal.SIGKILL)
+    for pid in psutil.pids():
+        # Gone meanwhile, or not ours: no error.
+        with contextlib.suppress(psutil.Error, OSError):
+            process = psutil.Process(pid)
+            if pid != os.getpid() and process.environ().get(name) == value:
+                process.kill()
                 killed += 1
-        except OSError:
-            continue  # gone meanwhile, or not ours
     return killed

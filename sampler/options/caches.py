@@ -80,11 +80,6 @@ def names_block_cache(options: OptionsFile) -> bool:
     return _size(options.get(TABLE, _CACHE)) is not None
 
 
-def has_block_cache(options: OptionsFile) -> bool:
-    """Whether tables are read through a block cache at all."""
-    return options.get(TABLE, _NONE) not in ("true", "1")
-
-
 def _row(options: OptionsFile) -> int:
     return _size(options.get(DB, "row_cache")) or 0
 

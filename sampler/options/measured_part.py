@@ -7,18 +7,18 @@ is left out. Which is which says ``rocksdb_options.csv``, option by option.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from sampler.options.derived import derived_values
-from sampler.options.memtables import MEMTABLE, memtable_in_full
-from sampler.options.option_facts import OptionFact, option_facts
+from sampler.options.option_facts import OptionFact, derived_values, option_facts
 from sampler.options.option_values import read_number, title_of
 from sampler.options.options_file import (
     CF,
     DEFAULT_FAMILY,
     TABLE,
     OptionsFile,
+    format_struct,
     leaves,
+    parse_struct,
     without_leaf,
 )
 from sampler.parameters.catalogue import catalogue
@@ -26,6 +26,22 @@ from sampler.parameters.catalogue import catalogue
 _UNLIMITED = 2**60  # and more: not a size, but none at all
 _ARENA = "arena_block_size"
 _BY_FLAG = ("block_cache",)  # db_bench makes the cache; see ``caches``
+# The kinds of memtable, in the spellings of all versions: before 6.28 a file holds the name alone,
+# so that the count of buckets is RocksDB's default, or a number behind a colon. Hash memtables
+# take memory for all buckets as they are made, so the count has to be seen to be divided
+# (memtable/hash_skiplist_rep.cc, hash_linklist_rep.cc, vectorrep.cc; the names are those of
+# RegisterBuiltinMemTableRepFactory in table/plain/plain_table_factory.cc).
+MEMTABLE = "memtable_factory"
+# By class and nickname: the class, and the field that stands behind the colon with its default.
+_KINDS: Mapping[str, tuple[str, str, str]] = {
+    name: kind
+    for kind, names in {
+        ("HashSkipListRepFactory", "bucket_count", "1000000"): ("prefix_hash",),
+        ("HashLinkListRepFactory", "bucket_count", "50000"): ("hash_linkedlist",),
+        ("VectorRepFactory", "count", "0"): ("vector",),
+    }.items()
+    for name in (kind[0], *names)
+}
 
 
 def fact_of(section: str, key: str) -> OptionFact | None:
@@ -57,7 +73,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     memtable = part.get(CF, MEMTABLE)
     if memtable:
         part = part.with_values(CF, {MEMTABLE: memtable_in_full(memtable)})
-    for section, key, _ in left_out(part):
+    for section, key, _ in unmeasured_options(part):
         part = without_leaf(part, section, key)
     for (section, key), text in leaves(part):
         fact = fact_of(section, key)
@@ -66,7 +82,7 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
     return _with_needed(part, scale) if scale != 1 else part
 
 
-def left_out(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
+def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
     """Section, key and fact of each option of the default family that is not measured."""
     for (section, key), _ in leaves(options.of_family(DEFAULT_FAMILY)):
         fact = fact_of(section, key)
@@ -128,3 +144,17 @@ def _with_needed(part: OptionsFile, scale: int) -> OptionsFile:
     if not fifo or fact is None or part.get(CF, key) is not None:
         return part
     return part.with_values(CF, {key: divided(fact.default, scale)})
+
+
+def memtable_in_full(text: str) -> str:
+    """A memtable as a structure that names its count; what counts nothing stays as it is."""
+    fields = parse_struct(text) if text.startswith("{") else {}
+    name, _, number = fields.get("id", text).partition(":")
+    if name not in _KINDS:
+        return text
+    kind, counted, default = _KINDS[name]
+    return format_struct({"id": kind, counted: number or default, **_rest(fields)})
+
+
+def _rest(fields: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in fields.items() if key != "id"}

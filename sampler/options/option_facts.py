@@ -8,13 +8,15 @@ older one wrote: what is no longer used is read and ignored.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from sampler.common.documents import packaged_rows
 
 FactSection = Literal["DBOptions", "CFOptions", "BlockBasedTable", "PlainTable", "CuckooTable"]
 FactType = Literal[
@@ -22,6 +24,15 @@ FactType = Literal[
     "time", "rate",
 ]  # fmt: skip
 Measure = Literal["scale", "keep", "leave_out", "derive"]
+# What RocksDB derives when an option is 0, -1 or not set. A file that RocksDB wrote holds the
+# derived values, not the zeros: of a tree that is measured at another size they have to be derived
+# again. Formulas of SanitizeOptions (db/column_family.cc, db/db_impl/db_impl_open.cc); where
+# versions differ, the values of all of them.
+Number = int | float | bool
+_KIB, _MIB = 2**10, 2**20
+_NEVER = 2**31 - 1
+_THIRTY_DAYS = 30 * 24 * 60 * 60
+_UNSET = 2**64 - 2  # kDefaultTtl, kDefaultPeriodicCompSecs
 
 
 @dataclass(frozen=True)
@@ -39,11 +50,11 @@ class OptionFact:
         default: Its text in a file of 7.8.3 in which nothing is set; "" if it stands in none.
         measure: What a load at 1/scale is measured with. ``scale``: the value, divided.
             ``keep``: the value. ``leave_out``: RocksDB's default. ``derive``: left out if the
-            value is one of ``derived.derived_values``, else divided. Values of zero and less are
+            value is one of ``derived_values``, else divided. Values of zero and less are
             never divided: they turn something off or leave it to RocksDB.
         floor: The smallest value to divide down to: below, RocksDB takes another or turns the
             option off.
-        derived_as: The formula of ``derived.derived_values`` by which RocksDB replaces 0 or -1.
+        derived_as: The formula of ``derived_values`` by which RocksDB replaces 0 or -1.
         overrides: The key of the same section that this one makes ineffective.
         overrides_unless: The values with which it does not, as texts of a file. A key that is not
             in the file does not either.
@@ -73,26 +84,82 @@ class OptionFact:
 @cache
 def option_facts() -> Mapping[tuple[str, str], OptionFact]:
     """All keys, by section and name, in the order of the sections."""
-    text = files("sampler.options").joinpath("rocksdb_options.csv").read_text(encoding="utf-8")
-    facts = [_fact(row) for row in csv.DictReader(text.splitlines())]
+    facts = map(_fact, packaged_rows("sampler.options", "rocksdb_options.csv"))
     return MappingProxyType({(fact.section, fact.key): fact for fact in facts})
 
 
 def _fact(row: dict[str, str]) -> OptionFact:
-    return OptionFact(
-        section=cast(FactSection, row["section"]),
-        key=row["key"],
-        type=cast(FactType, row["type"]),
-        since=row["since"].removeprefix("<="),
-        since_is_exact=not row["since"].startswith("<="),
-        deprecated=row["deprecated"].removeprefix("<="),
-        default=row["default"],
-        measure=cast(Measure, row["measure"]),
-        floor=int(row["floor"]) if row["floor"] else None,
-        derived_as=row["derived_as"],
-        overrides=row["overrides"],
-        overrides_unless=tuple(row["overrides_unless"].split("|")) if row["overrides"] else (),
-        choices=tuple(text for text in row["choices"].split("|") if text),
-        why=row["why"],
-        source=row["source"],
-    )
+    return _ROW.validate_python({
+        **row,
+        "since": row["since"].removeprefix("<="),
+        "since_is_exact": not row["since"].startswith("<="),
+        "deprecated": row["deprecated"].removeprefix("<="),
+        "floor": row["floor"] or None,
+        "overrides_unless": row["overrides_unless"].split("|") if row["overrides"] else (),
+        "choices": [text for text in row["choices"].split("|") if text],
+    })  # fmt: skip
+
+
+_ROW = TypeAdapter(OptionFact)
+
+
+def derived_values(formula: str, values: Mapping[str, Number]) -> frozenset[int]:
+    """The values that RocksDB, of any version, derives for an option.
+
+    Args:
+        formula: ``OptionFact.derived_as``.
+        values: The numbers of the same file by key, of its database and one family; what is
+            missing has RocksDB's default.
+
+    Raises:
+        KeyError: There is no such formula.
+    """
+    return _FORMULAS[formula](values)
+
+
+def _arena_block_size(values: Mapping[str, Number]) -> frozenset[int]:
+    """An eighth of the memtable, in whole pages; since 6.21 a MiB at most."""
+    eighth = max(int(values.get("write_buffer_size", 64 * _MIB)), 64 * _KIB) // 8
+    return frozenset(-(-size // 4096) * 4096 for size in (eighth, min(eighth, _MIB)))
+
+
+def _max_compaction_bytes(values: Mapping[str, Number]) -> frozenset[int]:
+    return frozenset({25 * int(values.get("target_file_size_base", 64 * _MIB))})
+
+
+def _memtables(values: Mapping[str, Number]) -> int:
+    return max(int(values.get("max_write_buffer_number", 2)), 2)
+
+
+def _max_write_buffer_size_to_maintain(values: Mapping[str, Number]) -> frozenset[int]:
+    return frozenset({_memtables(values) * int(values.get("write_buffer_size", 64 * _MIB))})
+
+
+def _max_total_wal_size(values: Mapping[str, Number]) -> frozenset[int]:
+    """Of one family; never written into a file (``GetMaxTotalWalSize``)."""
+    return frozenset({4 * _memtables(values) * int(values.get("write_buffer_size", 64 * _MIB))})
+
+
+def _soft_pending(values: Mapping[str, Number]) -> frozenset[int]:
+    return frozenset({int(values.get("hard_pending_compaction_bytes_limit", 256 * 2**30))})
+
+
+def _compaction_readahead_size(values: Mapping[str, Number]) -> frozenset[int]:
+    return frozenset({2 * _MIB} if values.get("use_direct_reads") else ())
+
+
+_FORMULAS: Mapping[str, Callable[[Mapping[str, Number]], frozenset[int]]] = MappingProxyType(
+    {
+        "arena_block_size": _arena_block_size,
+        "max_compaction_bytes": _max_compaction_bytes,
+        "max_write_buffer_size_to_maintain": _max_write_buffer_size_to_maintain,
+        "max_write_buffer_number_to_maintain": lambda values: frozenset({_memtables(values)}),
+        "max_total_wal_size": _max_total_wal_size,
+        "soft_pending_compaction_bytes_limit": _soft_pending,
+        "compaction_readahead_size": _compaction_readahead_size,
+        "delayed_write_rate": lambda _: frozenset({2 * _MIB, 16 * _MIB}),
+        "never_with_fifo": lambda _: frozenset({_NEVER}),
+        "ttl": lambda _: frozenset({0, _THIRTY_DAYS, _UNSET}),
+        "periodic_compaction_seconds": lambda _: frozenset({0, _THIRTY_DAYS, _UNSET}),
+    }
+)

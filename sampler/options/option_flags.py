@@ -11,13 +11,12 @@ installed build, with and without a file.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
+from sampler.common.documents import packaged_rows
 from sampler.options.options_file import CF, DB, TABLE
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value
@@ -80,7 +79,6 @@ class OptionFlag:
 @cache
 def option_flags() -> Mapping[str, OptionFlag]:
     """All of them, by name."""
-    text = files("sampler").joinpath("option_flags.csv").read_text(encoding="utf-8")
     return {
         row["flag"]: OptionFlag(
             row["flag"],
@@ -89,5 +87,5 @@ def option_flags() -> Mapping[str, OptionFlag]:
             row["tried"],
             row["written"],
         )
-        for row in csv.DictReader(text.splitlines())
+        for row in packaged_rows("sampler", "option_flags.csv")
     }

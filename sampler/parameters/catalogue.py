@@ -4,13 +4,12 @@ Names, sections, keys and defaults were checked against ``db_bench --help`` and 
 that RocksDB 7.8.3 writes; ranges are proposals at production scale.
 """
 
-import csv
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import cast
 
+from sampler.common.documents import packaged_rows
 from sampler.parameters.parameter import Bound, Condition, Kind, Parameter, Section, Value
 
 # Known to leave nothing on disk. Not among them, though they are for reading above all, is what a
@@ -22,8 +21,7 @@ _RUN_TIME = frozenset({"cache_size", "threads"})
 @cache
 def catalogue() -> Mapping[str, Parameter]:
     """All known parameters by name, in the catalogue's order."""
-    text = files("sampler").joinpath("catalogue.csv").read_text(encoding="utf-8")
-    parameters = (_parameter(row) for row in csv.DictReader(text.splitlines()))
+    parameters = map(_parameter, packaged_rows("sampler", "catalogue.csv"))
     return MappingProxyType({parameter.name: parameter for parameter in parameters})
 
 

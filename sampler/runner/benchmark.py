@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Protocol
 
 from sampler.runner.outcome import Outcome
-from sampler.runner.process import Ended
+from sampler.runner.process import EndedProcess
 from sampler.space.space import Configuration
 
 
-class Preparation(Protocol):
-    """A process that must end well before a trial is measured."""
+class SideProcess(Protocol):
+    """A process of a trial beside the one that is measured."""
 
     @property
     def outputs(self) -> Path:
@@ -22,6 +22,10 @@ class Preparation(Protocol):
     def argv(self) -> list[str]:
         """Its command line."""
         ...
+
+
+class Preparation(SideProcess, Protocol):
+    """A process that must end well before a trial is measured."""
 
     def key(self) -> str | None:
         """The same for all trials that would leave the same behind; None: never shared."""
@@ -31,24 +35,15 @@ class Preparation(Protocol):
         """Whether its work is done and it merely waits."""
         ...
 
-    def finish(self, ended: Ended) -> Outcome | None:
+    def finish(self, ended: EndedProcess) -> Outcome | None:
         """None when what it left can be measured, otherwise what becomes of the trial."""
         ...
 
 
-class Count(Protocol):
+class Count(SideProcess, Protocol):
     """A process that looks at what a measured trial left, and completes its outcome."""
 
-    @property
-    def outputs(self) -> Path:
-        """The folder for its ``stdout`` and ``stderr``, yet to be made."""
-        ...
-
-    def argv(self) -> list[str]:
-        """Its command line."""
-        ...
-
-    def finish(self, ended: Ended) -> Outcome:
+    def finish(self, ended: EndedProcess) -> Outcome:
         """The trial's outcome, whole."""
         ...
 
@@ -83,7 +78,7 @@ class Benchmark(Protocol):
         ...
 
     def harvest(
-        self, configuration: Configuration, folder: Path, ended: Ended, began: float
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What the run came to."""
         ...

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from sampler.common.errors import InputError
-from sampler.machine.process_identity import is_alive, kill_marked, this_process
+from sampler.machine.process_identity import is_alive, kill_marked, own_process
 
 MARK = "ROCKTUNE_TRIAL"
 _POLL_SECONDS = 0.5
 
 
-def default_path() -> Path:
+def default_lock_path() -> Path:
     """The lock that all users and projects of this host share."""
     return Path(tempfile.gettempdir()) / "rocktune-host.lock"
 
@@ -93,7 +93,7 @@ def _try(descriptor: int) -> bool:
 
 
 def _sign(descriptor: int, token: str) -> None:
-    pid, started = this_process()
+    pid, started = own_process()
     with contextlib.suppress(OSError):
         os.ftruncate(descriptor, 0)
         signature = {"pid": pid, "started": started, "token": token}
@@ -112,6 +112,6 @@ def _end_orphans(holder: dict[str, Any]) -> bool:
     """Kills the benchmark of a controller that is dead; whether there was one."""
     try:
         dead = not is_alive(int(holder["pid"]), int(holder["started"]))
-        return dead and kill_marked(f"{MARK}={holder['token']}") > 0
+        return dead and kill_marked(MARK, str(holder["token"])) > 0
     except (KeyError, ValueError, TypeError, OverflowError):
         return False

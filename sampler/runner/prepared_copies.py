@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.runner.prepared_note import NOTE, read_note
-from sampler.runner.trial_folder import make_trial_folder, remove_trial_folder
+from pydantic import BaseModel, FiniteFloat
+
+from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
 
 FOLDER = "prepared-copies"
 UNUSED_SECONDS = 24 * 3600
@@ -29,6 +30,7 @@ _FILES = "files.json"
 _IMMUTABLE = (".sst", ".blob")
 _SHARE_OF_DISK = 4
 _LEFT_OUT = ("LOG", "LOCK")
+NOTE = "prepared.json"
 
 
 @dataclass(frozen=True)
@@ -161,3 +163,30 @@ def _files(database: Path) -> dict[str, list[int]]:
     """Size and time of change (ns) of each file."""
     stats = {path.name: path.stat() for path in _kept(database)}
     return {name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()}
+
+
+class PreparedNote(BaseModel, frozen=True):
+    """What preparing a database came to: kept beside it, so that a copy knows it, too.
+
+    Attributes:
+        seconds: How long the preparing process lived.
+        user_bytes: Bytes of keys and values that it wrote (bytes.written).
+        stored_bytes: Bytes of table and blob files written for them, by flushes and compactions.
+    """
+
+    seconds: FiniteFloat
+    user_bytes: int
+    stored_bytes: int
+
+
+def write_note(folder: Path, note: PreparedNote) -> None:
+    """Keeps a note in a folder."""
+    (folder / NOTE).write_text(note.model_dump_json(), encoding="utf-8")
+
+
+def read_note(folder: Path) -> PreparedNote | None:
+    """The note of a folder; None where there is none that can be read."""
+    try:
+        return PreparedNote.model_validate_json((folder / NOTE).read_bytes())
+    except (OSError, ValueError):
+        return None

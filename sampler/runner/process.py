@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from sampler.machine.kernel_files import PROC, field_of
+
 # A limit is looked at this often; an exit is noticed at once.
 _LOOK_SECONDS = 0.25
 # With less left next to nothing can be written any more, whatever the limit allows.
@@ -56,7 +58,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
+class EndedProcess:
     """How a process ended and what it used.
 
     Attributes:
@@ -116,11 +118,11 @@ class BenchProcess:
             )
         self._pidfd = os.pidfd_open(self._process.pid)
         self._ending = Ending.EXIT
-        self._ended: Ended | None = None
+        self._ended: EndedProcess | None = None
         self._reaping = False
         self._peak_rss = 0
 
-    def wait(self, timeout: float) -> Ended | None:
+    def wait(self, timeout: float) -> EndedProcess | None:
         """Waits for the end, at most ``timeout`` s; ends the process when it breaks a limit."""
         until = time.monotonic() + timeout
         while self._ended is None:
@@ -135,7 +137,7 @@ class BenchProcess:
                 return None
         return self._ended
 
-    def cancel(self) -> Ended:
+    def cancel(self) -> EndedProcess:
         """Ends the process now, if it has not ended."""
         if self._ended is None:
             self._end(Ending.CANCELLED)
@@ -182,7 +184,7 @@ class BenchProcess:
         wall = now - self._began
         status, cpu_seconds, device_bytes = _asked_of_the_kernel(self._process.pid)
         self._process.returncode = status
-        self._ended = Ended(
+        self._ended = EndedProcess(
             ending=self._ending_of(status),
             status=status,
             wall_seconds=wall,
@@ -236,9 +238,5 @@ def _peak_rss(pid: int) -> int:
 
     The kernel's rusage cannot be used: it remembers the size of the controller that forked it.
     """
-    with contextlib.suppress(OSError, ValueError):
-        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
-        for line in status.splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return 0
+    kib = field_of(PROC / str(pid) / "status", "VmHWM")  # such as ``5120 kB``
+    return int(kib.split()[0]) * 1024 if kib else 0

@@ -10,18 +10,19 @@ from dataclasses import dataclass
 
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import kill_marked
-from sampler.runner.benchmark import Benchmark
-from sampler.runner.host_lock import MARK, host_lock
-from sampler.runner.outcome import Outcome, TrialState
-from sampler.runner.prepared_copies import PreparedCopies
-from sampler.runner.settings import Settings
-from sampler.runner.trial_folder import (
+from sampler.runner.bench_folder import (
     make_trial_folder,
     remove_leftovers,
     remove_trial_folder,
     require_space,
 )
-from sampler.runner.trial_processes import TrialLimits, TrialProcesses
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.host_lock import MARK, host_lock
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.prepared_copies import PreparedCopies
+from sampler.runner.process import Limits
+from sampler.runner.settings import Settings
+from sampler.runner.trial_processes import TrialProcesses
 from sampler.space.space import Configuration
 
 _MOST_AGAIN = 2
@@ -95,15 +96,17 @@ class LocalRunner:
                 self._benchmark,
                 configuration,
                 folder,
-                limits=TrialLimits(
-                    cutoff_seconds=cutoff_seconds, free_bytes=self._settings.free_bytes
+                limits=Limits(
+                    timeout_seconds=self._benchmark.timeout_seconds,
+                    cutoff_seconds=cutoff_seconds,
+                    free_bytes=self._settings.free_bytes,
                 ),
                 mark={MARK: token},
                 lock=lock,
                 copies=self._copies if share else None,
             )
             # What left the process group is found by its environment, and ended too.
-            closing.callback(kill_marked, f"{MARK}={token}")
+            closing.callback(kill_marked, MARK, token)
             self._flight = _InFlight(processes, closing.pop_all())
 
     def wait(self, timeout: float) -> Outcome | None:

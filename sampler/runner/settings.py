@@ -10,7 +10,9 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sampler.common.errors import InputError
-from sampler.runner.host_lock import default_path
+from sampler.runner.host_lock import default_lock_path
+
+S = TypeVar("S", bound=BaseSettings)
 
 
 class Settings(BaseSettings):
@@ -31,7 +33,7 @@ class Settings(BaseSettings):
     db_bench: str = "db_bench"
     builds: str = ""
     bench_dir: Path = Field(default_factory=lambda: user_cache_path("rocktune") / "bench")
-    lock: Path = Field(default_factory=default_path)
+    lock: Path = Field(default_factory=default_lock_path)
     free_bytes: int = 256 * 2**20
     prepared_bytes: int = Field(default=2 * 2**30, ge=0)
 
@@ -43,9 +45,6 @@ def load_settings() -> Settings:
         InputError: A variable does not hold what it should.
     """
     return from_environment(Settings)
-
-
-S = TypeVar("S", bound=BaseSettings)
 
 
 def from_environment(kind: type[S]) -> S:

@@ -9,29 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark, Count
 from sampler.runner.outcome import Outcome
-from sampler.runner.prepared_copies import PreparedCopies
-from sampler.runner.prepared_note import read_note
+from sampler.runner.prepared_copies import PreparedCopies, read_note
 from sampler.runner.process import BenchProcess, Limits
 from sampler.space.space import Configuration
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialLimits:
-    """What the processes of a trial may use: those that prepare and measure together.
-
-    Attributes:
-        cutoff_seconds: After it the trial is too slow to be worth waiting for; None: never.
-        free_bytes: It is ended when its folder's disk has less than this left.
-    """
-
-    cutoff_seconds: float | None
-    free_bytes: int
 
 
 class TrialProcesses:
@@ -43,7 +29,7 @@ class TrialProcesses:
         configuration: Configuration,
         folder: Path,
         *,
-        limits: TrialLimits,
+        limits: Limits,
         mark: Mapping[str, str],
         lock: int,
         copies: PreparedCopies | None,
@@ -54,7 +40,7 @@ class TrialProcesses:
             benchmark: What is run.
             configuration: What is measured.
             folder: The trial's own.
-            limits: Of both processes together.
+            limits: Of those that prepare and measure together.
             mark: Variables by which its processes are found.
             lock: The descriptor of the host's lock, which they keep open.
             copies: Prepared databases that it may take and add to; None: it prepares its own.
@@ -153,11 +139,11 @@ class TrialProcesses:
                 folder=outputs,
                 work_in=Path.cwd(),
                 environment={**self._benchmark.environment(), **self._mark},
-                limits=Limits(
-                    timeout_seconds=max(0.0, self._benchmark.timeout_seconds - self._counted),
+                limits=replace(
+                    self._limits,
+                    timeout_seconds=max(0.0, self._limits.timeout_seconds - self._counted),
                     cutoff_seconds=None if cutoff is None else max(0.0, cutoff - self._counted),
                     settled=settled,
-                    free_bytes=self._limits.free_bytes,
                 ),
                 keep_open=(self._lock,),
             )

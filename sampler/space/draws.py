@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Design = Literal["random", "lhs", "sobol"]
 _LARGEST_DOUBLE_BELOW_1 = np.nextafter(1.0, 0.0)
+_BLOCK = 256
 
 
 def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
@@ -34,9 +35,6 @@ def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> N
         point = np.random.default_rng([seed, index]).random(dimensions)
     below_one: NDArray[np.float64] = np.minimum(point, _LARGEST_DOUBLE_BELOW_1)
     return below_one
-
-
-_BLOCK = 256
 
 
 @lru_cache(maxsize=2)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from sampler.parameters.parameter import Parameter, Value
-from sampler.space.limits import limits
+from sampler.space.rules import limits
 from sampler.space.space import Configuration, Space
 
 SPECIAL_SHARE = 0.2

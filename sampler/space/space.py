@@ -118,7 +118,7 @@ class Space:
         return replace(self, context={**self.context, **values})
 
 
-def widened(space: Space) -> Space:
+def holding_baseline(space: Space) -> Space:
     """The same space with ranges and choices that hold its baseline.
 
     Someone who runs with a value is not told that it is outside of what is searched.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
 
-from sampler.common.documents import find_document, read_document, refuse_unknown
+from sampler.common.documents import find_document, name_in, parse_toml, refuse_unknown, switch_in
 from sampler.common.errors import InputError
 from sampler.parameters.catalogue import catalogue
-from sampler.parameters.parameter import Condition, Parameter, Value, parse_value
-from sampler.space.parameter_file import parameter_from_row
+from sampler.parameters.parameter import Condition, Kind, Parameter, Value, parse_value
 from sampler.space.space import Space
 from sampler.space.starting_points import baseline_values
 
@@ -17,16 +19,15 @@ SHIPPED = (
     "default", "paper", "universal", "blob", "all", "samsung", "samsung-uncompressed", "reading",
     "warlo",
 )  # fmt: skip
+# The TOML text of a shipped space, or of the user's own file: see ``find_document``.
+space_text = partial(find_document, kind="space", shipped=SHIPPED, package="sampler")
 _SPACE_FIELDS = {"name", "help", "baseline", "memory_budget", "fixed", "parameter"}
-
-
-def space_text(given: str) -> str:
-    """The TOML text of a shipped space, or of the user's own file.
-
-    Raises:
-        InputError: There is none.
-    """
-    return find_document(given, kind="space", shipped=SHIPPED, package="sampler")
+_FIELDS = {
+    "name", "type", "low", "high", "log", "choices", "default", "special", "quantum",
+    "searched", "help", "active_if", "sweep",
+}  # fmt: skip
+_MOST_MULTIPLES = 10_000
+_KINDS = ("int", "float", "bool", "cat")
 
 
 def load_space(given: str) -> Space:
@@ -35,7 +36,7 @@ def load_space(given: str) -> Space:
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    return space_from_document(read_document(space_text(given), field=f"--space {given}"))
+    return space_from_document(parse_toml(space_text(given), field=f"--space {given}"))
 
 
 def space_from_document(document: Mapping[str, Any]) -> Space:
@@ -45,9 +46,7 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
         InputError: A field is unknown, missing, of the wrong type or out of range.
     """
     refuse_unknown(document, _SPACE_FIELDS, "space")
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError("space.name", "give the space a name")
+    name = name_in(document, "space")
     rows = document.get("parameter")
     if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
         raise InputError("space.parameter", "list at least one [[parameter]]")
@@ -61,9 +60,7 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     context = baseline_values(baseline)
     context.update({p.name: p.default for p in parameters if p.name not in catalogue()})
     fixed = _fixed(document.get("fixed", {}), parameters)
-    memory_budget = document.get("memory_budget", True)
-    if not isinstance(memory_budget, bool):
-        raise InputError("space.memory_budget", "write true or false")
+    memory_budget = switch_in(document, "memory_budget", "space", default=True)
     unsearched = (
         p.name
         for p, row in zip(parameters, rows, strict=True)
@@ -151,3 +148,176 @@ def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | Non
     if not parameter.is_numeric or value is None or value in parameter.special:
         return None, None
     return float(value), float(value)
+
+
+def parameter_from_row(row: Mapping[str, Any], where: str) -> Parameter:
+    """Builds a parameter: the catalogue's with overrides, or one that is described whole.
+
+    Raises:
+        InputError: A field is unknown, missing, of the wrong type or out of range.
+    """
+    refuse_unknown(row, _FIELDS, where)
+    name = row.get("name")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError(f"{where}.name", "give the parameter a name of letters, digits and _")
+    known = catalogue().get(name)
+    where = f"{where} ({name})"
+    parameter = _overridden(known, row, where) if known else _described(name, row, where)
+    _check_range(parameter, where)
+    return replace(parameter, sweep=_sweep(parameter, row, f"{where}.sweep"))
+
+
+def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
+    """A parameter that only the user's own benchmark knows."""
+    kind = row.get("type")
+    if kind is None:
+        raise InputError(
+            f"{where}.name",
+            f"{name!r} is not in the catalogue (see `rocktune space all`); "
+            "for a benchmark of your own describe it with type, low and high, or choices",
+        )
+    if kind not in _KINDS:
+        raise InputError(f"{where}.type", f"{kind!r} is not one of {', '.join(_KINDS)}")
+    blank = Parameter(
+        name=name, section="command", kind=cast(Kind, kind), default=0, default_db_bench=0
+    )
+    if kind in ("int", "float") and ("low" not in row or "high" not in row):
+        raise InputError(f"{where}.low", "give low and high")
+    if kind == "cat" and not row.get("choices"):
+        raise InputError(f"{where}.choices", "give at least one choice")
+    parameter = _overridden(blank, {**row, "default": 0, "special": []}, where, default=False)
+    fallback = parameter.values[0] if parameter.values else parameter.low
+    default = parse_value(parameter, row.get("default", fallback), field=f"{where}.default")
+    special = tuple(
+        parse_value(parameter, value, field=f"{where}.special")
+        for value in _list(row.get("special", []), f"{where}.special")
+    )
+    inside = (
+        parameter.low is None
+        or parameter.high is None
+        or (parameter.low <= float(default) <= parameter.high)
+    )
+    if not inside and default not in special:
+        raise InputError(f"{where}.default", f"{default!r} is neither in the range nor special")
+    return replace(parameter, default=default, default_db_bench=default, special=special)
+
+
+def _list(value: object, field: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(field, "write a list")
+    return value
+
+
+def _overridden(
+    parameter: Parameter, row: Mapping[str, Any], where: str, *, default: bool = True
+) -> Parameter:
+    changes: dict[str, Any] = {}
+    for end in ("low", "high"):
+        if end in row:
+            if not parameter.is_numeric:
+                raise InputError(f"{where}.{end}", f"a {parameter.kind} parameter has no range")
+            changes[end] = parse_value(parameter, row[end], field=f"{where}.{end}")
+    if "log" in row:
+        changes["log"] = switch_in(row, "log", where, default=parameter.log)
+    if "quantum" in row:
+        changes["quantum"] = _positive(row["quantum"], f"{where}.quantum")
+    if "choices" in row:
+        changes["choices"] = _choices(parameter, row["choices"], where)
+    if "help" in row:
+        changes["help"] = str(row["help"])
+    switch_in(row, "searched", where, default=True)
+    if row.get("type", parameter.kind) != parameter.kind:
+        raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
+    if "active_if" in row:
+        changes["active_if"] = _conditions(row["active_if"], f"{where}.active_if")
+    if "low" in changes or "high" in changes:
+        changes["quantum"] = _fitting_quantum(parameter, changes)
+    changed = replace(parameter, **changes)
+    if default and "special" in row:
+        given = _list(row["special"], f"{where}.special")
+        special = tuple(parse_value(changed, v, field=f"{where}.special") for v in given)
+        changed = replace(changed, special=special)
+    if default and "default" in row:
+        value = parse_value(changed, row["default"], field=f"{where}.default")
+        changed = replace(changed, default=value, default_db_bench=value)
+    return changed
+
+
+def _fitting_quantum(parameter: Parameter, changes: Mapping[str, Any]) -> int:
+    """The parameter's step, made finer where the user's own ends do not lie on it."""
+    quantum = changes.get("quantum", parameter.quantum)
+    if parameter.kind != "int":
+        return cast(int, quantum)
+    ends = [int(changes[end]) for end in ("low", "high") if end in changes]
+    return math.gcd(quantum, *ends) or 1
+
+
+def _positive(value: object, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(field, "write a whole number of at least 1")
+    return value
+
+
+def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Value, str], ...]:
+    values = _list(given, f"{where}.choices")
+    if parameter.kind != "cat" or not values:
+        raise InputError(f"{where}.choices", "only a cat parameter has choices, at least one")
+    if parameter.section == "command":
+        if not all(isinstance(value, str) for value in values):
+            raise InputError(f"{where}.choices", "write texts, each in quotes")
+        return tuple((value, value) for value in dict.fromkeys(values))
+    written = dict(parameter.choices)
+    chosen = [parse_value(parameter, v, field=f"{where}.choices") for v in values]
+    return tuple((value, written[value]) for value in dict.fromkeys(chosen))
+
+
+def _conditions(given: object, field: str) -> tuple[Condition, ...]:
+    if not isinstance(given, dict):
+        raise InputError(field, 'write a table such as {compression_type = ["zstd", "zlib"]}')
+    return tuple(
+        Condition(name, tuple(values if isinstance(values, list) else [values]))
+        for name, values in given.items()
+    )
+
+
+def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Value, ...]:
+    """The values that a sweep tries; each must be one that the parameter can take."""
+    if "sweep" not in row:
+        return ()
+    given = _list(row["sweep"], field)
+    values = tuple(parse_value(parameter, value, field=field) for value in given)
+    if not values:
+        raise InputError(field, "list at least one value, or leave it out")
+    for value, written in zip(values, given, strict=True):
+        if not _possible(parameter, value):
+            raise InputError(field, f"{written!r} is not a value of {parameter.name} here")
+    return tuple(dict.fromkeys(values))
+
+
+def _possible(parameter: Parameter, value: Value) -> bool:
+    """Whether a value is one of the choices, in the range, or special."""
+    if not parameter.is_numeric:
+        return value in parameter.values
+    if value in parameter.special or parameter.low is None or parameter.high is None:
+        return True
+    number = float(value)
+    inside = parameter.low <= number <= parameter.high
+    return inside and (parameter.kind != "int" or number % parameter.quantum == 0)
+
+
+def _check_range(parameter: Parameter, where: str) -> None:
+    low, high = parameter.low, parameter.high
+    if low is None or high is None:
+        return
+    if low > high:
+        raise InputError(f"{where}.low", f"{low:g} is above high, {high:g}; swap them")
+    if parameter.multiple_of and high > _MOST_MULTIPLES:
+        raise InputError(
+            f"{where}.high", f"{high:g} is counted in multiples of {parameter.multiple_of}"
+        )
+    if parameter.kind == "int":
+        quantum = parameter.quantum
+        if math.ceil(low / quantum) > math.floor(high / quantum):
+            raise InputError(f"{where}.quantum", f"no multiple of {quantum} lies in the range")
+    if parameter.log and low <= 0:
+        raise InputError(f"{where}.low", f"{low:g} must be above 0 where log = true")

@@ -10,9 +10,8 @@ from importlib.resources import files
 
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.for_workload import NAME as GUIDE
-from sampler.options.file_values import file_values
 from sampler.options.measured_part import without_derived
-from sampler.options.normal_form import read_user_options
+from sampler.options.normal_form import file_values, read_user_options
 from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Value, parse_value
 from sampler.space.space import default_values

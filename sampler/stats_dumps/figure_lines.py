@@ -13,51 +13,73 @@ from collections.abc import Callable, Mapping
 
 Figures = Mapping[str, float | int | str]
 
-_GB, _MB = r"(-?\d{1,9}\.\d{1,9})", r"(\d{1,9}\.\d{1,9})"
-_SPAN = {"Cumulative": "total", "Interval": "interval", "cumulative": "total"}
+
+def _real(name: str, sign: str = "") -> str:
+    return rf"(?P<{name}>{sign}\d{{1,9}}\.\d{{1,9}})"
+
+
+def _whole(name: str) -> str:
+    return rf"(?P<{name}>\d{{1,20}})"
+
+
+def _count(name: str) -> str:
+    return rf"(?P<{name}_count>\w{{1,20}})"
+
+
+# Groups are named after their figures, without the span, which is put before them.
+_SPAN = "(?P<span>Cumulative|Interval)"
+_OLD_SPAN = "(?P<span>cumulative|interval)"
+_UNIT = "(?P<unit>[GM]B)"
 _WRITES = re.compile(
-    rf"(Cumulative|Interval) writes: (\w{{1,20}}) writes, (?:(\w{{1,20}}) keys, )?"
-    rf"(\w{{1,20}}) (?:commit groups|batches), .*?"
-    rf"(?:ingest: {_MB} ([GM]B), {_MB} MB/s|{_MB} ([GM]B) user ingest)"
-    rf"(?:, stall micros: (\d{{1,18}}))?"
+    rf"{_SPAN} writes: {_count('writes')} writes, (?:{_count('keys')} keys, )?"
+    rf"{_count('commit_groups')} (?:commit groups|batches), .*?"
+    rf"(?P<marked>ingest: )?{_real('ingest')} {_UNIT}"
+    rf"(?(marked), {_real('ingest_mib_s')} MB/s| user ingest)"
+    rf"(?:, stall micros: {_whole('stall_micros')})?"
 )
 _WAL = re.compile(
-    rf"(Cumulative|Interval) WAL: (\w{{1,20}}) writes, (\w{{1,20}}) syncs, "
-    rf".*?(?:written: {_MB} [GM]B, {_MB} MB/s|{_MB} [GM]B written)"
+    rf"{_SPAN} WAL: {_count('wal_writes')} writes, {_count('wal_syncs')} syncs, "
+    rf".*?(?P<marked>written: )?{_real('wal_gib')} [GM]B"
+    rf"(?(marked), {_real('wal_mib_s')} MB/s| written)"
 )
 _COMPACTION = re.compile(
-    rf"(Cumulative|Interval) compaction: {_GB} GB write, {_MB} MB/s write, "
-    rf"{_GB} GB read, {_MB} MB/s read(?:, {_MB} seconds)?"
+    rf"{_SPAN} compaction: {_real('compaction_write_gib', '-?')} GB write, "
+    rf"{_real('compaction_write_mib_s')} MB/s write, "
+    rf"{_real('compaction_read_gib', '-?')} GB read, {_real('compaction_read_mib_s')} MB/s read"
+    rf"(?:, {_real('compaction_seconds')} seconds)?"
 )
 _STALL = re.compile(
-    rf"(Cumulative|Interval) stall: (?:(\d{{1,9}}):(\d{{1,2}}):(\d{{1,2}}\.\d{{1,6}}) H:M:S)?"
-    rf".*?, {_MB} percent"
+    rf"{_SPAN} stall: (?:(?P<hours>\d{{1,9}}):(?P<minutes>\d{{1,2}}):"
+    rf"(?P<seconds>\d{{1,2}}\.\d{{1,6}}) H:M:S)?.*?, {_real('stall_percent')} percent"
 )
-_FLUSH = re.compile(rf"Flush\(GB\): (?:ac)?cumulative {_MB}, interval {_MB}")
+_FLUSH = re.compile(
+    rf"Flush\(GB\): (?:ac)?cumulative {_real('total_flush_gib')}, "
+    rf"interval {_real('interval_flush_gib')}"
+)
 _ADDED = re.compile(
     r"AddFile\((GB|Total Files|L0 Files|Keys)\): cumulative (\d{1,18}(?:\.\d{1,9})?), "
     r"interval (\d{1,18}(?:\.\d{1,9})?)"
 )
-_PENDING = re.compile(r"Estimated pending compaction bytes: (\d{1,20})")
+_PENDING = re.compile(rf"Estimated pending compaction bytes: {_whole('pending_compaction_bytes')}")
 _BLOBS = re.compile(
-    rf"Blob file count: (\d{{1,18}}), total size: {_MB} GB"
-    rf"(?:, garbage size: {_MB} GB, space amp: {_MB})?"
+    rf"Blob file count: {_whole('blob_files')}, total size: {_real('blob_gib')} GB"
+    rf"(?:, garbage size: {_real('blob_garbage_gib')} GB, "
+    rf"space amp: {_real('blob_space_amplification')})?"
 )
 # RocksDB 2.x and 3.0.
 _OLD_WRITES = re.compile(
-    rf"Writes (cumulative|interval): (\d{{1,18}}) total, (\d{{1,18}}) batches, "
-    rf".*?{_MB} ingest ([GM]B)"
+    rf"Writes {_OLD_SPAN}: {_count('writes')} total, {_count('commit_groups')} batches, "
+    rf".*?{_real('ingest')} ingest {_UNIT}"
 )
 _OLD_WAL = re.compile(
-    rf"WAL (cumulative|interval): (\d{{1,18}}) WAL writes, (\d{{1,18}}) WAL syncs, "
-    rf".*?{_MB} [GM]B written"
+    rf"WAL {_OLD_SPAN}: {_count('wal_writes')} WAL writes, {_count('wal_syncs')} WAL syncs, "
+    rf".*?{_real('wal_gib')} [GM]B written"
 )
 _OLD_COMPACTION = re.compile(
-    rf"Compaction IO (cumulative|interval) \((GB|MB|MB/sec)\): "
-    rf"{_GB} new, {_GB} read, {_GB} write"
+    rf"Compaction IO {_OLD_SPAN} \((?P<unit>GB|MB|MB/sec)\): "
+    rf"{_real('new', '-?')} new, {_real('read', '-?')} read, {_real('write', '-?')} write"
 )
 _STALL_SECONDS = re.compile(r"(\d{1,9}\.\d{1,6}) \w+")
-
 _ADDED_NAMES = {
     "GB": "added_files_gib",
     "Total Files": "added_files",
@@ -66,125 +88,73 @@ _ADDED_NAMES = {
 }
 
 
-def _writes(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, writes, keys, groups, size, unit, rate, old_size, old_unit, micros = found.groups()
-    span = _SPAN[span]
-    told = {"writes_count": writes, "keys_count": keys, "commit_groups_count": groups}
-    figures: dict[str, float | int | str] = {
-        f"{span}_{name}": count for name, count in told.items() if count is not None
+def _span(found: re.Match[str]) -> str:
+    return "interval" if found["span"].lower() == "interval" else "total"
+
+
+def _number(text: str) -> float | int:
+    return float(text) if "." in text else int(text)
+
+
+def _as_named(found: re.Match[str], prefix: str = "") -> dict[str, float | int | str]:
+    """The groups of a line as figures of their names."""
+    return {
+        prefix + name: text if name.endswith("_count") else _number(text)
+        for name, text in found.groupdict().items()
+        if text is not None and name not in ("span", "marked")
     }
-    figures |= _size(f"{span}_ingest", size or old_size, unit or old_unit)
-    if rate is not None:
-        figures[f"{span}_ingest_mib_s"] = float(rate)
+
+
+def _of_span(found: re.Match[str]) -> dict[str, float | int | str]:
+    return _as_named(found, f"{_span(found)}_")
+
+
+def _writes(found: re.Match[str]) -> dict[str, float | int | str]:
+    """Writes; what came in is told in GiB since the opening, in MiB of an interval."""
+    span, told = _span(found), found.groupdict()
+    amount, unit, micros = float(told["ingest"]), told["unit"], told.get("stall_micros")
+    counts = {n: text for n, text in told.items() if n.endswith("_count") and text is not None}
+    figures: dict[str, float | int | str] = {f"{span}_{n}": text for n, text in counts.items()}
+    if span == "total":
+        figures["total_ingest_gib"] = amount if unit == "GB" else amount / 1024
+    else:
+        figures["interval_ingest_mib"] = amount if unit == "MB" else amount * 1024
+    if told.get("ingest_mib_s"):
+        figures[f"{span}_ingest_mib_s"] = float(told["ingest_mib_s"])
     if micros is not None:
         figures[f"{span}_stall_seconds"] = int(micros) / 1e6
     return figures
 
 
-def _size(name: str, amount: str, unit: str) -> dict[str, float]:
-    """A size under the unit that the span has in all newer versions: GiB totals, MiB intervals."""
-    wanted = "GB" if name.startswith("total") else "MB"
-    value = float(amount)
-    if unit != wanted:
-        value = value / 1024 if wanted == "GB" else value * 1024
-    return {f"{name}_{'gib' if wanted == 'GB' else 'mib'}": value}
-
-
 def _wal(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, writes, syncs, size, rate, old_size = found.groups()
-    name = _SPAN[span]
-    figures: dict[str, float | int | str] = {
-        f"{name}_wal_writes_count": writes,
-        f"{name}_wal_syncs_count": syncs,
-    }
     # The interval's size is divided by 2**30 and called MB up to 7.x: only its rate is right.
-    if name == "total":
-        figures["total_wal_gib"] = float(size or old_size)
-    if rate is not None:
-        figures[f"{name}_wal_mib_s"] = float(rate)
-    return figures
-
-
-def _compaction(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, *told = found.groups()
-    names = ("write_gib", "write_mib_s", "read_gib", "read_mib_s", "seconds")
-    return {
-        f"{_SPAN[span]}_compaction_{name}": float(value)
-        for name, value in zip(names, told, strict=True)
-        if value is not None
-    }
+    return {n: figure for n, figure in _of_span(found).items() if n != "interval_wal_gib"}
 
 
 def _stall(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, hours, minutes, seconds, percent = found.groups()
-    figures: dict[str, float | int | str] = {f"{_SPAN[span]}_stall_percent": float(percent)}
-    if hours is not None:
-        milliseconds = int(hours) * 3_600_000 + int(minutes) * 60_000 + float(seconds) * 1000
-        figures[f"{_SPAN[span]}_stall_seconds"] = round(milliseconds) / 1000
-    return figures
-
-
-def _flush(found: re.Match[str]) -> dict[str, float | int | str]:
-    return {
-        "total_flush_gib": float(found[1]),
-        "interval_flush_gib": float(found[2]),
+    span = _span(found)
+    figures: dict[str, float | int | str] = {
+        f"{span}_stall_percent": float(found["stall_percent"])
     }
+    if found["hours"] is not None:
+        minutes = int(found["hours"]) * 60 + int(found["minutes"])
+        milliseconds = minutes * 60_000 + float(found["seconds"]) * 1000
+        figures[f"{span}_stall_seconds"] = round(milliseconds) / 1000
+    return figures
 
 
 def _added(found: re.Match[str]) -> dict[str, float | int | str]:
     what, total, interval = found.groups()
-    read: Callable[[str], float | int] = float if "." in total + interval else int
     name = _ADDED_NAMES[what]
-    return {f"total_{name}": read(total), f"interval_{name}": read(interval)}
-
-
-def _pending(found: re.Match[str]) -> dict[str, float | int | str]:
-    return {"pending_compaction_bytes": int(found[1])}
-
-
-def _blobs(found: re.Match[str]) -> dict[str, float | int | str]:
-    names = ("blob_files", "blob_gib", "blob_garbage_gib", "blob_space_amplification")
-    reads = (int, float, float, float)
-    return {
-        name: read(value)
-        for name, read, value in zip(names, reads, found.groups(), strict=True)
-        if value is not None
-    }
-
-
-def _old_writes(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, writes, groups, size, unit = found.groups()
-    name = "total" if span == "cumulative" else span
-    return {
-        f"{name}_writes_count": writes,
-        f"{name}_commit_groups_count": groups,
-        **_size(f"{name}_ingest", size, unit),
-    }
-
-
-def _old_wal(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, writes, syncs, size = found.groups()
-    name = "total" if span == "cumulative" else span
-    figures: dict[str, float | int | str] = {
-        f"{name}_wal_writes_count": writes,
-        f"{name}_wal_syncs_count": syncs,
-    }
-    return figures | ({"total_wal_gib": float(size)} if name == "total" else {})
+    return {f"total_{name}": _number(total), f"interval_{name}": _number(interval)}
 
 
 def _old_compaction(found: re.Match[str]) -> dict[str, float | int | str]:
-    span, unit, _, read, write = found.groups()
-    name = "total" if span == "cumulative" else span
-    if unit == "MB/sec":
-        return {
-            f"{name}_compaction_write_mib_s": float(write),
-            f"{name}_compaction_read_mib_s": float(read),
-        }
-    scale = 1.0 if unit == "GB" else 1 / 1024
-    return {
-        f"{name}_compaction_write_gib": float(write) * scale,
-        f"{name}_compaction_read_gib": float(read) * scale,
-    }
+    span, unit = _span(found), found["unit"]
+    end, factor = (
+        ("mib_s", 1.0) if unit == "MB/sec" else ("gib", 1.0 if unit == "GB" else 1 / 1024)
+    )
+    return {f"{span}_compaction_{n}_{end}": float(found[n]) * factor for n in ("write", "read")}
 
 
 # What the line holds, how it is read, and whether it is of the database (else of a family).
@@ -193,13 +163,13 @@ _READERS: tuple[tuple[str, re.Pattern[str], _Reader, bool], ...] = (
     (" writes: ", _WRITES, _writes, True),
     (" WAL: ", _WAL, _wal, True),
     (" stall: ", _STALL, _stall, True),
-    (" compaction: ", _COMPACTION, _compaction, False),
-    ("Flush(GB): ", _FLUSH, _flush, False),
+    (" compaction: ", _COMPACTION, _of_span, False),
+    ("Flush(GB): ", _FLUSH, _as_named, False),
     ("AddFile(", _ADDED, _added, False),
-    ("Estimated pending compaction bytes: ", _PENDING, _pending, False),
-    ("Blob file count: ", _BLOBS, _blobs, False),
-    ("Writes ", _OLD_WRITES, _old_writes, True),
-    ("WAL ", _OLD_WAL, _old_wal, True),
+    ("Estimated pending compaction bytes: ", _PENDING, _as_named, False),
+    ("Blob file count: ", _BLOBS, _as_named, False),
+    ("Writes ", _OLD_WRITES, _writes, True),
+    ("WAL ", _OLD_WAL, _wal, True),
     ("Compaction IO ", _OLD_COMPACTION, _old_compaction, False),
 )
 

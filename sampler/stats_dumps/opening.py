@@ -12,12 +12,44 @@ from dataclasses import astuple, dataclass, replace
 
 from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
 from sampler.stats_dumps.figure_lines import Figures
-from sampler.stats_dumps.interval import Interval
 from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part, read_contents
 from sampler.stats_dumps.stall_reasons import StallLine, Stalls, added
 
 _MIB = 1024.0  # in a GiB
 _STALLED_BY_REASON = "total_stall_reasons_seconds"  # of each family, in 2.0 to 3.x
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """One dump. What it did not hold is None; rates in MiB/s, clocks in seconds since the opening.
+
+    Attributes:
+        at: When it ended.
+        seconds: How long it was.
+        writes: Rate of keys and values that came in.
+        cumulative_writes: The same since the opening.
+        ingested_gb: GiB that came in since the opening, to two decimals.
+        compaction: Rate at which flushes and compactions wrote, all column families together.
+        cumulative_compaction: The same since the opening.
+        compacted_gb: GiB that they wrote since the opening, to two decimals.
+        compaction_read: Rate at which compactions read.
+        cumulative_compaction_read: The same since the opening.
+        stall_percent: Share of the time in which writes waited.
+        cumulative_stall_percent: The same since the opening.
+    """
+
+    at: float
+    seconds: float
+    writes: float | None = None
+    cumulative_writes: float | None = None
+    ingested_gb: float | None = None
+    compaction: float | None = None
+    cumulative_compaction: float | None = None
+    compacted_gb: float | None = None
+    compaction_read: float | None = None
+    cumulative_compaction_read: float | None = None
+    stall_percent: float | None = None
+    cumulative_stall_percent: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +110,12 @@ def openings_in(contents: Contents) -> tuple[Opening, ...]:
 
 
 def parse_openings(text: str) -> tuple[Opening, ...]:
-    """The openings that a LOG or db_bench's output tells of. Never raises."""
+    """The openings that a LOG or db_bench's output tells of. Never raises.
+
+    db_bench prints dumps with ``--stats_interval_seconds=1 --stats_per_interval=1``, a database
+    writes them into its LOG every ``stats_dump_period_sec`` (db/internal_stats.cc, DumpDBStats and
+    DumpCFStatsNoFileHistogram). Its "compaction" counts flushes as well.
+    """
     return openings_in(read_contents(text))
 
 

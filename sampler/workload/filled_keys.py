@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import DbBenchBenchmark, Run, last_database
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, DbBenchBenchmark, last_database
 
 Flags = Mapping[str, Value]
 
@@ -75,7 +75,7 @@ def threads_of(benchmark: DbBenchBenchmark, threads: int) -> int:
     return 1 if benchmark.one_thread else threads
 
 
-def written_bytes(runs: Iterable[Run], sizes: Sizes) -> float:
+def written_bytes(runs: Iterable[BenchmarkRun], sizes: Sizes) -> float:
     """Bytes of keys and values that all threads write, as far as that is known before.
 
     What a thread beside reads writes is not, and counts as nothing; values that grow or shrink
@@ -215,7 +215,9 @@ def distinct_keys(fills: Sequence[Fill]) -> float:
     return found
 
 
-def fills_of(runs: Sequence[Run], sizes: Sizes, written: float | None = None) -> list[Fill]:
+def fills_of(
+    runs: Sequence[BenchmarkRun], sizes: Sizes, written: float | None = None
+) -> list[Fill]:
     """What a process leaves of its key space, as far as a formula tells.
 
     Keys of no known number are taken to be drawn uniformly, deletes to delete nothing.
@@ -245,7 +247,7 @@ def fills_of(runs: Sequence[Run], sizes: Sizes, written: float | None = None) ->
     return fills
 
 
-def _drawn(run: Run, sizes: Sizes) -> float:
+def _drawn(run: BenchmarkRun, sizes: Sizes) -> float:
     """Keys that all threads draw, where their number is known."""
     if run.benchmark.keys not in ("uniform", "counted") or run.benchmark.beside:
         return 0.0
@@ -257,7 +259,7 @@ def _drawn(run: Run, sizes: Sizes) -> float:
     return run.times * count * threads_of(run.benchmark, sizes.threads)
 
 
-def _in_order(run: Run, sizes: Sizes) -> float:
+def _in_order(run: BenchmarkRun, sizes: Sizes) -> float:
     """Keys that all threads write in order, or each once."""
     if run.benchmark.keys not in ("sequential", "unique"):
         return 0.0
@@ -265,7 +267,7 @@ def _in_order(run: Run, sizes: Sizes) -> float:
     return run.times * count * threads_of(run.benchmark, sizes.threads)
 
 
-def _open_ended(run: Run, flags: Flags) -> bool:
+def _open_ended(run: BenchmarkRun, flags: Flags) -> bool:
     """Whether how many keys it draws is not known before it has run."""
     timed = run.benchmark.timed and bool(flags.get("duration"))
     return run.benchmark.writes and (run.benchmark.beside or timed)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from sampler.options.options_file import CF, OptionsFile
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import Run, last_database
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, last_database
 from sampler.workload.workload import Workload
 
 # Flags that change which keys are left, or how large values are, whatever the benchmark.
@@ -65,7 +65,7 @@ def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
         yield "FIFO compaction drops the oldest tables"
 
 
-def _of_benchmarks(runs: list[Run]) -> Iterator[str]:
+def _of_benchmarks(runs: list[BenchmarkRun]) -> Iterator[str]:
     for run in runs:
         if run.benchmark.keys == "counted":
             yield f"no formula tells which keys {run.benchmark.name} leaves"

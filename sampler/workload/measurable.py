@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from sampler.common.errors import InputError
 from sampler.options.option_flags import option_flags
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import Run
+from sampler.workload.db_bench_benchmarks import BenchmarkRun
 from sampler.workload.filled_keys import operations_of
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Workload
+from sampler.workload.workload import Prepare, Workload
 
 _OWN_DATABASE = (
     "is set by Rocktune, which never opens a database of yours: it measures in a folder of its "
@@ -123,7 +122,7 @@ def load_problems(workload: Workload) -> Iterator[InputError]:
 
 
 def _needs(
-    runs: Sequence[Run], flags: Mapping[str, Value], field: str, where: str
+    runs: Sequence[BenchmarkRun], flags: Mapping[str, Value], field: str, where: str
 ) -> Iterator[InputError]:
     for run in runs:
         missing = [name for name in run.benchmark.needs if not flags.get(name)]
@@ -134,7 +133,7 @@ def _needs(
 
 
 def _beyond(
-    runs: Sequence[Run], num: int, flags: Mapping[str, Value], where: str
+    runs: Sequence[BenchmarkRun], num: int, flags: Mapping[str, Value], where: str
 ) -> Iterator[InputError]:
     for run in runs:
         if run.benchmark.keys == "unique" and operations_of(run.benchmark, num, flags) > num:

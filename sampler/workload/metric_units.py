@@ -41,7 +41,7 @@ OF_WRITES = ("waf", "waf_with_wal")
 _OF_BOTH = ("whole_waf", "prepare_seconds")
 
 
-def unit_of(metric: str) -> str | None:
+def metric_unit(metric: str) -> str | None:
     """The unit of a metric's figures; None for a ratio, and for one that is not known here."""
     if _LATENCY.fullmatch(metric):
         return "us"
@@ -61,7 +61,7 @@ def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
     Raises:
         InputError: There is no such unit, or the metric is not measured in units of its kind.
     """
-    own = unit_of(metric)
+    own = metric_unit(metric)
     kind = next((each for each in _KINDS if _found(unit, each)), None)
     if kind is None:
         known = ", ".join(unit for each in _KINDS for unit in each)
@@ -79,9 +79,9 @@ def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
     return value * kind[_found(unit, kind)] / kind[own]
 
 
-def amount(metric: str, value: float) -> str:
+def format_metric(metric: str, value: float) -> str:
     """A figure with its unit, exact to 12 digits: bytes in the largest unit that divides them."""
-    unit = unit_of(metric)
+    unit = metric_unit(metric)
     if unit != BYTES:
         return f"{value:.12g}" + (f" {unit}" if unit else "")
     sizes = sorted(_KINDS[1].items(), key=lambda pair: -pair[1])

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
-from sampler.common.documents import find_document, read_document, refuse_unknown
+from sampler.common.documents import (
+    find_document,
+    finite_number,
+    name_in,
+    parse_toml,
+    refuse_unknown,
+    switch_in,
+)
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.parameter import Value
-from sampler.workload.measurable import load_problems
-from sampler.workload.workload import Workload
-from sampler.workload.workload_fields import (
-    compression_ratio_of,
-    flags_of,
-    integer_of,
-    require_batches,
-    require_numbers,
-    require_whole,
-    seconds_of,
-    settle_of,
-    texts_of,
-)
-from sampler.workload.workload_tables import command_of, prepare_document, prepare_of
+from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run
+from sampler.workload.filled_keys import operations_of
+from sampler.workload.measurable import flag_problems, load_problems, own_flag
+from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Settle, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
@@ -30,6 +29,8 @@ SHIPPED = (
     "rocksjava-readrandom", "rocksjava-readwhilewriting", "rocksjava-readseq", "read-quick",
     "readwhilewriting-quick", "sine", "warlo-command", "external",
 )  # fmt: skip
+# The TOML text of a shipped workload, or of the user's own file: see ``find_document``.
+workload_text = partial(find_document, kind="workload", shipped=SHIPPED, package="sampler")
 _INTEGERS = ("num", "key_size", "value_size", "threads", "scale", "seed")
 _COUNTS = (
     "reads", "duration", "writes", "deletes", "batch_size", "numdistinct", "transaction_sets",
@@ -43,15 +44,7 @@ _FIELDS = {
     "name", "help", "benchmarks", "measured", *_INTEGERS, "compression_ratio", "settle",
     "flags", "timeout_seconds", "command", "external", "prepare",
 }  # fmt: skip
-
-
-def workload_text(given: str) -> str:
-    """The TOML text of a shipped workload, or of the user's own file.
-
-    Raises:
-        InputError: There is none.
-    """
-    return find_document(given, kind="workload", shipped=SHIPPED, package="sampler")
+_MOST = 2**63 - 1  # of db_bench's own numbers
 
 
 def load_workload(given: str) -> Workload:
@@ -60,8 +53,8 @@ def load_workload(given: str) -> Workload:
     Raises:
         InputError: There is none, or the file is wrong; the message names field and mend.
     """
-    text = workload_text(given)
-    return workload_from_document(read_document(text, field=f"--workload {given}"))
+    document = parse_toml(workload_text(given), field=f"--workload {given}")
+    return workload_from_document(document)
 
 
 def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
@@ -77,49 +70,36 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
         InputErrors: Several flags or benchmarks are wrong.
     """
     refuse_unknown(document, _FIELDS, "workload")
-    name = document.get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError("workload.name", "give the workload a name")
-    help_text = str(document.get("help", ""))
+    name = name_in(document, "workload")
+    known: dict[str, Any] = {"name": name, "help": str(document.get("help", ""))}
     if "external" in document:
-        return _external(document, name, help_text)
+        return _external(document, known)
     if "command" in document:
-        return _own_program(document, name, help_text)
-    fields: dict[str, Any] = {
-        key: integer_of(document[key], f"workload.{key}") for key in _INTEGERS if key in document
-    }
-    found: list[InputError] = []
-    benchmarks: tuple[str, ...] = ()
-    flags: tuple[tuple[str, Value], ...] = ()
-    with noting(found):
-        listed = document.get("benchmarks", ["fillrandom"])
-        benchmarks = texts_of(listed, "workload.benchmarks", stored=stored)
-    with noting(found):
-        flags = flags_of(document.get("flags", {}), stored=stored)
-    refuse_noted(found)
-    measured = texts_of(
-        document.get("measured", list(benchmarks)), "workload.measured", stored=True
-    )
+        return _own_program(document, known)
+    known |= {key: _integer(document, key, "workload") for key in _INTEGERS if key in document}
+    whole = {"benchmarks": ["fillrandom"], **document}
+    benchmarks, flags = _benchmarks_and_flags(whole, "workload", "flags", stored=stored)
+    measured = _names(document.get("measured", list(benchmarks)), "workload.measured")
     for benchmark in measured:
         if benchmark not in benchmarks:
             raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
     workload = Workload(
-        name=name,
-        help=help_text,
+        **known,
         benchmarks=benchmarks,
         measured=measured,
-        settle=settle_of(document.get("settle", "wait")),
-        compression_ratio=compression_ratio_of(document.get("compression_ratio", 0.5)),
+        settle=_settle(document.get("settle", "wait")),
+        compression_ratio=_compression_ratio(document.get("compression_ratio", 0.5)),
         flags=flags,
-        timeout_seconds=seconds_of(document.get("timeout_seconds", 600), "workload"),
-        **fields,
+        timeout_seconds=_seconds(document, "workload"),
     )
-    require_whole(workload.flags, _COUNTS, "flags")
-    require_numbers(workload.flags, _NUMBERS, "flags")
+    _require_whole(flags, _COUNTS, "flags")
+    for name, value in flags:
+        if name in _NUMBERS and (isinstance(value, bool | str) or not math.isfinite(value)):
+            raise InputError(f"flags.{name}", f"{value!r} is not a number")
     if "prepare" in document:
-        prepare = prepare_of(document["prepare"], workload, stored=stored)
+        prepare = _prepare(document["prepare"], workload, stored=stored)
         workload = replace(workload, prepare=prepare)
-    require_batches(workload.runs, workload.num, workload.flags, "workload")
+    _require_batches(workload.runs, workload.num, flags, "workload")
     if not stored:
         refuse_noted(list(load_problems(workload)))
     return workload
@@ -138,7 +118,14 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         return {**document, "external": True}
     document |= {key: getattr(workload, key) for key in _INTEGERS}
     if workload.prepare:  # what has none keeps the document, and the digest, that it always had
-        document["prepare"] = prepare_document(workload.prepare)
+        prepare = workload.prepare
+        document["prepare"] = {
+            "benchmarks": list(prepare.benchmarks),
+            "num": prepare.num,
+            "threads": prepare.threads,
+            "flags": dict(prepare.flags),
+            "share": prepare.share,
+        }
     return document | {
         "benchmarks": list(workload.benchmarks),
         "measured": list(workload.measured),
@@ -149,25 +136,181 @@ def workload_document(workload: Workload) -> dict[str, Any]:
     }
 
 
-def _own_program(document: Mapping[str, Any], name: str, help_text: str) -> Workload:
-    for key in document:
-        if key not in ("name", "help", "scale", "command"):
-            raise InputError(f"workload.{key}", "means nothing beside a [command]; leave it out")
-    command = command_of(document["command"])
+def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
+    _refuse_beside(document, ("name", "help", "scale", "command"), "a [command]")
+    table = document["command"]
+    if not isinstance(table, dict):
+        raise InputError("workload.command", "write a table [command] with argv")
+    refuse_unknown(table, ("argv", "timeout_seconds"), "command")
+    argv = table.get("argv")
+    if not isinstance(argv, list) or not argv or not all(isinstance(a, str) for a in argv):
+        raise InputError("command.argv", "write a list of texts: the program and its arguments")
+    if any("\0" in argument for argument in argv) or not argv[0]:
+        raise InputError("command.argv", "has an empty program or a NUL character")
+    command = Command(argv=tuple(argv), timeout_seconds=_seconds(table, "command"))
     return Workload(
-        name=name,
-        help=help_text,
+        **known,
         command=command,
         timeout_seconds=command.timeout_seconds,
         settle="none",
-        scale=integer_of(document.get("scale", 1), "workload.scale"),
+        scale=_integer({"scale": 1, **document}, "scale", "workload"),
     )
 
 
-def _external(document: Mapping[str, Any], name: str, help_text: str) -> Workload:
-    for key in document:
-        if key not in ("name", "help", "external"):
-            raise InputError(f"workload.{key}", "means nothing beside external; leave it out")
+def _external(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
+    _refuse_beside(document, ("name", "help", "external"), "external")
     if document["external"] is not True:
         raise InputError("workload.external", "write true, or leave it out")
-    return Workload(name=name, help=help_text, external=True, settle="none", scale=1)
+    return Workload(**known, external=True, settle="none", scale=1)
+
+
+def _refuse_beside(document: Mapping[str, Any], known: Collection[str], beside: str) -> None:
+    for key in document:
+        if key not in known:
+            raise InputError(f"workload.{key}", f"means nothing beside {beside}; leave it out")
+
+
+def _prepare(given: object, workload: Workload, *, stored: bool) -> Prepare:
+    """The table ``[prepare]`` of a workload, which is given without it."""
+    if not isinstance(given, dict):
+        raise InputError("workload.prepare", "write a table [prepare] with benchmarks")
+    refuse_unknown(given, ("benchmarks", "num", "threads", "flags", "share"), "prepare")
+    if "benchmarks" not in given:
+        raise InputError("prepare.benchmarks", 'name what fills the database: ["fillrandom"]')
+    share = switch_in(given, "share", "prepare", default=True)
+    emptying = [run.benchmark.name for run in workload.runs if run.benchmark.fresh]
+    if emptying:
+        problem = f"{emptying[0]!r} begins with an empty database, which db_bench skips after"
+        raise InputError("workload.benchmarks", f"{problem} [prepare]; put it there")
+    benchmarks, flags = _benchmarks_and_flags(given, "prepare", "prepare.flags", stored=stored)
+    _require_whole(flags, ("reads", "writes"), "prepare.flags")
+    sizes = {"num": workload.num, "threads": 1, **given}
+    prepare = Prepare(
+        benchmarks=benchmarks,
+        num=_integer(sizes, "num", "prepare"),
+        threads=_integer(sizes, "threads", "prepare"),
+        flags=flags,
+        share=share,
+    )
+    _require_batches(prepare.runs, prepare.num, prepare.flags, "prepare")
+    if not prepare.writes:
+        problem = f"none of them is known to write; use {fills()}"
+        raise InputError("prepare.benchmarks", problem)
+    return prepare
+
+
+def _integer(table: Mapping[str, Any], key: str, where: str) -> int:
+    """A whole number of at least 1, as db_bench can hold it."""
+    given, field = table[key], f"{where}.{key}"
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InputError(field, f"{given!r:.80} is not a whole number of at least 1")
+    if given > _MOST:
+        raise InputError(field, f"is larger than db_bench can take, {_MOST}")
+    return given
+
+
+def _seconds(table: Mapping[str, Any], where: str) -> float:
+    given = table.get("timeout_seconds", 600)
+    number = finite_number(given)
+    if number is None or not 0 < number < MOST_SECONDS:
+        raise InputError(f"{where}.timeout_seconds", f"{given!r} is not a number of seconds")
+    return number
+
+
+def _compression_ratio(given: object) -> float:
+    number = finite_number(given)
+    if number is None or not 0 < number <= 1:
+        raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
+    return number
+
+
+def _settle(given: Any) -> Settle:
+    if given not in ("wait", "flush", "none"):
+        raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
+    return cast(Settle, given)
+
+
+def _benchmarks_and_flags(
+    table: Mapping[str, Any], where: str, flags_at: str, *, stored: bool
+) -> tuple[tuple[str, ...], tuple[tuple[str, Value], ...]]:
+    """Both of a process; of a stored job, which was taken before, names are taken as they are."""
+    found: list[InputError] = []
+    benchmarks: tuple[str, ...] = ()
+    flags: tuple[tuple[str, Value], ...] = ()
+    with noting(found):
+        benchmarks = _names(table["benchmarks"], f"{where}.benchmarks")
+        if not stored:
+            _require_known(benchmarks, f"{where}.benchmarks")
+    with noting(found):
+        flags = _flags(table.get("flags", {}), flags_at, stored=stored)
+    refuse_noted(found)
+    return benchmarks, flags
+
+
+def _names(given: object, field: str) -> tuple[str, ...]:
+    """The names of benchmarks, at least one."""
+    if not isinstance(given, list) or not given or not all(isinstance(t, str) for t in given):
+        raise InputError(field, "write a list of texts, at least one")
+    for text in given:
+        if not text or "," in text or text != text.strip():
+            raise InputError(field, f"{text!r} is not the name of one benchmark")
+    return tuple(given)
+
+
+def _require_known(benchmarks: Sequence[str], field: str) -> None:
+    found: list[InputError] = []
+    for text in benchmarks:
+        with noting(found):
+            known_run(text, field)
+    refuse_noted(found)
+
+
+def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value], ...]:
+    """Flags of db_bench that are not Rocktune's own, sorted by name.
+
+    Those of a stored job that do nothing are taken as they are.
+    """
+    if not isinstance(given, dict):
+        field = "workload.flags" if where == "flags" else where
+        raise InputError(field, f"write a table [{where}] of flag = value")
+    found: list[InputError] = []
+    for name, value in given.items():
+        with noting(found):
+            _require_flag(name, value, where)
+    percent = given.get("readwritepercent", 90)
+    if isinstance(percent, bool) or not isinstance(percent, int) or not 0 <= percent <= 100:
+        found.append(InputError(f"{where}.readwritepercent", f"{percent!r} is not from 0 to 100"))
+    if not stored:
+        found += flag_problems(given, where)
+    refuse_noted(found)
+    return tuple(sorted(given.items()))
+
+
+def _require_flag(name: str, value: object, where: str) -> None:
+    if not name.isidentifier():
+        raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
+    if own := own_flag(name):
+        raise InputError(f"{where}.{name}", own)
+    if not isinstance(value, bool | int | float | str):
+        raise InputError(f"{where}.{name}", "write a text, a number, true or false")
+    if isinstance(value, int) and not -_MOST <= value <= _MOST:
+        raise InputError(f"{where}.{name}", f"is larger than db_bench can take, {_MOST}")
+
+
+def _require_whole(flags: tuple[tuple[str, Value], ...], names: Sequence[str], where: str) -> None:
+    """Refuses what says how many operations there are, and is no number."""
+    for name, value in flags:
+        if name in names and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"{where}.{name}", f"{value!r} is not a whole number")
+
+
+def _require_batches(
+    runs: Sequence[BenchmarkRun], num: int, flags: tuple[tuple[str, Value], ...], where: str
+) -> None:
+    """Refuses writes in batches that are smaller than one: nothing would be written."""
+    for run in runs:
+        each = run.benchmark
+        if each.loop in ("writes", "deletes") and not operations_of(each, num, dict(flags)):
+            batch = each.batch or dict(flags).get("batch_size")
+            problem = f"{each.name} writes whole batches of {batch} keys; raise it"
+            raise InputError(f"{where}.num", problem)

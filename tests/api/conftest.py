@@ -1,14 +1,7 @@
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
-
-# What other rooms' tests use too is beside the rooms' folders and in those of jobs.
-sys.path.append(str(Path(__file__).parents[1]))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
 
 import pytest
-from callers import local
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -17,6 +10,7 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import local
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from typing import Any
 
-from callers import EXTERNAL, TWO_PARAMETERS, require_problem, submit
-from fake_runner import Suggestion, ask, drive, measure, tell
 from fastapi.testclient import TestClient
 
 from api.app import make_app
 from db.connection.engine import make_engine
+from tests.support.api.callers import EXTERNAL, TWO_PARAMETERS, require_problem, submit
+from tests.support.api.fake_runner import Suggestion, ask, drive, measure, tell
 
 PATHS = ("result", "parameters", "anova", "pareto", "report", "options", "trials", "events")
 

@@ -5,10 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from callers import EXTERNAL, QUEUED, local, require_problem, submit
-from fake_runner import ask, measure, tell
 from fastapi.testclient import TestClient
-from finished_job import SECRET, register
 from sqlalchemy import Engine, text, update
 
 from api.app import make_app
@@ -22,6 +19,9 @@ from sampler.common.errors import InputError
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.starting_points import point_names, usual_points
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
+from tests.support.api.callers import EXTERNAL, QUEUED, local, require_problem, submit
+from tests.support.api.fake_runner import ask, measure, tell
+from tests.support.api.finished_job import SECRET, register
 
 
 def test_workloads_are_those_that_a_job_may_name(

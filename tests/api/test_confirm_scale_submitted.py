@@ -1,7 +1,8 @@
 """`confirm_scale` over HTTP: the same words as at the terminal."""
 
-from callers import errors_of
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import errors_of
 
 BODY = {"workload": "load-quick", "trials": 40}
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, QUEUED, bearer, local, submit
-from described import call_everything, from_app
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from sqlalchemy import Engine
@@ -20,6 +18,8 @@ from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import EXTERNAL, QUEUED, bearer, local, submit
+from tests.support.api.described import call_everything, from_app
 
 BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_schedule")
 

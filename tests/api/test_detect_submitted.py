@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from callers import errors_of
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import errors_of
 
 BODY = {"workload": "load-quick", "trials": 40}
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from callers import require_problem, submit
 from fastapi.testclient import TestClient
-from finished_job import body, finished, register
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
+from tests.support.api.callers import require_problem, submit
+from tests.support.api.finished_job import body, finished, register
 
 Serve = Callable[..., TestClient]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from callers import EXTERNAL, errors_of, require_problem, submit
-from fake_runner import ask, drive, measure, tell
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
+from tests.support.api.fake_runner import ask, drive, measure, tell
 
 JSON, CSV = "application/json", "text/csv"
 NDJSON, PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from callers import submit
 from fastapi.testclient import TestClient
-from finished_job import body, register, run
 from sqlalchemy import Engine
 
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
+from tests.support.api.callers import submit
+from tests.support.api.finished_job import body, register, run
 
 Serve = Callable[..., TestClient]
 

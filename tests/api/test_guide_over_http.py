@@ -1,8 +1,9 @@
 """`GET /v1/guide`: the worked example, and every wrong field named."""
 
 import pytest
-from callers import require_problem
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import require_problem
 
 EXAMPLE = {"keys": "8e9", "key_size": "20", "value_size": "800", "cpu_threads": "48",
            "memory": "128GB"}  # fmt: skip

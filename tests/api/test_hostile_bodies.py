@@ -5,10 +5,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem, send, submit
 from fastapi.testclient import TestClient
 
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import (
+    EXTERNAL,
+    OBJECTIVE,
+    SPACE,
+    errors_of,
+    require_problem,
+    send,
+    submit,
+)
 
 BAD_TEXTS = ("\ud800", "a\0b", "\x1b[31m", "x" * 5000, "\u202e", "")
 BAD_VALUES: list[Any] = [

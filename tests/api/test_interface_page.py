@@ -5,12 +5,12 @@ from html import unescape
 from typing import Any
 
 import pytest
-from browser import see
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from api.pages.schema_words import holds, parameter, properties
+from api.pages.interface import holds, parameter, properties
 from db.access.tokens import Role, make_token
+from tests.support.api.browser import see
 
 
 def said(schema: dict[str, Any]) -> str:

@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-from callers import EXTERNAL, QUEUED, require_problem, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from test_refused_submissions import OPTIONS
 
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
+from tests.support.api.callers import EXTERNAL, QUEUED, require_problem, submit
 
 # What an action answers for a job in each state.
 ANSWERS = {

@@ -6,16 +6,16 @@ from contextlib import contextmanager
 
 import httpx2
 import pytest
-from callers import EXTERNAL, require_problem, submit
-from fake_runner import ask, drive, measure, tell
 from fastapi.testclient import TestClient
-from real_server import serving
 from sqlalchemy import Engine
-from sse import Event, events, tags
 
 from api.app import make_app
 from db.access.tokens import Role, make_token, revoke_token
 from jobs.queue.lifecycle import cancel
+from tests.support.api.callers import EXTERNAL, require_problem, submit
+from tests.support.api.fake_runner import ask, drive, measure, tell
+from tests.support.api.real_server import serving
+from tests.support.api.sse import Event, events, tags
 
 Served = Callable[..., TestClient]
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, OBJECTIVE, errors_of, submit
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import EXTERNAL, OBJECTIVE, errors_of, submit
 
 BODY = {"workload": "load-quick", "trials": 40, "objective": "waf"}
 RATE = {"metric": "rate", "at_least_baseline": 0.95}

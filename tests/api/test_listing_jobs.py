@@ -4,13 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
-from callers import EXTERNAL, errors_of, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.app import make_app
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
+from tests.support.api.callers import EXTERNAL, errors_of, submit
 
 
 def pages(client: TestClient, *, limit: int, state: str | None = None) -> list[list[int]]:

@@ -6,25 +6,25 @@ from itertools import count
 from typing import Any
 
 import pytest
-from browser import see
-from callers import EXTERNAL, submit
-from fake_runner import ask, measure, tell
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from sse import events
 
 from db.connection.transactions import reading
 from db.jobs.job_store import Store
 from db.trials.trial_course import read_baseline, read_facts, read_latest
-from jobs.charts.metric_course import metric_course
-from jobs.views import live_charts
-from jobs.views import live_job as live_module
-from jobs.views.course import baseline_so_far, course_of
-from jobs.views.live_job import live_job
+from jobs.charts.metric_series import metric_series_chart
+from jobs.results import cache
+from jobs.views import live as live_module
+from jobs.views.live import live_job
+from jobs.views.trial_series import baseline_so_far, trial_series_of
 from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, submit
+from tests.support.api.fake_runner import ask, measure, tell
+from tests.support.api.sse import events
 
 LIMITED = {**EXTERNAL, "trials": 24, "strategy": "random", "limits": ["rate <= 1400"]}
 
@@ -47,7 +47,7 @@ def test_the_best_of_the_plots_is_that_of_the_job(client: TestClient, database: 
     assert client.get("/v1/jobs/1/charts").json() == {"charts": []}
     advance(client, 1, 7)
     best = client.get("/v1/jobs/1").json()["best"]
-    course = course_of(database, Store(database).job(1))
+    course = trial_series_of(database, Store(database).job(1))
     assert course is not None and course.breaking
     assert course.best == best["trial"]
     assert course.fitness[best["trial"]] == pytest.approx(best["fitness"])
@@ -64,7 +64,7 @@ def test_the_table_and_the_plots_tell_the_same_of_the_best(
     submit(client, {**EXTERNAL, "trials": 24, "strategy": "random"})
     advance(client, 1, 7)
     row = Store(database).job(1)
-    course, live = course_of(database, row), live_job(database, row)
+    course, live = trial_series_of(database, row), live_job(database, row)
     assert course is not None and course.best is not None
     assert live.metrics
     for each in live.metrics:
@@ -93,7 +93,7 @@ def test_of_very_many_points_the_best_is_never_left_out() -> None:
     values = {n: 2.0 + n % 7 / 100 for n in range(1, 10_001)} | {4444: 0.5}
     noise = MetricNoise(median=2.0, spread=0.01, drift_p=None, drifting=False)
     for best in (4444, None):
-        drawn = metric_course(Term("waf", "min"), trials, values, noise, best)
+        drawn = metric_series_chart(Term("waf", "min"), trials, values, noise, best)
         assert drawn is not None
         points = [x for trace in drawn.traces for x in trace["x"]]
         assert len(points) < 3500 and (best is None or best in points)
@@ -145,15 +145,15 @@ def test_plots_that_take_long_are_made_again_only_after_a_while(
     submit(client, LIMITED)
     advance(client, 1, 4)
     seconds = count(step=1.0)  # by the clock each drawing takes a second
-    monkeypatch.setattr(live_charts, "monotonic", lambda: next(seconds))
-    first = live_charts.live_charts(database, Store(database).job(1))
+    monkeypatch.setattr(cache, "monotonic", lambda: next(seconds))
+    first = live_module.live_charts(database, Store(database).job(1))
     advance(client, 1, 1)
     row = Store(database).job(1)
-    again = [live_charts.live_charts(database, row) for _ in range(6)]
+    again = [live_module.live_charts(database, row) for _ in range(6)]
     assert again[0] is first and again[-1] is not first
     advance(client, 1, 1)
     client.post("/v1/jobs/1/cancel")
-    ended = live_charts.live_charts(database, Store(database).job(1))
+    ended = live_module.live_charts(database, Store(database).job(1))
     assert ended is not again[-1], "what has ended is drawn as it ended"
 
 

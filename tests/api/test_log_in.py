@@ -6,8 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from browser import SEES, form_token, log_in, see, send_form
-from callers import EXTERNAL, bearer, require_problem, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, select, update
 
@@ -15,6 +13,8 @@ from api.pages.log_in import safe_path
 from db.access.sessions import open_session, token_of_session
 from db.access.tokens import Role, list_tokens, make_token, revoke_token
 from db.schema.tables import browser_session
+from tests.support.api.browser import SEES, form_token, log_in, see, send_form
+from tests.support.api.callers import EXTERNAL, bearer, require_problem, secret_of, submit
 
 Served = Callable[..., TestClient]
 
@@ -71,7 +71,7 @@ def test_nothing_that_is_kept_or_logged_can_log_anybody_in(
         (row,) = connection.execute(select(browser_session)).all()
     assert row.secret_hash == hashlib.sha256(cookie.encode()).hexdigest()
     said = caplog.text + "".join(capsys.readouterr()) + str(row)
-    for secret in (cookie, tokens[Role.ADMIN], tokens[Role.ADMIN].rpartition("_")[2]):
+    for secret in (cookie, tokens[Role.ADMIN], secret_of(tokens[Role.ADMIN])):
         assert secret not in said
     client.cookies.clear()
     client.cookies["rocktune"] = row.secret_hash

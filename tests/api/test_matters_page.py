@@ -6,15 +6,15 @@ from html import unescape
 from typing import Any
 
 import pytest
-from browser import see
-from callers import EXTERNAL, errors_of, require_problem, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from stored_job import keep, names, proved, remember
 
 from db.connection.transactions import writing
 from db.schema.job_row import JobState
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
+from tests.support.api.stored_job import keep, names, proved, remember
 
 DRAWS, MODELS = "genetic", "forest"
 
@@ -35,7 +35,7 @@ def part(html: str, begins: str, ends: str) -> str:
     return unescape(html.partition(begins)[2].partition(ends)[0])
 
 
-def learned_in(finished: Finished, **more: Any) -> dict[str, Any]:
+def learned_in(finished: JobOutcome, **more: Any) -> dict[str, Any]:
     """A ranking as a job that goes on keeps it."""
     kept = ("parameters", "forest", "models", "ranked_by")
     return {name: finished.result[name] for name in kept} | more

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from callers import QUEUED, require_problem
 from fastapi.testclient import TestClient
 
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import QUEUED, require_problem
 
 ADDRESS = re.compile(r"(?i)(^|_)(url|uri|address|endpoint|webhook|dsn|callback|proxy|server)(_|$)")
 ELSEWHERE = "http://169.254.169.254/latest/meta-data"

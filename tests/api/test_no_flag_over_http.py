@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, QUEUED, errors_of, send, submit
 from fastapi.testclient import TestClient
-from instant import write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -20,6 +18,8 @@ from jobs.specification.specification import specification_from_document
 from sampler.common.errors import InputError
 from sampler.options.options_file import DB, parse_options
 from sampler.runner.settings import Settings
+from tests.support.api.callers import EXTERNAL, QUEUED, errors_of, send, submit
+from tests.support.jobs.instant import write_workload
 
 Body = dict[str, Any]
 Served = Callable[..., TestClient]

@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
-from callers import EXTERNAL, QUEUED
-from real_server import real_server
+
+from tests.support.api.callers import EXTERNAL, QUEUED
+from tests.support.api.real_server import real_server
 
 OPTIONS = """\
 [DBOptions]

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import httpx2
-from callers import EXTERNAL, PROBLEM, bearer, local
-from real_server import real_server
 from sqlalchemy import Engine, make_url
 
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.schema.tables import token as tokens
+from tests.support.api.callers import EXTERNAL, PROBLEM, bearer, local
+from tests.support.api.real_server import real_server
 
 WRONG = "rt_0123456789ab_" + "Zz" * 21 + "Z"
 

@@ -5,13 +5,13 @@ from html import unescape
 from typing import Any
 
 import pytest
-from browser import SEES, form_token, log_in, see, send_form, token_in
-from callers import EXTERNAL, QUEUED, bearer, submit
-from fake_runner import ask, drive, measure, tell
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.access.tokens import Role
+from tests.support.api.browser import SEES, form_token, log_in, see, send_form, token_in
+from tests.support.api.callers import EXTERNAL, QUEUED, bearer, submit
+from tests.support.api.fake_runner import ask, drive, measure, tell
 
 
 def numbers(html: str) -> list[int]:

@@ -4,14 +4,14 @@ import re
 from html import unescape
 
 import pytest
-from browser import see
-from callers import EXTERNAL, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from stored_job import keep, proved, unproven
-from watched_nights import kept_nights, nights_that_turn_worse
 
 from db.hosts import see_host
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, submit
+from tests.support.api.stored_job import keep, proved, unproven
+from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 
 BATCH = {"workloads": ["load-quick"], "spaces": ["default"]}
 

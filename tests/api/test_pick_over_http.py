@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from callers import require_problem, submit
 from fastapi.testclient import TestClient
-from finished_job import SECRET, body, finished, register
 from sqlalchemy import Engine
 
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
+from tests.support.api.callers import require_problem, submit
+from tests.support.api.finished_job import SECRET, body, finished, register
 
 Serve = Callable[..., TestClient]
 OWN = {"name": "own", "metric": [{"name": "rate", "direction": "min"}]}

@@ -1,7 +1,8 @@
 """Reading workloads over HTTP: they are jobs as any other."""
 
-from callers import errors_of
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import errors_of
 
 BODY = {"workload": "read-quick", "space": "reading", "objective": "reading", "trials": 40}
 

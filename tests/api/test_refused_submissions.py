@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, QUEUED, SPACE, errors_of, send, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_list import list_jobs
+from tests.support.api.callers import EXTERNAL, QUEUED, SPACE, errors_of, send, submit
 
 OPTIONS = """\
 [Version]

@@ -4,15 +4,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from callers import EXTERNAL, require_problem, submit
-from fake_runner import ask, measure, tell
 from fastapi.testclient import TestClient
-from finished_job import SECRET, body, finished, register, run
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
+from tests.support.api.callers import EXTERNAL, require_problem, submit
+from tests.support.api.fake_runner import ask, measure, tell
+from tests.support.api.finished_job import SECRET, body, finished, register, run
 
 RESULTS = ("result", "parameters", "anova", "pareto", "report", "options")
 Serve = Callable[..., TestClient]

@@ -3,16 +3,16 @@
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, QUEUED, bearer, local, require_problem, submit
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from served_routes import routes_of
 from sqlalchemy import Engine
 
 from api.app import make_app
-from api.pages.static_files import address
+from api.pages.static_files import static_address
 from db.access.tokens import Role, make_token, revoke_token
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import EXTERNAL, QUEUED, bearer, local, require_problem, submit
+from tests.support.api.served_routes import routes_of
 
 # The least role; None: anyone, without a token too.
 RULES: dict[tuple[str, str], Role | None] = {
@@ -96,7 +96,7 @@ def call(client: TestClient, route: tuple[str, str], job: int, headers: dict[str
     method, path = route
     body = {"json": BODIES[path]} if method == "POST" and path in BODIES else {}
     query = QUERIES.get(path)
-    path = path.replace("/static/{digest}/{name}", address("dashboard.css"))
+    path = path.replace("/static/{digest}/{name}", static_address("dashboard.css"))
     known = {"{job_id}": str(job), "{batch_id}": str(min(job, 1)), "{name}": "nightly",
              "{ending}": "csv"}  # fmt: skip
     for part, value in known.items():

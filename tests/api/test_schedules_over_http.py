@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -11,7 +10,8 @@ from db.nightly.batches import batch_jobs
 from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import cancel
-from jobs.schedule.schedule_fire import keep_schedules
+from jobs.schedule.schedules import keep_schedules
+from tests.support.api.callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
 
 NIGHTLY: dict[str, Any] = {
     "name": "nightly",

@@ -6,7 +6,6 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, QUEUED, SPACE, bearer, errors_of, require_problem, submit
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -15,6 +14,15 @@ from db.access.tokens import Role, make_token, revoke_token
 from db.connection.engine import make_engine
 from db.jobs.job_list import list_jobs
 from jobs.queue.service_settings import ServiceSettings
+from tests.support.api.callers import (
+    EXTERNAL,
+    QUEUED,
+    SPACE,
+    bearer,
+    errors_of,
+    require_problem,
+    submit,
+)
 
 KEY = "Idempotency-Key"
 

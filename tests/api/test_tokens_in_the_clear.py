@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from real_server import ROOT, real_server
 
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
+from tests.support.api.real_server import ROOT, real_server
 
 
 @pytest.fixture

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from callers import EXTERNAL, TWO_PARAMETERS, errors_of, send, submit
-from fake_runner import ask, measure, tell
 from fastapi.testclient import TestClient
+
+from tests.support.api.callers import EXTERNAL, TWO_PARAMETERS, errors_of, send, submit
+from tests.support.api.fake_runner import ask, measure, tell
 
 Row = dict[str, Any]
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from browser import see
-from callers import EXTERNAL, errors_of, submit
-from fake_runner import ask, drive, tell
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from stored_job import keep, proved
 
-from jobs.results.finished import Finished
+from jobs.results.outcome import JobOutcome
+from tests.support.api.browser import see
+from tests.support.api.callers import EXTERNAL, errors_of, submit
+from tests.support.api.fake_runner import ask, drive, tell
+from tests.support.api.stored_job import keep, proved
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_row_says_what_was_changed_and_what_it_was_worth(client: TestClient, j
     assert "baseline" in first and "against the baseline</summary>" not in first
 
 
-def fitness_shown(client: TestClient, engine: Engine, finished: Finished) -> set[str]:
+def fitness_shown(client: TestClient, engine: Engine, finished: JobOutcome) -> set[str]:
     """What stands under Fitness in the rows of the confirmation."""
     page = see(client, f"/jobs/{keep(engine, finished)}/trials?phase=confirm").text
     shown = set()

@@ -4,12 +4,12 @@ import re
 from html import unescape
 
 import pytest
-from browser import see
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from stored_job import keep, proved, unproven
 
 from db.schema.job_row import JobState
+from tests.support.api.browser import see
+from tests.support.api.stored_job import keep, proved, unproven
 
 WEIGHTS = "weight-waf=1&weight-sa=0&weight-time=0&weight-rate=0"
 

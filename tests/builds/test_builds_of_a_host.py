@@ -1,13 +1,12 @@
 from pathlib import Path
 
 import pytest
-from second_builds import build, with_default
 
-from sampler.bench.build_facts import build_facts, read_facts
-from sampler.bench.builds import builds_of, installed_build, program_of
+from sampler.bench.builds import build_facts, builds_of, facts_in_log, installed_build, program_of
 from sampler.bench.installed import find_db_bench
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from tests.support.sampler.second_builds import build, with_default
 
 LOG = """\
 2026/11/21-20:04:42.01 22975 RocksDB version: 10.2.1
@@ -63,14 +62,14 @@ def test_a_program_is_asked_once_until_it_changes(tmp_path: Path):
 
 
 def test_what_a_newer_rocksdb_says_of_itself_is_read():
-    assert read_facts(LOG) == {
+    assert facts_in_log(LOG) == {
         "source": "1dfa7297aa",
         "compiled": "2026-08-07 12:33:41",
         "codecs": ("LZ4Compression", "ZSTD"),
         "jemalloc": True,
     }
-    assert read_facts("")["jemalloc"] is None
-    assert read_facts("x Git sha 0\n")["source"] is None
+    assert facts_in_log("")["jemalloc"] is None
+    assert facts_in_log("x Git sha 0\n")["source"] is None
 
 
 @pytest.mark.parametrize("text", ["9.7", "=x", "9.7=", "a b=x", "a=x,a=y", "default=x", "../x=y"])

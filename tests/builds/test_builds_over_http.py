@@ -2,19 +2,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from callers import QUEUED, errors_of, local
 from fastapi.testclient import TestClient
-from second_builds import with_default, without_option
 from sqlalchemy import Engine
 
 from api.app import make_app
 from api.services.known_builds import builds_here
 from db.hosts import see_host
 from db.jobs.job_store import Store
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner.settings import Settings
+from tests.support.api.callers import QUEUED, errors_of, local
+from tests.support.sampler.second_builds import with_default, without_option
 
 SPACE: dict[str, Any] = {
     "name": "syncing",

@@ -2,14 +2,14 @@ import json
 from pathlib import Path
 
 import pytest
-from second_builds import with_default
 
 from cli.main import main
 from jobs.execution.assembly import assemble
+from jobs.specification.named_files import specify
 from jobs.specification.specification import specification_from_document
-from jobs.specification.specify import specify
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings
+from tests.support.sampler.second_builds import with_default
 
 COMMAND = 'name = "mine"\n[command]\nargv = ["true"]\ntimeout_seconds = 9\n'
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import loads, logs, options
-from cases.case import Case
+
+from tests.support.cases import loads, logs, options
+from tests.support.cases.case import Case
 
 CASES = [
     pytest.param(

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from client_scene import Answer, Asked, Scene, stub
+
+from tests.support.cli.client_scene import Answer, Asked, Scene, stub
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from client_scene import Scene, on_terminal, stub
-from instant import write_space, write_workload
 from sqlalchemy import create_engine
-from terminal import Desk
+
+from tests.support.cli.client_scene import Scene, on_terminal, stub
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_space, write_workload
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

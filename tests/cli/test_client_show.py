@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_scene import Scene, on_terminal, serving
 from rich.console import Console
-from service_desk import call
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
+from tests.support.cli.client_scene import Scene, on_terminal, serving
+from tests.support.jobs.service_desk import call
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

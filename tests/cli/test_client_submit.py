@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from client_scene import Answer, Asked, Scene, stub
 
 from cli.stored import submit
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import objective_document, objective_from_document
 from optimizer.trials.problem import SearchSettings
+from tests.support.cli.client_scene import Answer, Asked, Scene, stub
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

@@ -1,14 +1,22 @@
 """A PostgreSQL whose processes are stopped: it answers nobody, and its kernel acknowledges all."""
 
 import pytest
-from instant import ended_within, pidfd
-from private_server import PrivateServer
-from service_desk import wait_until
-from strained_database import HELD_AT, check_whole, held_in_the_middle, server, url
-from terminal import Desk, Zygote
 
 from db.connection.engine import make_engine
 from sampler.common.errors import InputError
+from tests.support.cli.strained_database import (
+    HELD_AT,
+    check_whole,
+    held_in_the_middle,
+    server,
+    url,
+)
+from tests.support.cli.terminal import Desk, Zygote
+from tests.support.db.private_server import PrivateServer
+from tests.support.jobs.instant import ended_within, pidfd
+from tests.support.jobs.service_desk import wait_until
+
+pytestmark = pytest.mark.postgres
 
 __all__ = ["server", "url"]
 

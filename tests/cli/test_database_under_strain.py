@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from private_server import PrivateServer
-from service_desk import wait_until
 from sqlalchemy import Connection, create_engine, text
-from stored_trials import trials_of
-from strained_database import (
+
+from sampler.runner.outcome import TrialState
+from tests.support.cli.strained_database import (
     HELD_AT,
     TRIALS,
     arguments,
@@ -20,9 +19,12 @@ from strained_database import (
     superuser,
     url,
 )
-from terminal import Desk, Zygote
+from tests.support.cli.terminal import Desk, Zygote
+from tests.support.db.private_server import PrivateServer
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.service_desk import wait_until
 
-from sampler.runner.outcome import TrialState
+pytestmark = pytest.mark.postgres
 
 __all__ = ["server", "url"]
 SLOW = """

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from failing_disk import FailingDisk, failing_disk
-from instant import SCRIPT, left_running, write_space, write_workload
-from small_disk import SmallDisk, made_or_skipped, small_disk
-from stored_trials import trials_of
-from terminal import Desk
 
 from sampler.runner.outcome import TrialState
+from tests.support.cli.terminal import Desk
+from tests.support.db.failing_disk import FailingDisk, failing_disk
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.instant import SCRIPT, left_running, write_space, write_workload
+from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
 TRIALS = 24
 STRIKES_AT = 9

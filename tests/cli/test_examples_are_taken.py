@@ -9,8 +9,8 @@ import pytest
 import cli.tuning.run_here
 from cli.main import main
 from cli.tuning.tune import EXAMPLES
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/commands.md"))
 # What they name is not on every machine: files of the reader's own, servers, another RocksDB.
 ELSEWHERE = ("/etc/", "/opt/", "postgresql://", "--scheduler")

@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from terminal import Desk
 
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.options_file import parse_options
+from tests.support.cli.terminal import Desk
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

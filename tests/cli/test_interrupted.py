@@ -6,13 +6,20 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
-from terminal import Desk
 
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from sampler.runner.outcome import TrialState
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import (
+    ended_within,
+    left_running,
+    pidfd,
+    read_from,
+    write_space,
+    write_workload,
+)
 
 # The fifth run, and every one after it, stays until it is ended or `free` is there.
 SCRIPT = """\

@@ -9,15 +9,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
-from stored_trials import trials_of
-from terminal import Desk, Zygote, rest
 
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+from tests.support.cli.terminal import Desk, Zygote, rest
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.instant import (
+    ended_within,
+    left_running,
+    pidfd,
+    read_from,
+    write_space,
+    write_workload,
+)
 
 KILLS = 8
 TRIALS = 60

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from instant import write_workload
-from terminal import Desk
 
 from db.connection.engine import make_engine
 from db.connection.migrate import HEAD, current
@@ -16,6 +14,9 @@ from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import SHIPPED as WORKLOADS
 from sampler.workload.workload_file import load_workload
+from tests.support import ROOT
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_workload
 
 Here = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
@@ -57,7 +58,7 @@ def test_the_command_itself(here: Here, capsys: Capture):
 
 def test_it_runs_as_a_module():
     command = [sys.executable, "-m", "cli.main", "--version"]
-    root = Path(__file__).parents[2]
+    root = ROOT
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert ran.stdout.startswith("rocktune ")
 

@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable
 
 import pytest
-from client_scene import Scene
-from terminal import Desk
+
+from tests.support.cli.client_scene import Scene
+from tests.support.cli.terminal import Desk
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

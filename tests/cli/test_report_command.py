@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from client_scene import Scene, stub
-from terminal import Desk
+
+from tests.support.cli.client_scene import Scene, stub
+from tests.support.cli.terminal import Desk
 
 Client = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

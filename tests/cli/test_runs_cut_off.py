@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from instant import write_space, write_workload
-from terminal import Desk
 
-from cli.render.job_words import not_whole
+from cli.render.progress_screen import not_whole
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_space, write_workload
 
 # The codec that is new never ends; it takes as long as the baseline says that it takes.
 SCRIPT = """\

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 
 import pytest
-from instant import write_space, write_workload
-from terminal import Desk
+
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_space, write_workload
 
 Here = Callable[..., int]
 

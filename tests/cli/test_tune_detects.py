@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable
 
 import pytest
-from instant import write_space, write_workload
 from rich.console import Console
-from terminal import Desk
 
-from cli.render.outcome_table import print_outcome
+from cli.render.outcome_screen import print_outcome
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_space, write_workload
 
 Here = Callable[..., int]
 POWER = {"level": 0.8, "pairs": 7, "smallest_change": {"waf": 3.14, "time": 11.4}, "fitness": 97.2,

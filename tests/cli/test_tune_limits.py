@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
-from terminal import Desk
+
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_space, write_workload
 
 Here = Callable[..., int]
 Capture = pytest.CaptureFixture[str]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
-from terminal import Desk
+
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.instant import write_space, write_workload
 
 Here = Callable[..., int]
 FILES = {

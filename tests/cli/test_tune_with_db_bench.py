@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from terminal import Desk
 
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.option_values import read_values
 from sampler.options.options_file import parse_options
 from sampler.space.space_file import load_space
+from tests.support.cli.terminal import Desk
 
 # Sequential writes and codecs alone: what is written is the same to the byte in every run.
 WORKLOAD = """\

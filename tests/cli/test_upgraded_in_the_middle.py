@@ -3,7 +3,8 @@
 import sqlite3
 
 import pytest
-from terminal import Desk
+
+from tests.support.cli.terminal import Desk
 
 WORKLOAD = """\
 name = "tiny"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_cluster import BenchCluster, bench_cluster
-from small_disk import SmallDisk, made_or_skipped, small_disk
-from stored_trials import trials_of
 
 from sampler.runner.outcome import TrialState
+from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
+from tests.support.db.stored_trials import trials_of
+from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
 # On host `a`, once: something fills the disk and the run ends at once, before anybody has looked.

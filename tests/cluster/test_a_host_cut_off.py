@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_cluster import BenchCluster
-from netns_hosts import HostNetwork, host_network, why_impossible
-from service_desk import ServiceProcess, wait_until
-from stored_trials import trials_of
 
 from jobs.cluster.authority import make_set
 from sampler.runner.outcome import TrialState
+from tests.support.cluster.bench_cluster import BenchCluster
+from tests.support.cluster.netns_hosts import HostNetwork, host_network, why_impossible
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.service_desk import ServiceProcess, wait_until
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
 _WHY_NOT = why_impossible()

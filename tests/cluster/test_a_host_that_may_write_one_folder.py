@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_cluster import bench_cluster
-from small_disk import SmallDisk, made_or_skipped, small_disk
+
+from tests.support.cluster.bench_cluster import bench_cluster
+from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
 
 @pytest.fixture

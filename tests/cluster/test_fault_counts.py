@@ -2,13 +2,20 @@
 
 from dataclasses import replace
 
-from any_trials import plain_trial
-from bench_processes import BenchChild
-from fault_bench import lines_of
-from fault_count import begun, changed, gone, left, missing, runs_again, untraced
-
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+from tests.support.cluster.fault_bench import lines_of
+from tests.support.cluster.fault_count import (
+    begun,
+    changed,
+    gone,
+    left,
+    missing,
+    runs_again,
+    untraced,
+)
+from tests.support.db.any_trials import plain_trial
+from tests.support.sampler.bench_processes import BenchChild
 
 RECORD = """\
 begins a 10 t1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from bench_cluster import bench_cluster
-from service_desk import wait_until
+from tests.support.cluster.bench_cluster import bench_cluster
+from tests.support.jobs.service_desk import wait_until
 
 WAITS = "the scheduler"
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_cluster import BenchCluster, bench_cluster, result_of
-from service_desk import ServiceProcess, wait_until
-from stored_trials import trials_of
 
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster, result_of
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.service_desk import ServiceProcess, wait_until
 
 TRIALS = 64  # with fewer a third host would not be worth its baseline
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bench_cluster import BenchCluster, bench_cluster
-from service_desk import wait_until
 from sqlalchemy import Engine
 
 from db.hosts import list_hosts
@@ -15,8 +13,10 @@ from db.jobs.job_queue import submit
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.queue.lifecycle import WAITS, cancel
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.runner.outcome import TrialState
+from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
+from tests.support.jobs.service_desk import wait_until
 
 TRIALS = 400  # more than will be made
 

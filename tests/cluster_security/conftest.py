@@ -1,14 +1,10 @@
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent))
-
-from small_cluster import SmallCluster, small_cluster
-
 from jobs.cluster.authority import make_set
+from tests.support.cluster.small_cluster import SmallCluster, small_cluster
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from small_cluster import scheduler
 
 from cli.main import main
 from jobs.cluster.authority import make_set
+from tests.support.cluster.small_cluster import scheduler
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from distributed import Client, Scheduler
-from open_sockets import listening_at
-from small_cluster import SmallCluster, small_cluster
 
 from jobs.cluster.certificates import Role, security_of
 from jobs.cluster.listening import scheduler_address
 from jobs.cluster.scheduler import SETTINGS
+from tests.support.cluster.open_sockets import listening_at
+from tests.support.cluster.small_cluster import SmallCluster, small_cluster
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from distributed import Client
-from small_cluster import SmallCluster
 
 from jobs.cluster.authority import make_set
 from jobs.cluster.certificates import AUTHORITY, Role, security_of
+from tests.support.cluster.small_cluster import SmallCluster
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@ from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import Engine
-from writing_process import ended_trial, proposed_trial
 
 from db.jobs.job_store import Store
 from db.leases.lease import Lease
@@ -11,6 +10,7 @@ from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase
 from sampler.runner.outcome import TrialState
+from tests.support.db.writing_process import ended_trial, proposed_trial
 
 
 class TestJobs:

@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
-from writing_process import ended_trial, proposed_trial, started
 
 from db.connection.engine import make_engine
 from db.connection.transactions import writing
@@ -19,6 +18,7 @@ from db.schema.tables import metadata
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import LeaseLost
 from optimizer.trials.trial import Phase
+from tests.support.db.writing_process import ended_trial, proposed_trial, started
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
 

@@ -1,11 +1,10 @@
 import random
 from itertools import islice
 
-from writing_process import ended_trial, proposed_trial, started
-
 from db.jobs.job_store import Store
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+from tests.support.db.writing_process import ended_trial, proposed_trial, started
 
 
 def test_eight_writers_in_two_processes_never_fail(database_url: str, store: Store):

@@ -7,12 +7,12 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
-from writing_process import started
 
 from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
 from db.connection.transactions import reading, writing
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
+from tests.support.db.writing_process import started
 
 
 def config() -> Config:

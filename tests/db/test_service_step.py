@@ -7,7 +7,6 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine, MetaData, Table, inspect, select
-from writing_process import ended_trial, proposed_trial
 
 from db.connection.migrate import REVISION_TABLE, current, upgrade
 from db.connection.transactions import reading, writing
@@ -17,6 +16,7 @@ from db.leases.process import this_process
 from db.schema.job_row import JobState
 from db.schema.tables import metadata
 from db.trials.trial_log import StoredTrialLog
+from tests.support.db.writing_process import ended_trial, proposed_trial
 
 NEW = {
     "job": ["priority", "run", "by_service", "submitter", "idempotency_key", "request_digest",

@@ -62,10 +62,9 @@ class TestAToken:
 
     def test_of_another_secret_is_none(self, database: Engine):
         one, two = (make_token(database, name, Role.READ) for name in ("one", "two"))
-        head, tail = one.rsplit("_", 1)[0], two[len("rt_") + 13 :]
+        tail = two[len("rt_") + 13 :]
         assert len(tail) == 43
         mixed = f"rt_{one[3:15]}_{tail}"
-        assert mixed.startswith(head[:15])
         assert find_token(database, mixed) is None
         flipped = one[:-1] + ("A" if one[-1] != "A" else "B")
         assert find_token(database, flipped) is None

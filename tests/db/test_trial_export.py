@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from any_trials import add_trials, any_trials, job_of, plain_trial
 from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
@@ -24,6 +23,7 @@ from db.schema.tables import MAIN_METRICS
 from db.trials.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Trial
+from tests.support.db.any_trials import add_trials, any_trials, job_of, plain_trial
 
 
 @pytest.fixture(autouse=True)

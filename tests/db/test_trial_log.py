@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
-from writing_process import ended_trial, proposed_trial
 
 from db.jobs.job_store import Store
 from db.leases.lease import Lease, acquire
@@ -20,6 +19,7 @@ from db.trials.trial_log import StoredTrialLog
 from optimizer.run.ports import TrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.db.writing_process import ended_trial, proposed_trial
 
 
 class TestTheWayOfATrial:

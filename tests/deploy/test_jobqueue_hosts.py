@@ -5,9 +5,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from command_lines import DEPLOY, not_taken
 
 from jobs.cluster.authority import make_set
+from tests.support.cluster.command_lines import DEPLOY, not_taken
 
 pytest.importorskip("dask_jobqueue", reason="the extra rocktune[slurm] is not installed")
 

@@ -3,18 +3,18 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import yaml
-from command_lines import DEPLOY, not_taken
 
 from jobs.cluster.certificates import AUTHORITY, Role
+from tests.support import DATA
+from tests.support.cluster.command_lines import DEPLOY, not_taken
 
 FOLDER = DEPLOY / "kubernetes"
-SCHEMA = Path(__file__).parents[1] / "data/kubernetes/daskcluster_2026_3_0.json"
+SCHEMA = DATA / "kubernetes/daskcluster_2026_3_0.json"
 Document = dict[str, Any]
 
 

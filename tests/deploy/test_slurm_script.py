@@ -9,8 +9,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command_lines import not_taken
-from slurm_scene import SCRIPT, SlurmScene
+
+from tests.support.cluster.command_lines import not_taken
+from tests.support.cluster.slurm_scene import SCRIPT, SlurmScene
 
 
 @pytest.fixture

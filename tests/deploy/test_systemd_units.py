@@ -4,8 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_lines import DEPLOY, not_taken
-from service_desk import ROCKTUNE
+
+from tests.support.cluster.command_lines import DEPLOY, not_taken
+from tests.support.jobs.service_desk import ROCKTUNE
 
 INSTALLED = "/opt/rocktune/.venv/bin/rocktune"
 UNITS = sorted(DEPLOY.glob("*.service"))

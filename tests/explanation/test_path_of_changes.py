@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_effects import problem
 
 from optimizer.explanation.changes import Changes, fewest_changes, path_of
 from optimizer.trials.problem import Problem
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space
+from tests.support.optimizer.known_effects import problem
 
 NAMES = ("default", "paper", "universal", "blob", "all")
 

@@ -4,15 +4,15 @@ import gzip
 import json
 import random
 
-import fuzz_seeds
 import pytest
-from fuzz_seeds import keep, kept, requests, seeds
-from fuzz_service import routes
-from fuzz_targets import LONGEST, TARGETS
 
 from jobs.archive import SCHEMA
-from sampler.common.documents import read_document
+from sampler.common.documents import parse_toml
 from sampler.common.errors import InputError
+from tests.support.fuzzing import fuzz_seeds
+from tests.support.fuzzing.fuzz_seeds import keep, kept, requests, seeds
+from tests.support.fuzzing.fuzz_service import routes
+from tests.support.fuzzing.fuzz_targets import LONGEST, TARGETS
 
 CHANGED = 150
 SOME = 60  # requests: each takes milliseconds
@@ -95,12 +95,14 @@ def test_what_was_found_stays_mended(target: str, number: int):
 
 def test_a_document_that_cannot_be_shown_is_refused_by_what_it_is():
     with pytest.raises(InputError, match="--space: is nested too deeply"):
-        read_document("a" + ".a" * 17 + "=1", field="--space")
-    assert read_document("a" + ".a" * 15 + "=1", field="--space")
+        parse_toml("a" + ".a" * 17 + "=1", field="--space")
+    assert parse_toml("a" + ".a" * 15 + "=1", field="--space")
 
 
 def test_a_target_that_breaks_is_noticed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("fuzz_targets.parse_options", lambda _: json.loads("["))
+    monkeypatch.setattr(
+        "tests.support.fuzzing.fuzz_targets.parse_options", lambda _: json.loads("[")
+    )
     with pytest.raises(json.JSONDecodeError):
         TARGETS["options"](b"")
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jobs.specification.checked_specification import specification_of
-from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
+from jobs.specification.validation import specification_of
 from sampler.common.errors import InputError, InputErrors
 
 GOOD: dict[str, Any] = {
@@ -28,7 +28,7 @@ def refused(**change: Any) -> list[str]:
 def test_the_parts_are_good():
     specification = specification_of(**GOOD)
     assert specification.trials == 96
-    assert frame(specification, None).problem.space.names == ("num_levels", "block_size")
+    assert resolve(specification, None).problem.space.names == ("num_levels", "block_size")
 
 
 def test_one_thing_is_told_as_one():
@@ -67,7 +67,7 @@ def test_every_name_at_once():
 def framed(**change: Any) -> list[str]:
     specification: Specification = specify(**change)
     with pytest.raises(InputError) as caught:
-        frame(specification, None)
+        resolve(specification, None)
     error = caught.value
     return [e.field for e in error.errors] if isinstance(error, InputErrors) else [error.field]
 
@@ -90,5 +90,5 @@ def test_a_runner_of_the_users_own_may_have_parameters_of_its_own(tmp_path: Any)
     own.write_text(
         'name = "own"\n[[parameter]]\nname = "batch"\ntype = "int"\nlow = 1\nhigh = 9\n'
     )
-    found = frame(specify(workload="external", space=str(own)), None)
+    found = resolve(specify(workload="external", space=str(own)), None)
     assert found.problem.space.names == ("batch",)

@@ -2,11 +2,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
 from jobs.execution.assembly import assemble
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.command_bench import CommandBench
 from sampler.bench.db_bench import DbBench
@@ -17,6 +16,7 @@ from sampler.parameters.catalogue import catalogue
 from sampler.runner.settings import Settings
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import SHIPPED
+from tests.support.jobs.instant import write_space, write_workload
 
 DEFAULT_MEMORY = 134217728 + 8388608
 USERS_FILE = """\

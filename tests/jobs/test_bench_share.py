@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobs.views.live_job import bench_share
+from jobs.views.live import bench_share
 
 
 def standing(*, bench: float, ended: int, pause: float | None) -> dict[str, Any]:

@@ -1,44 +1,43 @@
 """`--confirm-scale`: from the words of a user to what is measured."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
-from jobs.batch.batch_file import specified
 from jobs.execution.assembly import assemble
 from jobs.execution.local_host import LocalHost
-from jobs.specification.frame import frame
+from jobs.specification.named_files import specified, specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
-from jobs.specification.specify import specify
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
 from sampler.space.space import digest
+from tests.support.jobs.instant import write_space, write_workload
 
 
 def test_the_load_grows_with_the_options():
-    problem = frame(specify(workload="load-quick", confirm_scale=8), None).problem
+    problem = resolve(specify(workload="load-quick", confirm_scale=8), None).problem
     assert problem.confirm is not None
     assert (problem.workload.num, problem.workload.scale) == (100_000, 64)
     assert (problem.confirm.num, problem.confirm.scale) == (800_000, 8)
     assert problem.confirm.timeout_seconds == 8 * problem.workload.timeout_seconds
-    other = frame(specify(workload="load-quick", scale=32, confirm_scale=8), None).problem
+    other = resolve(specify(workload="load-quick", scale=32, confirm_scale=8), None).problem
     assert other.confirm is not None
     assert other.confirm.num == 400_000
 
 
 def test_a_job_without_it_is_the_job_that_it_was():
     plain, asked = specify(), specify(confirm_scale=8)
-    assert frame(plain, None).problem.confirm is None
+    assert resolve(plain, None).problem.confirm is None
     older = plain.document()
     del older["confirm_scale"]  # as an earlier version stored it
     assert specification_from_document(older) == plain
     assert specification_from_document(asked.document()) == asked
-    assert plain.digest() == replace(asked, confirm_scale=None).digest() != asked.digest()
+    same = asked.model_copy(update={"confirm_scale": None})
+    assert plain.digest() == same.digest() != asked.digest()
 
 
 @pytest.mark.parametrize(
@@ -56,10 +55,10 @@ def test_a_benchmark_of_the_users_own_cannot_be_made_larger(tmp_path: Path):
         specify(workload=workload, space=space, confirm_scale=1)
 
 
-def test_a_batch_asks_for_it_by_the_same_name(tmp_path: Path):
-    assert specified({"confirm_scale": 8}, tmp_path).confirm_scale == 8
-    with pytest.raises(InputError, match="confirm_scale: '8' is not a whole number"):
-        specified({"confirm_scale": "8"}, tmp_path)
+def test_a_batch_asks_for_it_by_the_same_name():
+    assert specified({"confirm_scale": 8}).confirm_scale == 8
+    with pytest.raises(InputError, match="--confirm-scale: '8' is not a whole number"):
+        specified({"confirm_scale": "8"})
 
 
 @pytest.mark.db_bench

@@ -1,12 +1,12 @@
 """A user's own runner, and a proof that is planned to show a change."""
 
-from elsewhere import run_to_the_end, submit_external
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from jobs.external.external import ExternalJobs
 from optimizer.trials.problem import SearchSettings
 from optimizer.trials.trial import Purpose
+from tests.support.jobs.elsewhere import run_to_the_end, submit_external
 
 
 def test_is_planned_by_the_noise_that_was_told(database: Engine):

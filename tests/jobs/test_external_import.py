@@ -2,11 +2,9 @@
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from elsewhere import measured, run_to_the_end, statements, submit_external
 from sqlalchemy import Engine, event
 
 from db.jobs.job_store import Store
@@ -16,8 +14,10 @@ from jobs.external.telling import Told
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
+from tests.support import DATA
+from tests.support.jobs.elsewhere import measured, run_to_the_end, statements, submit_external
 
-RECORDED = Path(__file__).parents[1] / "data" / "recorded_trials_load.jsonl.gz"
+RECORDED = DATA / "recorded_trials_load.jsonl.gz"
 PRIORITIES = ("kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst",
               "kMinOverlappingRatio", "kRoundRobin")  # fmt: skip
 STYLES = ("level", "universal")

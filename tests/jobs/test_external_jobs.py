@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 
 import pytest
-from elsewhere import measured, run_to_the_end, statements, submit_external
 from sqlalchemy import Engine, event
 
 from db.connection.engine import make_engine
@@ -17,11 +16,12 @@ from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked, live_ranking
 from jobs.external.telling import Told
 from jobs.queue.lifecycle import WrongState, cancel, resume
-from jobs.results.finished import options_of
+from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.options.options_file import parse_options
 from sampler.runner.outcome import TrialState
+from tests.support.jobs.elsewhere import measured, run_to_the_end, statements, submit_external
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A user's own runner, and limits on what it tells."""
 
-from elsewhere import measured, submit_external
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -8,6 +7,7 @@ from jobs.external.external import ExternalJobs
 from jobs.external.telling import Told
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Trial
+from tests.support.jobs.elsewhere import measured, submit_external
 
 LIMIT = Limit("lag", at_most_baseline=1.5)
 

@@ -7,24 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from instant import Watcher
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
-from jobs.specification.frame import frame
-from jobs.specification.hidden_debt import too_small_warnings
+from jobs.results.outcome import JobOutcome
+from jobs.specification.compaction_debt import too_small_warnings
+from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space_file import load_space
-from sampler.workload.prepare import Prepare
-from sampler.workload.workload import Settle, Workload
+from sampler.workload.workload import Prepare, Settle, Workload
+from tests.support.jobs.instant import Watcher
 
 UNDONE = """[Version]
   rocksdb_version=7.8.3
@@ -152,7 +151,7 @@ def holds_the_load(configuration: Mapping[str, Any]) -> bool:
     return bool(memtables > 1_300 * 26_016 / 16)
 
 
-def run(specification: Specification, database: Engine, settings: Settings) -> Finished:
+def run(specification: Specification, database: Engine, settings: Settings) -> JobOutcome:
     assembly = assemble(specification, settings)
     job = Store(database).create_job(specification.document(), specification.digest())
     return run_job(database, job, specification, assembly, settings, progress=Watcher())
@@ -198,18 +197,18 @@ def test_a_space_that_holds_compaction_back_is_refused_within_a_budget_and_told_
 def test_no_shipped_space_with_a_budget_can_hold_compaction_back(name: str, tmp_path: Path):
     (tmp_path / "small.toml").write_text(SMALL_LOAD.format(settle="wait"))
     specification = specify(workload=str(tmp_path / "small.toml"), space=name)
-    assert not any("never compacted" in each for each in frame(specification, None).warnings)
+    assert not any("never compacted" in each for each in resolve(specification, None).warnings)
 
 
 def test_a_trigger_that_others_bound_is_taken(tmp_path: Path):
     (tmp_path / "space.toml").write_text(LATE.format(budget="true", which=BOUNDED))
     specification = specify(workload="load-quick", space=str(tmp_path / "space.toml"))
-    assert not any("never compacted" in each for each in frame(specification, None).warnings)
+    assert not any("never compacted" in each for each in resolve(specification, None).warnings)
 
 
 def test_a_budget_that_the_space_does_not_promise_warns_alone():
     asked = specify(workload="load-quick", space="paper", memory=2**30)
-    told = [each for each in frame(asked, None).warnings if "never compacted" in each]
+    told = [each for each in resolve(asked, None).warnings if "never compacted" in each]
     assert len(told) == 1
     assert told[0].startswith("level0_file_num_compaction_trigger: compaction may wait for 16")
 

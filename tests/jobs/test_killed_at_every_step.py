@@ -14,22 +14,22 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from instant import SCRIPT, Watcher, left_running, write_space, write_workload
-from killed_child import CHANGES_FILES, Steps, killed
 from sqlalchemy import Engine, event
-from stored_trials import trials_of
 
 from db.connection.engine import make_engine
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
+from tests.support.db.stored_trials import trials_of
+from tests.support.jobs.instant import SCRIPT, Watcher, left_running, write_space, write_workload
+from tests.support.sampler.killed_child import CHANGES_FILES, Steps, killed
 
 TRIALS = 120  # more than a trial has steps: each is killed in one of its own
 EVENTS = CHANGES_FILES | {"fcntl.flock", "subprocess.Popen", "os.killpg"}

@@ -4,13 +4,13 @@ import threading
 from datetime import datetime
 
 import pytest
-from service_desk import wait_until
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from db.leases.lease import LeaseHeld, acquire
 from db.leases.process import this_process
 from jobs.execution.lease_meanwhile import renewed_meanwhile
+from tests.support.jobs.service_desk import wait_until
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
 

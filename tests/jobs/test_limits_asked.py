@@ -1,17 +1,16 @@
 """Limits beside an objective: added to it, checked against what is measured, and kept with it."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
 
-from jobs.report.limit_rows import limit_lines, limit_rows
+from jobs.report.rows import limit_lines, limit_rows
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.specify import specify
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError, InputErrors
+from tests.support.jobs.instant import write_space, write_workload
 
 RATE = Limit("rate", at_least_baseline=0.95)
 P99 = Limit("write_p99", at_most=200.0)
@@ -93,7 +92,7 @@ def test_a_job_that_was_stored_with_a_limit_of_memory_is_still_read():
     """Before it was refused, it could be asked for."""
     known = asked()
     objective = {**known.objective, "limit": [{"metric": "memory", "at_most": 1e9}]}
-    stored = replace(known, objective=objective).document()
+    stored = known.model_copy(update={"objective": objective}).document()
     assert specification_from_document(stored).objective["limit"] == objective["limit"]
 
 

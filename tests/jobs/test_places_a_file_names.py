@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobs.execution.assembly import assemble
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from sampler.bench.installed import InstalledDbBench
 from sampler.options.normal_form import read_user_options
 from sampler.options.options_file import (

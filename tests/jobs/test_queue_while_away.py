@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from private_server import PrivateServer, private_server
-from service_desk import wait_until
 
 from db.connection.engine import make_engine
 from jobs.queue.durable_queue import DurableQueue, migrate_queue
 from jobs.queue.queue_connections import QueueGivenUp
+from tests.support.db.private_server import PrivateServer, private_server
+from tests.support.jobs.service_desk import wait_until
 
 ENOUGH = 60.0  # DBOS by itself waits for ever
 

@@ -1,16 +1,14 @@
 """Reading workloads as jobs: what is asked for, and that older jobs stay what they were."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jobs.batch.batch_file import specified
-from jobs.specification.frame import frame
-from jobs.specification.measured_metrics import require_terms, usual_objective
+from jobs.specification.named_files import specified, specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
-from jobs.specification.specify import specify
+from jobs.specification.validation import require_terms, usual_objective
 from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
@@ -32,7 +30,7 @@ def test_a_reading_job_can_be_asked_for_and_comes_back_from_its_document(workloa
     again = specification_from_document(specification.document())
     assert again == specification
     assert again.digest() == specification.digest()
-    problem = frame(again, None).problem
+    problem = resolve(again, None).problem
     assert problem.workload == load_workload(workload)
     assert "cache_size" in problem.searched
 
@@ -53,7 +51,7 @@ def test_what_was_asked_for_before_keeps_its_digest(asked: dict[str, Any], diges
 
 
 def test_the_cache_is_counted_within_the_memory_budget():
-    problem = frame(reading(), None).problem
+    problem = resolve(reading(), None).problem
     space = problem.space
     assert problem.memory == memory_bytes(space.context) == 136 * 2**20
     largest = problem.configuration(dict.fromkeys(space.names, 0.999))
@@ -72,9 +70,9 @@ def test_write_amplification_of_a_load_that_writes_nothing_is_refused_at_once():
     assert reading(objective="paper", workload=BESIDE).objective["name"] == "paper"
 
 
-def test_where_no_objective_is_named_it_is_one_that_the_load_serves(tmp_path: Path):
+def test_where_no_objective_is_named_it_is_one_that_the_load_serves():
     assert specify(workload=READS).objective["name"] == "reading"
-    assert specified({"workload": READS}, tmp_path).objective["name"] == "reading"
+    assert specified({"workload": READS}).objective["name"] == "reading"
     assert specify(workload=BESIDE).objective["name"] == "reading"
     assert specify().objective["name"] == "paper"
 
@@ -109,7 +107,7 @@ def test_a_limit_of_what_is_not_measured_is_refused():
 
 
 def test_the_confirmation_prepares_a_load_as_many_times_larger():
-    confirm = frame(reading(confirm_scale=16), None).problem.confirm
+    confirm = resolve(reading(confirm_scale=16), None).problem.confirm
     assert confirm is not None and confirm.prepare is not None
     assert (confirm.num, confirm.prepare.num) == (240_000, 240_000)
 
@@ -126,8 +124,9 @@ def families(benchmarks: tuple[str, ...], count: int) -> Workload:
 
 def test_the_memory_of_a_job_holds_the_write_buffers_of_every_column_family():
     asked = specify()
-    two = replace(asked, workload=workload_document(families(("fillrandom",), 2)))
-    problem = frame(two, None).problem
+    load = workload_document(families(("fillrandom",), 2))
+    two = asked.model_copy(update={"workload": load})
+    problem = resolve(two, None).problem
     assert problem.memory == memory_bytes(problem.space.context) == (2 * 128 + 8) * 2**20
     for share in (0.1, 0.5, 0.999):
         values = problem.configuration(dict.fromkeys(problem.space.names, share))

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from instant import Watcher, left_running, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -19,20 +18,19 @@ from jobs.execution import lease_keeper
 from jobs.execution import place as place_room
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
-from jobs.report import report_of_job as report_room
-from jobs.report.artifacts import write_artifacts
-from jobs.report.report import report_html
-from jobs.report.report_of_job import report_of_job
-from jobs.results.finished import Finished, finished_job, kept_report
-from jobs.results.report_engine import whole_page
+from jobs.report import artifacts as report_room
+from jobs.report.artifacts import report_html, report_of_job, write_artifacts
+from jobs.results.outcome import JobOutcome, job_outcome, kept_report
+from jobs.results.pages import whole_page
+from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from optimizer.run.ports import LeaseLost
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher, left_running, write_space, write_workload
 
 
 def remembering(recall: Callable[..., object], name: str, stored: object) -> Callable[..., object]:
@@ -61,7 +59,7 @@ class Job:
         self.id = self.store.create_job(document, digest)
         self.watcher = Watcher()
 
-    def run(self, **changes: object) -> Finished:
+    def run(self, **changes: object) -> JobOutcome:
         arguments = {"progress": self.watcher} | changes
         return run_job(
             self.engine, self.id, self.specification, self.assembly, self.settings, **arguments
@@ -97,7 +95,7 @@ class TestAWholeJob:
 
     def test_can_be_had_again_without_measuring(self, job: Job):
         finished = job.run()
-        again = finished_job(job.engine, job.id)
+        again = job_outcome(job.engine, job.id)
         assert (again.options, again.fitness) == (finished.options, dict(finished.fitness))
         assert (again.result, again.trials) == (
             json.loads(json.dumps(finished.result)),
@@ -115,7 +113,7 @@ class TestAWholeJob:
 
     def test_has_no_result_before_it_ends(self, job: Job):
         with pytest.raises(KeyError, match=f"job {job.id} has no result yet"):
-            finished_job(job.engine, job.id)
+            job_outcome(job.engine, job.id)
 
 
 class TestItsFiles:

@@ -3,9 +3,9 @@
 import random
 from pathlib import Path
 
-from crash_bench import NAME, SPACE, RecordedBench
-from crash_job import CrashedJob
-from service_desk import ServiceDesk
+from tests.support.jobs.crash_bench import NAME, SPACE, RecordedBench
+from tests.support.jobs.crash_job import CrashedJob
+from tests.support.jobs.service_desk import ServiceDesk
 
 KILLS = 3
 TRIALS = 30

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.specification.frame import frame
+from jobs.specification.named_files import specify
+from jobs.specification.resolved_job import resolve
 from jobs.specification.shallow_tree import deepest_level
-from jobs.specification.specify import specify
 from sampler.space.space import default_values
 from sampler.workload.workload_file import load_workload
 
@@ -15,7 +15,7 @@ QUICK = load_workload("load-quick")
 
 
 def warned(**asked: object) -> list[str]:
-    framed = frame(specify(**asked), None)  # type: ignore[arg-type]
+    framed = resolve(specify(**asked), None)  # type: ignore[arg-type]
     return [each for each in framed.warnings if "fills levels" in each]
 
 

@@ -49,7 +49,7 @@ def test_a_host_of_a_cluster_is_told(
 
 
 def _command() -> Any:
-    from jobs.specification.checked_specification import specification_of
+    from jobs.specification.validation import specification_of
 
     return specification_of(
         workload={"name": "w", "command": {"argv": ["true"]}},

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.frame import frame
-from jobs.specification.specify import specify
-from jobs.specification.start_from import read_starts, sent_starts
+from jobs.specification.named_files import inlined, read_starts, specify
+from jobs.specification.resolved_job import resolve
 from sampler.common.errors import InputError
 from sampler.space.starting_points import usual_points
 
@@ -20,7 +19,7 @@ OPTIONS = """\
 
 
 def begins(**more: object) -> list[str]:
-    return [start.name for start in frame(specify(**more), None).problem.starts]
+    return [start.name for start in resolve(specify(**more), None).problem.starts]
 
 
 def test_a_search_with_models_begins_at_the_usual_points_and_others_nowhere() -> None:
@@ -41,13 +40,13 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     path.write_text(OPTIONS)
     asked = read_starts([str(path)])
     path.unlink()
-    (start,) = (problem := frame(specify(start_from=asked), None).problem).starts
+    (start,) = (problem := resolve(specify(start_from=asked), None).problem).starts
     found = problem.configuration(start.point)
     assert start.name == "mine.ini"
     assert (found["compression_type"], found["max_background_jobs"]) == ("zstd", 4)
     assert found["write_buffer_size"] == 32 * 2**20
-    assert sent_starts(["benchmark.sh"]) == ["benchmark.sh"]
-    assert sent_starts([]) is None
+    assert inlined({"start_from": ["benchmark.sh"]})["start_from"] == ["benchmark.sh"]
+    assert inlined({"start_from": []})["start_from"] is None
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from jobs.specification.frame import frame
-from jobs.specification.specify import specify
-from jobs.specification.start_from import read_starts, sent_starts
+from jobs.specification.named_files import inlined, read_starts, specify
+from jobs.specification.resolved_job import resolve
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
 from sampler.machine.machine import cpu_threads
@@ -16,7 +15,7 @@ MIB = 2**20
 
 def begins(given: str = "guide:48", **more: object) -> tuple[Problem, dict[str, Value]]:
     specification = specify(strategy="random", start_from=read_starts([given]), **more)
-    problem = frame(specification, None).problem
+    problem = resolve(specification, None).problem
     (start,) = problem.starts
     return problem, problem.configuration(start.point)
 
@@ -51,13 +50,16 @@ def test_it_keeps_the_memory_of_the_job():
 def test_a_host_of_this_machine_s_threads_is_meant_unless_it_says_of_how_many():
     kept = specify(start_from=read_starts(["guide", "guide:48"])).start_from
     assert kept == [{"name": f"guide:{cpu_threads()}"}, {"name": "guide:48"}]
-    assert sent_starts(["guide:48", "benchmark.sh"]) == ["guide:48", "benchmark.sh"]
+    assert inlined({"start_from": ["guide:48", "benchmark.sh"]})["start_from"] == [
+        "guide:48",
+        "benchmark.sh",
+    ]
 
 
 def test_an_options_file_of_that_name_is_a_file():
     text = '[DBOptions]\n  max_background_jobs=7\n[CFOptions "default"]\n'
     specification = specify(start_from=[{"name": "guide", "options": text}])
-    (start,) = (problem := frame(specification, None).problem).starts
+    (start,) = (problem := resolve(specification, None).problem).starts
     assert problem.configuration(start.point)["max_background_jobs"] == 7
 
 

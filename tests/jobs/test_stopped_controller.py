@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from instant import Watcher, left_running, read_from, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
@@ -17,12 +16,19 @@ from db.leases.lease import LeaseHeld
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
+from tests.support import ROOT
+from tests.support.jobs.instant import (
+    Watcher,
+    left_running,
+    read_from,
+    write_space,
+    write_workload,
+)
 
-ROOT = Path(__file__).parents[2]
 # Once the file `hold` is there, a run says so and waits for a word through the pipe `gate`.
 SCRIPT = """\
 read -r given < "$1"
@@ -38,7 +44,7 @@ echo '{{"waf": 2.0}}'
 
 @contextmanager
 def controller_of(url: str, job: int, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    program = Path(__file__).with_name("controller.py")
+    program = ROOT / "tests/support/jobs/controller.py"
     process = subprocess.Popen(
         [sys.executable, str(program), url, str(job), str(folder)],
         cwd=ROOT,

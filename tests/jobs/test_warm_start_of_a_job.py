@@ -3,21 +3,21 @@
 from pathlib import Path
 
 import pytest
-from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 
 from db.jobs.job_store import Store
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
-from jobs.results.finished import Finished
-from jobs.specification.frame import frame
+from jobs.results.outcome import JobOutcome
+from jobs.specification.named_files import specify
+from jobs.specification.request import parse_warm_start
+from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification
-from jobs.specification.specify import specify
 from jobs.specification.warm_start import DOCUMENT, prior_of, require_job
-from jobs.specification.warm_start_text import parse_warm_start
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher, write_space, write_workload
 
 
 class Bench:
@@ -35,13 +35,13 @@ class Bench:
     def stored(self, specification: Specification) -> int:
         return self.store.create_job(specification.document(), specification.digest())
 
-    def run(self, specification: Specification, job_id: int) -> Finished:
+    def run(self, specification: Specification, job_id: int) -> JobOutcome:
         return run_job(
             self.engine, job_id, specification, assemble(specification, self.settings),
             self.settings, progress=Watcher(), told=self.told.append,
         )  # fmt: skip
 
-    def done(self, **more: object) -> tuple[int, Finished]:
+    def done(self, **more: object) -> tuple[int, JobOutcome]:
         specification = self.specified(**more)
         job_id = self.stored(specification)
         return job_id, self.run(specification, job_id)
@@ -95,7 +95,7 @@ def test_only_what_is_similar_was_measured_here_and_is_enough(bench: Bench) -> N
     with pytest.raises(InputError, match="there is no job 77 in this database"):
         require_job(bench.store, 77)
     load = specify(trials=30, strategy="forest")
-    other = frame(load, None).problem
+    other = resolve(load, None).problem
     assert prior_of(bench.store, 99, "auto", other, here).jobs == ()
     with pytest.raises(InputError, match="moves none of the parameters"):
         prior_of(bench.store, 99, long, other, here)

@@ -1,17 +1,13 @@
 """A job that is cancelled while it is measured, and jobs that cannot begin."""
 
-import time
-
-from service_desk import wait_until
-from worker_scene import Scene, at_work, scene
-
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 from sampler.machine.process_identity import start_time
 from sampler.runner.outcome import TrialState
+from tests.support.jobs.service_desk import wait_until
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
-GONE_WITHIN = 2.0
 
 
 def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
@@ -21,10 +17,9 @@ def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
         scene.hold.touch()
         pid = scene.await_held()
         before = scene.store.trials(job)
-        began = time.monotonic()
         lifecycle.cancel(scene.engine, job)
-        wait_until(lambda: start_time(pid) is None, seconds=30, what="the benchmark is gone")
-        assert time.monotonic() - began < GONE_WITHIN
+        # How soon that is on a free machine, `make prove-faults` measures: two seconds at most.
+        wait_until(lambda: start_time(pid) is None, seconds=2, what="the benchmark is gone")
         scene.go_on()
         wait_until(lambda: scene.row(job).lease_owner is None, seconds=30, what="given back")
         kept = scene.store.trials(job)

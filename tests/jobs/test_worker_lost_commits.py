@@ -8,10 +8,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from instant import Watcher, write_space, write_workload
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
-from worker_scene import Scene, at_work, scene
 
 from db.jobs.job_store import Store
 from db.leases.lease import acquire
@@ -21,9 +19,11 @@ from jobs.execution.assembly import assemble
 from jobs.execution.patience import Patience, PatientLog
 from jobs.execution.run_job import run_job
 from jobs.queue.durable_queue import DurableQueue
-from jobs.specification.specify import specify
+from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher, write_space, write_workload
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

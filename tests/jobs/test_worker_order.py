@@ -2,10 +2,9 @@
 
 from itertools import pairwise
 
-from worker_scene import Scene, at_work, scene
-
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 

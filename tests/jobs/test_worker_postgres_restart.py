@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from instant import left_running, write_space
-from private_server import PrivateServer, private_server
-from service_desk import ROCKTUNE, ServiceDesk, call, status_of, wait_until
-from worker_scene import SCRIPT, Scene
 
 from db.connection.engine import make_engine
 from db.schema.job_row import JobState
 from sampler.runner.settings import Settings
+from tests.support.db.private_server import PrivateServer, private_server
+from tests.support.jobs.instant import left_running, write_space
+from tests.support.jobs.service_desk import ROCKTUNE, ServiceDesk, call, status_of, wait_until
+from tests.support.jobs.worker_scene import SCRIPT, Scene
+
+pytestmark = pytest.mark.postgres
 
 SPACE = {
     "name": "levels",

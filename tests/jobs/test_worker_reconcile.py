@@ -4,13 +4,13 @@ import threading
 
 import psycopg
 import pytest
-from service_desk import wait_until
-from worker_scene import Scene, at_work, scene
 
 from db.jobs.job_store import Store
 from db.schema.job_row import JobState
 from jobs.queue import durable_queue
 from sampler.common.errors import InputError
+from tests.support.jobs.service_desk import wait_until
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 

@@ -1,12 +1,12 @@
 """Old jobs are deleted, and what the queue keeps of them."""
 
 import pytest
-from service_desk import wait_until
-from worker_scene import Scene, at_work, scene
 
 from db.schema.job_row import JobState
 from jobs import worker
 from jobs.queue import lifecycle
+from tests.support.jobs.service_desk import wait_until
+from tests.support.jobs.worker_scene import Scene, at_work, scene
 
 __all__ = ["scene"]
 

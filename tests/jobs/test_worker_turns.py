@@ -3,9 +3,6 @@
 import signal
 
 import pytest
-from instant import left_running
-from worker_process import worker_process
-from worker_scene import Scene, scene
 
 from db.leases.turn import Turn, take
 from db.schema.job_row import JobState
@@ -13,6 +10,9 @@ from jobs.cluster.cluster import Cluster
 from jobs.worker import BENCH, Worker
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import start_time
+from tests.support.jobs.instant import left_running
+from tests.support.jobs.worker_process import worker_process
+from tests.support.jobs.worker_scene import Scene, scene
 
 __all__ = ["scene"]
 LATE = "2000-01-01 00:00:00"

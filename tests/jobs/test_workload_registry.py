@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.specification.registry import registered_workloads
+from jobs.specification.named_files import registered_workloads
 from sampler.common.errors import InputError
 from sampler.workload.workload_file import SHIPPED, load_workload, workload_from_document
 

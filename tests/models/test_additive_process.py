@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ import pytest
 from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
 from models.gaussian_process.variance_components import first_guess, learn_components
+from tests.support import DATA
 
 PARAMETERS = 8
-RECORDED = Path(__file__).parents[1] / "data/recorded_trials_load.jsonl.gz"
+RECORDED = DATA / "recorded_trials_load.jsonl.gz"
 
 
 def planted(n: int, seed: int, noise: float = 0.05) -> tuple[KernelInputs, np.ndarray, np.ndarray]:

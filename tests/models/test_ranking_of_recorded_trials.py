@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +9,9 @@ import pytest
 from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
 from models.importance.ranking import rank_parameters
+from tests.support import DATA
 
-RECORDED = Path(__file__).parents[1] / "data" / "recorded_trials_load.jsonl.gz"
+RECORDED = DATA / "recorded_trials_load.jsonl.gz"
 
 
 @pytest.fixture(scope="module")

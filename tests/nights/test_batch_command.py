@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from instant import ended_within, left_running, pidfd, read_from, write_space, write_workload
-from night_scene import ITEMS, NIGHTLY, batches, write_nightly
-from terminal import Desk, Zygote, rest
 
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
@@ -22,6 +19,16 @@ from db.schema.job_row import JobState
 from jobs.batch.batch_turn import BatchTurn
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+from tests.support.cli.terminal import Desk, Zygote, rest
+from tests.support.jobs.instant import (
+    ended_within,
+    left_running,
+    pidfd,
+    read_from,
+    write_space,
+    write_workload,
+)
+from tests.support.jobs.night_scene import ITEMS, NIGHTLY, batches, write_nightly
 
 Here = Callable[..., int]
 FILES = {"result.json", "trials.csv", "report.html"}

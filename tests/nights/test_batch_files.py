@@ -3,17 +3,16 @@
 from pathlib import Path
 
 import pytest
-from instant import write_space, write_workload
-from night_scene import ITEMS, NIGHTLY, write_nightly
 
-from jobs.batch.batch_file import SETTINGS, read_batch
-from jobs.batch.batch_items import Asked, batch_items
+from jobs.batch.batch_file import SETTINGS, batch_request, read_batch
+from jobs.batch.batch_items import BatchEntry, batch_items
 from jobs.batch.batch_plan import plan_from_document
-from jobs.batch.batch_request import batch_request
 from sampler.common.errors import InputError, InputErrors, refuse_noted
+from tests.support.jobs.instant import write_space, write_workload
+from tests.support.jobs.night_scene import ITEMS, NIGHTLY, write_nightly
 
 
-def asked(**document: object) -> list[Asked]:
+def asked(**document: object) -> list[BatchEntry]:
     found: list[InputError] = []
     items = batch_items(document, known=SETTINGS, found=found)
     refuse_noted(found)

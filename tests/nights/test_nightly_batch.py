@@ -4,9 +4,7 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
-from night_scene import ITEMS, Clock, await_batches, batches, plan_of
 from sqlalchemy import Engine, func, select, update
-from worker_scene import Scene, at_work
 
 from db.connection.transactions import writing
 from db.jobs.job_store import Store
@@ -17,8 +15,16 @@ from db.schema.job_row import JobState
 from db.schema.tables import job
 from db.schema.tables import schedule as schedules
 from jobs.queue.lifecycle import cancel
-from jobs.schedule.schedule_add import ScheduleTaken, keep_schedule
-from jobs.schedule.schedule_fire import BatchGoesOn, fire_due, keep_schedules, run_now
+from jobs.schedule.schedules import (
+    BatchGoesOn,
+    ScheduleTaken,
+    fire_due,
+    keep_schedule,
+    keep_schedules,
+    run_now,
+)
+from tests.support.jobs.night_scene import ITEMS, Clock, await_batches, batches, plan_of
+from tests.support.jobs.worker_scene import Scene, at_work
 
 # 02:30 in Berlin. On the 29th the clock goes from 02:00 to 03:00, and 02:30 comes at 03:00.
 FIRST, SECOND, THIRD = (

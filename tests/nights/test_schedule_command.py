@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable
 
 import pytest
-from night_scene import NIGHTLY, write_nightly
-from terminal import Desk
 
 from db.connection.engine import make_engine
 from db.nightly.batches import batch_jobs
 from db.nightly.schedules import find_schedule
+from tests.support.cli.terminal import Desk
+from tests.support.jobs.night_scene import NIGHTLY, write_nightly
 
 Here = Callable[..., int]
 

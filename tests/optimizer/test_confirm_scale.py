@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
-from two_loads import LARGER, TwoLoads
 
 from optimizer.budget.budget import Plan, divide
 from optimizer.budget.confirm_load import confirming_seconds, load_growth
@@ -14,6 +12,8 @@ from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
+from tests.support.optimizer.pretend_bench import Job, bowl, flat, job_of, problem_of, trial_of
+from tests.support.optimizer.two_loads import LARGER, TwoLoads
 
 
 def two_loads(strategy: str = "sobol") -> Problem:
@@ -27,18 +27,18 @@ def concluded(larger, trials: int = 60) -> tuple[Job, Conclusion]:
     return job, job.run()
 
 
-def document(job: Job, conclusion: Conclusion):
-    return result_document(job.problem, conclusion, job={}, environment={})
+def document(conclusion: Conclusion):
+    return result_document(conclusion, job={}, environment={})
 
 
 def test_a_gain_that_is_not_there_at_the_larger_scale_is_not_proved():
     _, same = concluded(bowl)
     assert same.verdict is not None
     assert same.verdict.confirmed
-    job, gone = concluded(flat)
+    _, gone = concluded(flat)
     assert gone.verdict is not None
     assert not gone.verdict.confirmed
-    assert document(job, gone)["best"] is None
+    assert document(gone)["best"] is None
 
 
 def test_the_larger_scale_chooses_the_winner():
@@ -60,13 +60,13 @@ def test_without_a_baseline_there_nothing_wins():
 
 def test_figures_of_the_two_loads_are_never_mixed():
     job, conclusion = concluded(bowl)
-    result = document(job, conclusion)
+    result = document(conclusion)
     assert result["baseline"]["metrics"]["time"] == pytest.approx(8 * bowl(baseline(job))["time"])
     assert result["baseline"]["noise"]["time"]["spread"] == pytest.approx(0, abs=1e-9)
     assert result["confirmation"] == {
         "scale": 8, "num": 800_000, "search_scale": 64, "search_num": 100_000,
     }  # fmt: skip
-    fitness = fitness_by_trial(job.problem, conclusion)
+    fitness = fitness_by_trial(conclusion)
     again = {t.number: t.subject for t in job.log.trials() if t.purpose is Purpose.SELECT}
     for number, subject in again.items():
         assert fitness[number] == pytest.approx(fitness.get(subject, 0.0), abs=1e-6)
@@ -88,14 +88,14 @@ def test_time_left_counts_the_larger_runs():
     history = History([first])
     assert confirming_seconds(problem, history) == 82
     board = ProgressTracker(problem, history)
-    assert board.standing(11, confirming=4).seconds_left == 6 * 12 + 4 * 82
+    assert board.progress(11, confirming=4).seconds_left == 6 * 12 + 4 * 82
     proved = trial_of(2, {"time": 60.0}, purpose=Purpose.PROVE, phase=Phase.CONFIRM,
                       bench_seconds=62.0)  # fmt: skip
     history.put(proved)
     board.put(proved)
-    assert board.standing(11, confirming=4).seconds_left == 6 * 12 + 3 * 62
+    assert board.progress(11, confirming=4).seconds_left == 6 * 12 + 3 * 62
     alone = ProgressTracker(problem_of(), History([first]))
-    assert alone.standing(11, confirming=4).seconds_left == 10 * 12
+    assert alone.progress(11, confirming=4).seconds_left == 10 * 12
 
 
 @pytest.mark.parametrize("minutes", [60, 240])

@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
 from optimizer.confirmation.choice import candidates_of
 from optimizer.evaluation.configurations import replicated
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies import guided
 from optimizer.strategies import replication as doubt
@@ -16,6 +16,14 @@ from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48
@@ -52,7 +60,9 @@ def lucky(trials: list[Trial], factor: float = 0.5) -> tuple[list[Trial], int]:
 
 def propose(trials: list[Trial], problem=PROBLEM) -> Proposal:
     history = History(trials)
-    proposal = Guided().propose(problem, history, number=history.next_number, explore=EXPLORE)
+    proposal = Guided().propose(
+        Evaluation(problem, history), number=history.next_number, explore=EXPLORE
+    )
     assert proposal is not None
     return proposal
 
@@ -73,9 +83,9 @@ def test_a_lucky_run_is_measured_again_and_then_no_longer_believed():
     assert proposal.point == first.point
     assert proposal.why.startswith(f"measured again: trial {number} showed a fitness of ")
     plan = plan_of(PROBLEM, Budget(trials=TRIALS), History(trials))
-    assert number in candidates_of(PROBLEM, plan, History(trials))
+    assert number in candidates_of(Evaluation(PROBLEM, History(trials)), plan)
     known = measured(measured(trials, proposal), proposal)
-    assert number not in candidates_of(PROBLEM, plan, History(known))
+    assert number not in candidates_of(Evaluation(PROBLEM, History(known)), plan)
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
-from asking_runner import AskingRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import Job, ListLog, PretendBench, configurations, job_of, problem_of
 
 from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.sampling import (
     FIRST_CHECKPOINT,
     IN_A_ROW,
@@ -28,6 +27,15 @@ from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.space.space_file import space_from_document
+from tests.support.optimizer.asking_runner import AskingRunner
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    ListLog,
+    PretendBench,
+    configurations,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 DRAWN = (Purpose.CANDIDATE, Phase.SAMPLE)
@@ -120,7 +128,8 @@ class TestInAJob:
         assert draws_of(runner) == planned(400)
         history = runner.history
         points = [
-            checkpoint_at(runner.problem, history, number) for number in checkpoints(planned(400))
+            checkpoint_at(Evaluation(runner.problem, history), number)
+            for number in checkpoints(planned(400))
         ]
         assert max(agreement_of(runner.problem, point) for point in points) < LEVEL / 2
 
@@ -174,7 +183,7 @@ class TestWhatItRestsOn:
         assert asked.trials == ()
         assert asked.why.endswith(f"tell {last} first")
         with pytest.raises(ValueError, match=f"draw {last} has not ended"):
-            enough_drawn(runner.problem, runner.history, planned(200))
+            enough_drawn(Evaluation(runner.problem, runner.history), planned(200))
 
     @pytest.mark.parametrize("length", [66, 76, 90])
     @pytest.mark.parametrize("running", [True, False])
@@ -189,11 +198,13 @@ class TestWhatItRestsOn:
         history = History(trials)
         last = history.own(*DRAWN)[47]
         early = History([t for t in trials if t.number <= last])
-        assert checkpoint_at(whole.problem, history, 48) == checkpoint_at(whole.problem, early, 48)
+        assert checkpoint_at(Evaluation(whole.problem, history), 48) == checkpoint_at(
+            Evaluation(whole.problem, early), 48
+        )
         spoilt = History([t if t.number <= last else replace(t, metrics={"waf": 1.0}, point=None)
                           for t in trials])  # fmt: skip
-        assert checkpoint_at(whole.problem, history, 48) == checkpoint_at(
-            whole.problem, spoilt, 48
+        assert checkpoint_at(Evaluation(whole.problem, history), 48) == checkpoint_at(
+            Evaluation(whole.problem, spoilt), 48
         )
 
     def test_a_job_in_the_middle_of_its_search_is_not_taken_back(self, whole):
@@ -202,7 +213,7 @@ class TestWhatItRestsOn:
         history, explore = History(lesser), divide(200).explore
         assert len(history.own(*DRAWN)) == 67
         found = find_strategy("genetic").propose(
-            whole.problem, history, number=101, explore=explore
+            Evaluation(whole.problem, history), number=101, explore=explore
         )
         assert found.phase is Phase.SEARCH
 
@@ -220,7 +231,7 @@ class TestWhatIsTold:
     def ran(self, trials: int, strategy: str = "genetic", noise: float = 0.03, **search):
         tuned = replace(problem(**search), strategy=strategy)
         job = Job(tuned, Budget(trials=trials), bench(noise), TellingLog())
-        document = result_document(tuned, job.run(), job={}, environment={})
+        document = result_document(job.run(), job={}, environment={})
         return document["sampling"], job.log.whys
 
     def test_where_it_was_enough(self):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import problem_of
 from scipy.stats import norm
 
 from optimizer.objective.objective import Limit, Objective, Term
@@ -17,11 +16,11 @@ from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
     expected_gain,
-    fitness_of,
     keeps,
     likely_metrics,
 )
 from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
+from tests.support.optimizer.pretend_bench import problem_of
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
 TWO = Objective("two", (Term("waf", "min"), Term("rate", "max", weight=0.5)))
@@ -45,7 +44,7 @@ def gain(
 def test_over_arrays_the_fitness_is_the_objectives(waf: float, rate: float):
     metrics = {"waf": np.array([waf]), "rate": np.array([rate])}
     expected = TWO.fitness({"waf": waf, "rate": rate}, BASELINE)
-    assert fitness_of(TWO, metrics, BASELINE)[0] == pytest.approx(expected)
+    assert TWO.fitness_of_many(metrics, BASELINE)[0] == pytest.approx(expected)
 
 
 @given(positive, positive, st.floats(-500, 500))
@@ -142,7 +141,7 @@ class TestLimits:
         }
         surrogate: Any = SimpleNamespace(
             predict=lambda _points: prediction,
-            lessons=SimpleNamespace(logarithmic=frozenset(prediction)),
+            data=SimpleNamespace(logarithmic=frozenset(prediction)),
         )
         problem = replace(problem_of("forest"), objective=self.objective)
         held = posterior_prediction(problem, surrogate, np.zeros((3, 1)), BASELINE)

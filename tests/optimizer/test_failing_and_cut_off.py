@@ -1,15 +1,6 @@
 """Runs that fail, are cut off or take longer than there are minutes."""
 
 import pytest
-from pretend_bench import (
-    Job,
-    PretendBench,
-    bowl,
-    candidates,
-    job_of,
-    problem_of,
-)
-from tuning_jobs import conclude_of, purposes, run
 
 from optimizer.budget.budget import divide
 from optimizer.objective.objective import Limit, Objective, Term
@@ -17,6 +8,15 @@ from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
+from tests.support.optimizer.pretend_bench import (
+    Job,
+    PretendBench,
+    bowl,
+    candidates,
+    job_of,
+    problem_of,
+)
+from tests.support.optimizer.tuning_jobs import conclude_of, purposes, run
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import trial_of
 
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.leaders import fittest_first
 from optimizer.objective.objective import Objective, Term
 from optimizer.trials.trial import Purpose, Trial
+from tests.support.optimizer.pretend_bench import trial_of
 
 OBJECTIVE = Objective("both", (Term("time", "min"), Term("waf", "min", 2.0)))
 HOSTS = (None, "a", "b", "c")  # "c" has one run of the baseline, None has none where others do

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import trial_of
 
 from optimizer.baseline.baseline import summarise
 from optimizer.evaluation.pareto_front import (
@@ -19,6 +18,7 @@ from optimizer.evaluation.pareto_front import (
 from optimizer.objective.objective import Limit, Objective, Term, pareto_front
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import trial_of
 
 GAIN = st.floats(-1.5, 3.0).map(lambda value: round(value, 3))
 POINTS = st.integers(1, 4).flatmap(

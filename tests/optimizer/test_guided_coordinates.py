@@ -3,11 +3,11 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import small_space
 
 from optimizer.surrogate.coordinates import cube_layout
 from sampler.space.latent import decode
 from sampler.space.space_file import load_space
+from tests.support.optimizer.pretend_bench import small_space
 
 SPACE = small_space()
 LAYOUT = cube_layout(SPACE, SPACE.names)

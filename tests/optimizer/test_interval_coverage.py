@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from known_truth import BLOCKS, KINDS, METRICS, line_of
-from proofs import coverage_table
 from scipy import stats
 
 from optimizer.budget.power import ALPHA
+from studies import coverage_table
+from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, line_of
 
 EFFECTS, NULL, HEAVY, _ = BLOCKS
 QUICK = KINDS.index((24, "random", "paper", None))

@@ -1,8 +1,8 @@
 """What a search over the cube is told of the history."""
 
 import pytest
-from pretend_bench import bowl, flat, problem_of, trial_of
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.strategies.observations import (
     Axis,
@@ -16,6 +16,7 @@ from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import bowl, flat, problem_of, trial_of
 
 WAF = Objective("waf", (Term("waf", "min"),), (Limit("sa", at_most=2.0),))
 
@@ -33,7 +34,9 @@ def baselines(problem: Problem) -> list[Trial]:
 
 
 def told(problem: Problem, *trials: Trial) -> Observations:
-    return observations_of(problem, History([*baselines(problem), *trials]), axes_of(problem))
+    return observations_of(
+        Evaluation(problem, History([*baselines(problem), *trials])), axes_of(problem)
+    )
 
 
 def candidate(problem: Problem, number: int, waf: float | None, **more: object) -> Trial:

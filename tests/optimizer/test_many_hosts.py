@@ -9,17 +9,23 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import ListLog, Watcher, bowl, flat, problem_of
-from pretend_hosts import PretendHost, PretendHosts, by_host, machines, tuned
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.evaluation.evaluation import comparable
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.ports import ControllerStops, LeaseLost
 from optimizer.run.tuning import TrialLostError
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import ListLog, Watcher, bowl, flat, problem_of
+from tests.support.optimizer.pretend_hosts import (
+    PretendHost,
+    PretendHosts,
+    by_host,
+    machines,
+    tuned,
+)
 
 
 def run(count: int, trials: int, strategy: str = "random", **more: object):
@@ -91,7 +97,7 @@ class TestFair:
         conclusion, _, _ = run(4, 200, "random")
         problem = problem_of("random")
         candidates = conclusion.history.of(Purpose.CANDIDATE)
-        scored = comparable(problem, conclusion.history, candidates)
+        scored = Evaluation(problem, conclusion.history).comparable(candidates)
         for value, trial in scored:
             alone = bowl(trial.configuration)
             truth = problem.objective.fitness(alone, bowl({**problem.space.start}))

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import flat, problem_of, trial_of
 
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of
@@ -15,11 +14,13 @@ from optimizer.evaluation.configurations import (
     mean_metrics,
     replicated,
 )
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.result import conclude, result_document
 from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import flat, problem_of, trial_of
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 PLAN = divide(60)
@@ -36,7 +37,7 @@ def history_of(*trials: Trial) -> History:
 
 
 def chosen(history: History, strategy: str = "random") -> list[int]:
-    return candidates_of(problem_of(strategy), PLAN, history)
+    return candidates_of(Evaluation(problem_of(strategy), history), PLAN)
 
 
 class TestChoosing:
@@ -60,7 +61,7 @@ class TestChoosing:
     def test_no_configuration_is_there_twice(self, runs: list[tuple[int, float]]):
         trials = [measured(3 + at, x / 4, waf) for at, (x, waf) in enumerate(runs)]
         history = history_of(*trials)
-        found = configurations_of(problem_of(), history, trials)
+        found = configurations_of(Evaluation(problem_of(), history), trials)
         assert sum(each.runs for each in found) == len(runs)
         assert len(found) == len({x for x, _ in runs})
         numbers = chosen(history)
@@ -71,13 +72,13 @@ class TestStanding:
     def test_the_best_is_judged_by_its_mean_as_soon_as_it_is_measured_again(self):
         history = history_of(measured(3, 0.1, waf=1.0), measured(4, 0.2, waf=2.0))
         scores = ProgressTracker(problem_of(), history)
-        assert scores.standing(60).best == (3, pytest.approx(1000 * 2 / 3))
+        assert scores.progress(60).best == (3, pytest.approx(1000 * 2 / 3))
         unlucky = measured(5, 0.1, waf=4.0, subject=3)
         history.put(replace(unlucky, state=TrialState.RUNNING, metrics={}))
         history.put(unlucky)
         scores.put(unlucky)
-        assert scores.standing(60).best == (4, pytest.approx(1000 / 3))
-        assert ProgressTracker(problem_of(), history).standing(60) == scores.standing(60)
+        assert scores.progress(60).best == (4, pytest.approx(1000 / 3))
+        assert ProgressTracker(problem_of(), history).progress(60) == scores.progress(60)
 
     @pytest.mark.parametrize("hosts", [("a", "a"), ("a", "b")])
     def test_on_whichever_host_it_was(self, hosts: tuple[str, str]):
@@ -89,11 +90,11 @@ class TestStanding:
         unlucky = replace(measured(last + 2, 0.1, waf=4.0, subject=last + 1), host=hosts[1])
         history.put(unlucky)
         scores.put(unlucky)
-        assert scores.standing(60).best == (last + 1, pytest.approx(1000 / 6))
+        assert scores.progress(60).best == (last + 1, pytest.approx(1000 / 6))
         baseline = replace(BASELINES[0], number=last + 3, host=hosts[1])
         history.put(baseline)
         scores.put(baseline)
-        assert scores.standing(60) == ProgressTracker(problem_of(), history).standing(60)
+        assert scores.progress(60) == ProgressTracker(problem_of(), history).progress(60)
 
 
 def test_it_is_once_on_the_pareto_front():
@@ -101,8 +102,8 @@ def test_it_is_once_on_the_pareto_front():
     other = measured(4, 0.2, waf=2.0)
 
     def front(*trials: Trial) -> list[int]:
-        conclusion = conclude(problem_of(), PLAN, history_of(*trials))
-        return result_document(problem_of(), conclusion, job={}, environment={})["pareto"]
+        conclusion = conclude(Evaluation(problem_of(), history_of(*trials)), PLAN)
+        return result_document(conclusion, job={}, environment={})["pareto"]
 
     assert front(lucky, other) == [3]
     assert front(lucky, other, unlucky) == [4]

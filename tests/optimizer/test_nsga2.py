@@ -6,11 +6,11 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import PretendBench, candidates, job_of, problem_of
 
 from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2, survivors
 from optimizer.strategies.observations import Axis, Observation, Observations
 from optimizer.trials.trial import Phase
+from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
 
 AXES = (Axis("x"), Axis("y"), Axis("codec", 3))
 

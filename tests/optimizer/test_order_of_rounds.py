@@ -2,11 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import trial_of
 
 from optimizer.confirmation.blocks import BlockRun, next_in_block, order_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
+from tests.support.optimizer.pretend_bench import trial_of
 
 SUBJECTS = st.lists(st.integers(1, 999), min_size=2, max_size=6, unique=True)
 SEEDS = st.integers(0, 2**31 - 1)

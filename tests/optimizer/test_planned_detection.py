@@ -4,8 +4,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from asking_runner import AskingRunner
-from pretend_bench import (
+
+from optimizer.budget.budget import divide
+from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
+from optimizer.budget.sample_size import most_pairs, spread_of, trials_for, with_planned_pairs
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import Conclusion, conclude, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.asking_runner import AskingRunner
+from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
     Watcher,
@@ -16,15 +25,7 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-from pretend_hosts import PretendHosts, machines, tuned
-
-from optimizer.budget.budget import divide
-from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.budget.sample_size import most_pairs, spread_of, trials_for, with_planned_pairs
-from optimizer.results.result import Conclusion, conclude, result_document
-from optimizer.run.planning import Budget, plan_of
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.pretend_hosts import PretendHosts, machines, tuned
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 QUIET, LOUD = 0.02, 0.15
@@ -262,8 +263,8 @@ class TestWhatIsTold:
         assert declared["planned"]["change"] == pytest.approx(5)
 
     def test_the_result_holds_it_too(self, loud):
-        one, conclusion = loud
-        document = result_document(one.problem, conclusion, job={}, environment={})
+        _, conclusion = loud
+        document = result_document(conclusion, job={}, environment={})
         assert document["power"]["planned"] == conclusion.plan.detection.document()
 
     def test_a_hopeless_wish_names_no_budget(self):
@@ -275,4 +276,4 @@ class TestWhatIsTold:
         history = History(one.log.trials())
         plan = plan_of(one.problem, one.budget, history)
         assert plan == conclusion.plan
-        assert conclude(one.problem, plan, history).verdict == conclusion.verdict
+        assert conclude(Evaluation(one.problem, history), plan).verdict == conclusion.verdict

@@ -1,13 +1,13 @@
 """What preparing a database costs is planned with, whether or not a trial found it prepared."""
 
 import pytest
-from pretend_bench import problem_of, trial_of
 
 from optimizer.budget.budget import cutoff_seconds, full_seconds
 from optimizer.budget.confirm_load import confirming_seconds
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
+from tests.support.optimizer.pretend_bench import problem_of, trial_of
 
 METRICS = {"time": 2.0, "wall_seconds": 3.0, "prepare_seconds": 9.0}
 

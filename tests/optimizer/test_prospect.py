@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import (
+
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective_file import load_objective
+from optimizer.results.result import Conclusion, result_document
+from optimizer.surrogate.stopping_rule import SAID, StoppingRule, fitness_noise, scatter
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose
+from tests.support.optimizer.pretend_bench import (
     Job,
     PretendBench,
     bowl,
@@ -18,12 +25,6 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-
-from optimizer.objective.objective_file import load_objective
-from optimizer.results.result import Conclusion, result_document
-from optimizer.surrogate.stopping_rule import SAID, StoppingRule, fitness_noise, scatter
-from optimizer.trials.history import History
-from optimizer.trials.trial import Phase, Purpose
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 60
@@ -41,14 +42,14 @@ def ran(*, stop_early: bool, effects: bool = False) -> tuple[Job, Conclusion]:
     return job, job.run()
 
 
-def document(job: Job, conclusion: Conclusion) -> dict:
-    return result_document(job.problem, conclusion, job={}, environment={})["search"]
+def document(conclusion: Conclusion) -> dict:
+    return result_document(conclusion, job={}, environment={})["search"]
 
 
 class TestStopEarly:
     def test_it_stops_where_nothing_matters_and_says_what_that_saved(self):
-        job, conclusion = ran(stop_early=True)
-        found = document(job, conclusion)
+        _, conclusion = ran(stop_early=True)
+        found = document(conclusion)
         assert len(conclusion.history) == TRIALS - found["saved"] < TRIALS
         assert found["exhausted"] and found["gain"] <= found["noise"]
         assert SAID in found["why"] and found["why"].endswith(f": {found['saved']} runs saved")
@@ -61,13 +62,13 @@ class TestStopEarly:
         again.watcher.phase = lambda phase, why: whys.append((phase, why))
         again.run()
         told = dict(whys)[Phase.CONFIRM]
-        assert told.endswith(document(job, conclusion)["why"])
+        assert told.endswith(document(conclusion)["why"])
 
     def test_without_it_the_search_goes_on_and_says_what_it_would_have_saved(self):
         job, conclusion = ran(stop_early=False)
         stopped, _ = ran(stop_early=True)
         assert len(conclusion.history) == TRIALS
-        found = document(job, conclusion)
+        found = document(conclusion)
         assert found["saved"] == 0
         last = candidates(stopped.log.trials())[-1].number
         assert found["since"] == last + 1
@@ -78,7 +79,7 @@ class TestStopEarly:
 
     def test_it_goes_on_where_there_is_something_to_gain(self):
         job, conclusion = ran(stop_early=True, effects=True)
-        found = document(job, conclusion)
+        found = document(conclusion)
         objective, default = job.problem.objective, {"x": 0.9, "y": 2, "codec": "fast"}
         default["sync"] = False
         optimum = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}
@@ -134,7 +135,7 @@ class TestNoise:
             trial_of(n, flat({}) | {"waf": 3.0 * (1 + e)}, purpose=Purpose.BASELINE)
             for n, e in enumerate((-0.1, 0.0, 0.1), start=1)
         )
-        assert fitness_noise(problem_of("forest"), history) == pytest.approx(100)
+        assert fitness_noise(Evaluation(problem_of("forest"), history)) == pytest.approx(100)
 
     def test_a_baseline_of_zero_scatters_by_differences(self):
         runs = [flat({}) | {"waf": value} for value in (0.0, 0.0, 0.3)]

@@ -5,7 +5,10 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pretend_bench import (
+
+from optimizer.trials.trial import Phase, Purpose
+from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     Job,
     PretendBench,
@@ -13,9 +16,6 @@ from pretend_bench import (
     job_of,
     problem_of,
 )
-
-from optimizer.trials.trial import Phase, Purpose
-from sampler.runner.outcome import TrialState
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 TRIALS = 48

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from pretend_bench import PretendBench, bowl, candidates, flat, job_of, problem_of
 
 from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import next_start, starting_point
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
@@ -14,6 +14,14 @@ from sampler.space.latent import decode
 from sampler.space.space import default_values, memory_bytes
 from sampler.space.space_file import SHIPPED, load_space
 from sampler.space.starting_points import known_points, usual_points
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+)
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 MIB = 2**20
@@ -136,8 +144,8 @@ def test_a_search_that_has_begun_goes_on():
     problem, trials = job.problem, job.log.trials()
     searched = next(t for t in trials if t.phase is Phase.SEARCH)
     late = replace(problem, starts=(StartingPoint("late", {**searched.point, "x": 0.77}),))
-    assert next_start(late, History(trials[:4]), 20) is not None
-    assert next_start(late, History(trials), 20) is None
+    assert next_start(Evaluation(late, History(trials[:4])), 20) is not None
+    assert next_start(Evaluation(late, History(trials)), 20) is None
 
 
 def test_why_names_what_had_to_change():

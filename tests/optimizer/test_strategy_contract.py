@@ -3,11 +3,11 @@
 import sys
 
 import pytest
-from pretend_bench import STRATEGY_NAMES
-from strategy_contract import StrategyContract
 
 from optimizer.strategies.registry import EXTRAS, STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
+from tests.support.optimizer.pretend_bench import STRATEGY_NAMES
+from tests.support.optimizer.strategy_contract import StrategyContract
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 

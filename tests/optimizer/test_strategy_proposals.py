@@ -1,7 +1,17 @@
 """What the strategies propose, beside what ``strategy_contract`` asks of all of them."""
 
 import pytest
-from pretend_bench import (
+
+from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Proposal
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
+from sampler.common.errors import InputError
+from sampler.space.space_file import space_from_document
+from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     Job,
     PretendBench,
@@ -12,15 +22,6 @@ from pretend_bench import (
     problem_of,
 )
 
-from optimizer.budget.budget import divide
-from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.strategy import Proposal
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
-from sampler.common.errors import InputError
-from sampler.space.space_file import space_from_document
-
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 EVERY = pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 TRIALS = 48
@@ -30,7 +31,9 @@ EXPLORE = divide(TRIALS).explore
 def propose(problem: Problem, trials: list[Trial]) -> Proposal | None:
     history = History(trials)
     strategy = find_strategy(problem.strategy)
-    return strategy.propose(problem, history, number=history.next_number, explore=EXPLORE)
+    return strategy.propose(
+        Evaluation(problem, history), number=history.next_number, explore=EXPLORE
+    )
 
 
 def finished_job(strategy: str, **more: object) -> Job:
@@ -73,7 +76,7 @@ class TestPurity:
         history = History(before_candidates(jobs[strategy])[-1])
         before = list(history)
         find_strategy(strategy).propose(
-            problem_of(strategy), history, number=history.next_number, explore=EXPLORE
+            Evaluation(problem_of(strategy), history), number=history.next_number, explore=EXPLORE
         )
         assert list(history) == before
 

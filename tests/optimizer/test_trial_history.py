@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend_bench import trial_of
 
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
+from tests.support.optimizer.pretend_bench import trial_of
 
 OPEN = (TrialState.RUNNING, TrialState.LOST)
 

@@ -3,7 +3,14 @@
 from itertools import pairwise
 
 import pytest
-from pretend_bench import (
+
+from optimizer.budget.budget import divide
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.run.ports import LeaseLost
+from optimizer.trials.trial import Phase, Purpose
+from sampler.common.errors import InputError
+from sampler.runner.outcome import TrialState
+from tests.support.optimizer.pretend_bench import (
     STRATEGY_NAMES,
     Job,
     ListLog,
@@ -12,14 +19,7 @@ from pretend_bench import (
     problem_of,
     trial_of,
 )
-from tuning_jobs import conclude_of, purposes, run
-
-from optimizer.budget.budget import divide
-from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.run.ports import LeaseLost
-from optimizer.trials.trial import Phase, Purpose
-from sampler.common.errors import InputError
-from sampler.runner.outcome import TrialState
+from tests.support.optimizer.tuning_jobs import conclude_of, purposes, run
 
 pytestmark = pytest.mark.usefixtures("quick_ranking")
 SIZES = (12, 16, 24, 48, 96)

@@ -1,7 +1,6 @@
 """Where nothing is better, hardly any job says otherwise: choosing must not leak into proving."""
 
 import pytest
-from pretend_bench import PretendBench, flat, job_of, problem_of
 from scipy import stats
 
 from optimizer.budget.power import ALPHA
@@ -9,6 +8,7 @@ from optimizer.confirmation.proof import judge
 from optimizer.results.result import Conclusion
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
+from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of
 
 JOBS = 120
 NOISE = {"waf": 0.02, "sa": 0.01, "time": 0.06, "rate": 0.06}

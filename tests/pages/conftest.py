@@ -1,24 +1,16 @@
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-
-# Callers of the interface, the runner that measures nothing, and real processes.
-sys.path.append(str(Path(__file__).parents[1]))
-sys.path.append(str(Path(__file__).parents[1] / "api"))
-sys.path.append(str(Path(__file__).parents[1] / "jobs"))
-sys.path.append(str(Path(__file__).parents[1] / "service"))
 
 import pytest
-from callers import EXTERNAL, QUEUED, local, submit
-from fake_runner import ask, drive, measure, tell
 from playwright.sync_api import Browser, sync_playwright
-from real_server import serving
-from seen_page import FLAGS, PROGRAM, SeenPage, seen_page
 
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
+from tests.support.api.callers import EXTERNAL, QUEUED, local, submit
+from tests.support.api.fake_runner import ask, drive, measure, tell
+from tests.support.api.real_server import serving
+from tests.support.api.seen_page import FLAGS, PROGRAM, SeenPage, seen_page
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from processes import environment, rocktune
-from seen_page import SeenPage
+
+from tests.support.api.processes import environment, rocktune
+from tests.support.api.seen_page import SeenPage
 
 # So small that a trial takes a second.
 WORKLOAD = """

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
-from callers import local
 from playwright.sync_api import expect
-from real_server import serving
-from seen_page import SeenPage
-from stored_job import keep, proved, unproven
-from watched_nights import kept_nights, nights_that_turn_worse
 
 from api.app import make_app
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
 from db.hosts import see_host
+from tests.support.api.callers import local
+from tests.support.api.real_server import serving
+from tests.support.api.seen_page import SeenPage
+from tests.support.api.stored_job import keep, proved, unproven
+from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 
 PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",

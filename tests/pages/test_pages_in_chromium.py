@@ -4,7 +4,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, expect
-from seen_page import SeenPage, seen_page
+
+from tests.support.api.seen_page import SeenPage, seen_page
 
 Stocked = tuple[str, str]
 PAGES = ("/", "/docs", "/jobs/new", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/1/clone", "/nowhere")

@@ -1,17 +1,17 @@
-"""The pipes of tests/chromium.py reach the browser, whatever numbers they have."""
+"""The pipes of tests/support/api/chromium.py reach the browser, whatever numbers they have."""
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+from tests.support import ROOT
+
 # A process of its own, for it moves descriptors that pytest may use.
 SCRIPT = """\
 import fcntl, os, sys
 sys.path.append(sys.argv[3])
-from chromium import give_pipes
+from tests.support.api.chromium import give_pipes
 ends = {}
 for name in ("asked", "answered"):
     read, write = os.pipe()
@@ -32,6 +32,6 @@ assert os.get_inheritable(3) and os.get_inheritable(4)
     ("read_from", "write_to"), [(3, 4), (4, 3), (20, 21), (21, 20), (5, 20), (20, 3), (4, 6)]
 )
 def test_they_arrive(read_from: int, write_to: int):
-    argv = [sys.executable, "-c", SCRIPT, str(read_from), str(write_to), str(TESTS)]
+    argv = [sys.executable, "-c", SCRIPT, str(read_from), str(write_to), str(ROOT)]
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0, ran.stderr

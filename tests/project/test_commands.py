@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-MAKEFILE = (ROOT / "Makefile").read_text()
-INTERNAL = {"db_bench", "postgresql", "curl", "chromium", "pngquant", "iproute2", "gone"}
-SCRIPTS = sorted((ROOT / "scripts").glob("*.sh"))
+from tests.support import ROOT
+
+MAKEFILES = {name: (ROOT / name).read_text() for name in ("Makefile", "studies/Makefile")}
+DESCRIBED = re.compile(r"^([a-z%-]+):.*## ", re.MULTILINE)
+SCRIPTS = sorted(path for room in ("scripts", "studies") for path in (ROOT / room).glob("*.sh"))
 
 
 def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -18,11 +19,41 @@ def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_help_is_the_default_and_names_every_goal() -> None:
-    goals = set(re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)[1].split()) - INTERNAL
-    listed = run("make", "--no-print-directory", MAKEFLAGS="")
+def goals(file: str, variable: str = ".PHONY:") -> set[str]:
+    text = MAKEFILES[file].replace("\\\n", " ")
+    (line,) = re.findall(rf"^{re.escape(variable)} (.+)$", text, re.MULTILINE)
+    return {word for word in line.split() if word[0] != "$"}
+
+
+@pytest.mark.parametrize(
+    ("goal", "file"), [("help", "Makefile"), ("prove-help", "studies/Makefile")]
+)
+def test_help_names_every_goal(goal: str, file: str) -> None:
+    listed = run("make", "--no-print-directory", goal, MAKEFLAGS="")
     assert listed.returncode == 0, listed.stderr
-    assert {line.split()[1] for line in listed.stdout.splitlines()} == goals
+    named = [line.split()[1] for line in listed.stdout.splitlines()]
+    assert named == DESCRIBED.findall(MAKEFILES[file])
+    assert set(named) - {"prove-%"} == goals(file)
+
+
+def test_help_is_the_default_and_short() -> None:
+    listed = run("make", "--no-print-directory", MAKEFLAGS="").stdout
+    assert listed == run("make", "--no-print-directory", "help", MAKEFLAGS="").stdout
+    assert len(listed.splitlines()) <= 15
+
+
+@pytest.mark.parametrize("goal", sorted(goals("studies/Makefile")))
+def test_what_a_study_runs_is_there(goal: str) -> None:
+    assert goal.startswith("prove-") or goal in goals("Makefile", "STUDIES :=")
+    told = run("make", "--no-print-directory", "--dry-run", goal, MAKEFLAGS="")
+    assert told.returncode == 0, told.stderr
+    for module in re.findall(r" -m ((?:studies|benchmarks)[\w.]*)", told.stdout):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
+    for script in re.findall(
+        r"^\t?((?:scripts|studies|drivers)/\S+\.sh)", told.stdout, re.MULTILINE
+    ):
+        assert os.access(ROOT / script, os.X_OK), script
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)

@@ -14,8 +14,8 @@ from cli.main import app
 from jobs.batch.batch_file import read_batch
 from sampler.space.space_file import load_space
 from sampler.workload.workload_file import load_workload
+from tests.support import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BODIES = {"/v1/jobs": JobCreate, "/v1/schedules": ScheduleCreate}
 

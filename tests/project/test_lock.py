@@ -1,34 +1,35 @@
 import re
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
+LOCKS = ROOT / "requirements"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME = PYPROJECT["project"]["dependencies"]
 GROUPS = PYPROJECT["dependency-groups"]
 EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 ASKED = {
-    "requirements.txt": RUNTIME,
-    "requirements-dev.txt": RUNTIME + GROUPS["dev"],
-    "requirements-compare.txt": RUNTIME + EXTRAS["compare"],
-    "requirements-tuner.txt": RUNTIME + EXTRAS["tuner"],
-    "requirements-fuzz.txt": GROUPS["fuzz"],
-    "requirements-audit.txt": GROUPS["audit"],
-    "requirements-setup.txt": GROUPS["setup"] + PYPROJECT["build-system"]["requires"],
+    "runtime.txt": RUNTIME,
+    "dev.txt": RUNTIME + GROUPS["dev"],
+    "compare.txt": RUNTIME + EXTRAS["compare"],
+    "tuner.txt": RUNTIME + EXTRAS["tuner"],
+    "fuzz.txt": GROUPS["fuzz"],
+    "audit.txt": GROUPS["audit"],
+    "setup.txt": GROUPS["setup"] + PYPROJECT["build-system"]["requires"],
 }
 
-EXTRA_LOCKS = ["requirements-compare.txt", "requirements-tuner.txt"]
+EXTRA_LOCKS = ["compare.txt", "tuner.txt"]
 
 
 def blocks(file: str) -> list[str]:
     """One text for each locked version, its hashes with it."""
-    lines = (ROOT / file).read_text().replace("\\\n", " ").splitlines()
+    lines = (LOCKS / file).read_text().replace("\\\n", " ").splitlines()
     return [line for line in lines if not line.lstrip().startswith("#")]
 
 
@@ -44,7 +45,7 @@ def locked(file: str) -> dict[str, set[Version]]:
 def test_every_locked_version_has_hashes_and_none_an_address(file: str) -> None:
     for block in blocks(file):
         assert re.search(r" --hash=sha256:[0-9a-f]{64}\b", block), block
-    text = (ROOT / file).read_text()
+    text = (LOCKS / file).read_text()
     assert "://" not in text
     assert "index" not in re.sub(r"^#.*|^ +# .*", "", text, flags=re.MULTILINE)
 
@@ -53,8 +54,8 @@ def test_every_lock_is_audited() -> None:
     told = subprocess.run(
         ["make", "--dry-run", "audit"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert set(re.findall(r"--requirement (\S+)", told)) == set(ASKED)
-    assert set(ASKED) == {path.name for path in ROOT.glob("requirements*.txt")}
+    assert set(re.findall(r"--requirement requirements/(\S+)", told)) == set(ASKED)
+    assert set(ASKED) == {path.name for path in LOCKS.iterdir()}
 
 
 @pytest.mark.parametrize(("file", "asked"), ASKED.items())
@@ -75,15 +76,15 @@ def test_the_lock_holds_what_pyproject_asks_for(file: str, asked: list[str]) -> 
             assert allowed, f"{name} {version}: run `make lock`"
 
 
-@pytest.mark.parametrize("file", ["requirements-dev.txt", *EXTRA_LOCKS])
+@pytest.mark.parametrize("file", ["dev.txt", *EXTRA_LOCKS])
 def test_the_larger_locks_hold_the_same_versions_and_more(file: str) -> None:
     larger = locked(file)
-    assert all(larger[name] == held for name, held in locked("requirements.txt").items())
+    assert all(larger[name] == held for name, held in locked("runtime.txt").items())
 
 
 @pytest.mark.parametrize("file", EXTRA_LOCKS)
 def test_the_lock_of_an_extra_fits_beside_the_one_for_development(file: str) -> None:
-    development, extra = locked("requirements-dev.txt"), locked(file)
+    development, extra = locked("dev.txt"), locked(file)
     assert all(extra[name] == development[name] for name in extra.keys() & development)
 
 

@@ -3,7 +3,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
+
 # In pieces, so that this file does not hold what it looks for.
 PIECES = [("pypi", r"\.org"), ("python", r"hosted\.org"), ("index", "[-_]url *=")]
 ADDRESS = re.compile("|".join(map("".join, PIECES)))

@@ -2,9 +2,9 @@
 
 import subprocess
 import tomllib
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-ROOT = Path(__file__).parents[2]
+from tests.support import ROOT
 
 
 def test_every_file_of_a_room_is_installed():

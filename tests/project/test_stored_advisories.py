@@ -2,14 +2,14 @@
 
 import json
 import urllib.request
-from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from proofs.stored_advisories import Advisory, Range, answering, read_advisories
 from test_lock import ASKED, locked
 
-ROOT = Path(__file__).parents[2]
+from studies.stored_advisories import Advisory, Range, answering, read_advisories
+from tests.support import ROOT
+
 KEPT = ROOT / "docs/results/advisories.md"
 
 
@@ -57,7 +57,7 @@ def test_the_server_answers_as_osv_does(advisories: list[Advisory]) -> None:
             return json.load(got)
 
     with answering(advisories) as (url, asked):
-        (held,) = locked("requirements.txt")["jinja2"]
+        (held,) = locked("runtime.txt")["jinja2"]
         assert ask(url, str(held)) == {}
         found = ask(url, "3.1.5")["vulns"]
     assert asked == [f"jinja2=={held}", "jinja2==3.1.5"]

@@ -2,18 +2,31 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-HEAVY = ("scipy", "sklearn", "statsmodels", "pandas", "pyarrow", "distributed")
-SCRIPT = f"""\
-import sys
-import api.server, cli.tuning.run_here, db.trials.trial_log, jobs.worker
-print(*(name for name in {HEAVY} if name in sys.modules))
-"""
+import pytest
+
+from tests.support import ROOT
+
+LEARNS = ("scipy", "sklearn", "statsmodels", "pandas", "pyarrow", "distributed")
+HEAVY = (*LEARNS, "numpy", "plotly", "deap", "dask", "fastapi", "uvicorn", "sqlalchemy", "alembic",
+         "pydantic", "jinja2", "httpx2", "cryptography", "structlog")  # fmt: skip
+
+
+def loaded(script: str) -> set[str]:
+    """The packages that a new process has imported when it comes to the end of a script."""
+    told = f"{script}\nimport sys; print('loaded:', *sys.modules)"
+    command = [sys.executable, "-c", told]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    names = done.stdout.splitlines()[-1].removeprefix("loaded:").split()
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["--version"]])
+def test_a_list_of_commands_imports_none_of_them(arguments: list[str]) -> None:
+    found = loaded(f"from cli.main import main; main({arguments})")
+    assert found & {*HEAVY, "db", "jobs", "optimizer", "api"} == set()
 
 
 def test_a_process_starts_without_the_libraries_that_learn_and_export() -> None:
-    command = [sys.executable, "-c", SCRIPT]
-    loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == []
+    script = "import api.server, cli.tuning.run_here, db.trials.trial_log, jobs.worker"
+    assert loaded(script) & set(LEARNS) == set()

@@ -2,13 +2,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_runs import Keeping, Kept, Measure, tiny_plan
 
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner.outcome import Outcome
 from sampler.runner.runner import LocalRunner
 from sampler.runner.settings import Settings
 from sampler.space.space import Configuration
+from tests.support.sampler.real_runs import Keeping, Kept, Measure, tiny_plan
 
 
 @pytest.fixture(scope="session")

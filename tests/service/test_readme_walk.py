@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import ROOT, environment
 from test_from_submit_to_options_file import JOB, WORKLOAD
 
 from sampler.options.options_file import CF, parse_options
+from tests.support.api.processes import ROOT, environment
 
 
 def walk() -> str:

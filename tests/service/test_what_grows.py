@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proofs import endurance
+
+from studies.faults import endurance
 
 FLAT = {"ms": 25.0, "rss": 250 * 2**20, "handles": 30, "threads": 16, "folders": 1}
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from jobs.experiments.comparison.guided import worked_out
-from jobs.experiments.comparison.side import Side
-from jobs.specification.baseline_warnings import baseline_warnings
-from jobs.specification.hidden_debt import too_small_warnings
-from jobs.specification.measured_baseline import measured_baseline, scale_warnings
+from jobs.experiments.comparison.sides import Side, worked_out
+from jobs.specification.compaction_debt import too_small_warnings
+from jobs.specification.measured_baseline import (
+    baseline_warnings,
+    measured_baseline,
+    scale_warnings,
+)
 from sampler.bench.bench_plan import BenchPlan, effective_values
-from sampler.bench.build_facts import build_facts
 from sampler.bench.build_flags import require_supported
-from sampler.bench.builds import DEFAULT_BUILD, Build, installed_build
+from sampler.bench.builds import DEFAULT_BUILD, Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.common.errors import InputError
@@ -141,10 +140,8 @@ def _require_known(
 def _changed(plan: BenchPlan, side: Side, installed: InstalledDbBench, field: str) -> list[str]:
     """Lets the program open a database so; the values that it changes without saying so."""
     values = side.values_under(plan.workload.name)
-    with tempfile.TemporaryDirectory(prefix="rocktune-compare-") as folder:
-        tried = try_options(
-            installed.program, plan.options(values), Path(folder), plan.flags(values)
-        )
+    options, flags = plan.options(values), plan.flags(values)
+    tried = try_options(installed.program, options, flags=flags)
     if tried.options is None:
         raise InputError(field, f"RocksDB {installed.version} refuses it: {tried.complaint}")
     asked = {n: v for n, v in values.items() if plan.space.is_active(n, plan.space.context)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from jobs.experiments.upgrade.option_drift import ChangedValue, OptionDrift
-from jobs.experiments.upgrade.own_file import OwnFile
-from jobs.specification.frame import Frame, frame
+from jobs.experiments.upgrade.builds import ChangedValue, OptionDrift, OwnFile
+from jobs.specification.resolved_job import ResolvedJob, resolve
 from jobs.specification.specification import Specification
 from sampler.bench.accepted import accepted_part
 from sampler.bench.bench_plan import BenchPlan
@@ -63,19 +62,19 @@ def cases_of(
     Raises:
         InputError: The workload cannot be measured so, such as a load that stays in memory.
     """
-    plain = replace(specification, baseline="library", baseline_options=None)
-    framed = frame(plain, old)
+    plain = specification.model_copy(update={"baseline": "library", "baseline_options": None})
+    framed = resolve(plain, old)
     before = DbBench(old, _as_it_comes(framed.plan, old, drift.changed))
-    after = DbBench(new, _as_it_comes(frame(plain, new).plan, new, drift.changed))
+    after = DbBench(new, _as_it_comes(resolve(plain, new).plan, new, drift.changed))
     what = "the defaults as they come"
     cases = [Case(name=DEFAULTS, what=what, old=before, new=after, configuration={})]
     if drift.changed and (kept := kept_defaults(before, after, drift.changed)) is not None:
         what = "the old defaults kept"
         cases.append(Case(name=KEPT, what=what, old=before, new=kept, configuration={}))
     if file is not None and file.accepted.part is not None:
-        theirs = DbBench(old, frame(specification, old).plan)
+        theirs = DbBench(old, resolve(specification, old).plan)
         # What the new build does not know is told by the check itself.
-        ours = frame(replace(specification, drop_unknown=True), new).plan
+        ours = resolve(specification.model_copy(update={"drop_unknown": True}), new).plan
         what = "your OPTIONS file"
         if file.accepted.refused:
             what += " without what the new build refuses"
@@ -129,7 +128,7 @@ def _of(changed: Sequence[ChangedValue]) -> Iterator[Parameter]:
             yield parameter
 
 
-def _drawn(framed: Frame, new: InstalledDbBench, count: int) -> Iterator[Configuration]:
+def _drawn(framed: ResolvedJob, new: InstalledDbBench, count: int) -> Iterator[Configuration]:
     """A Latin hypercube over what both builds know, within the memory of the old defaults."""
     problem, space = framed.problem, framed.problem.space
     unknown = [p.name for p in space.parameters if not new.knows(p)]

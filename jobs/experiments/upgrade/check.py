@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.experiments.in_turn.runs_file import runs_file
-from jobs.experiments.in_turn.turns import Turns, Watcher, measure_turns
-from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
-from jobs.experiments.upgrade.comparison import (
-    SIDES,
-    CaseChange,
-    Cause,
-    causes,
-    compare,
-    whole_pairs,
+from jobs.experiments.interleaved import (
+    InterleavedRuns,
+    RunsObserver,
+    measure_interleaved,
+    runs_file,
 )
-from jobs.experiments.upgrade.option_drift import OptionDrift, option_drift
-from jobs.experiments.upgrade.own_file import OwnFile, own_file
-from jobs.experiments.upgrade.verdict import is_worse, sentences
-from jobs.report.artifacts import require_folder
-from jobs.results.whole_file import write_whole
+from jobs.experiments.paired import (
+    CaseChange,
+    RunPair,
+    compare_cases,
+    pairs_of,
+)
+from jobs.experiments.upgrade.builds import OptionDrift, OwnFile, option_drift, own_file
+from jobs.experiments.upgrade.cases import KEPT, Case, cases_of
+from jobs.experiments.upgrade.verdict import Cause, causes, is_worse, upgrade_sentences
+from jobs.results.output_folder import json_text, require_folder, write_files
 from jobs.specification.specification import Specification
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.objective.objective_file import objective_from_document
-from sampler.bench.build_facts import build_facts
-from sampler.bench.builds import Build, installed_build
+from sampler.bench.builds import Build, build_facts, installed_build
 from sampler.bench.db_bench import DbBench
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.user_options import user_options
@@ -41,6 +39,7 @@ from sampler.space.space import Configuration
 from sampler.workload.workload_file import workload_from_document
 
 RESULT = "upgrade.json"
+SIDES = ("old", "new")
 MOST_PAIRS, MOST_DRAWS = 1000, 100
 
 
@@ -55,7 +54,7 @@ class Builds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Differences:
+class BuildDifferences:
     """What changed without a load.
 
     Attributes:
@@ -80,7 +79,7 @@ class Checked:
     """
 
     builds: Builds
-    differences: Differences
+    differences: BuildDifferences
     what: Mapping[str, str]
     changes: Sequence[CaseChange]
     causes: Mapping[str, Cause]
@@ -110,7 +109,7 @@ def find_builds(old: str, new: str, settings: Settings) -> Builds:
     )
 
 
-def differences(builds: Builds, specification: Specification) -> Differences:
+def build_differences(builds: Builds, specification: Specification) -> BuildDifferences:
     """What changed without a load; some milliseconds.
 
     Raises:
@@ -124,20 +123,20 @@ def differences(builds: Builds, specification: Specification) -> Differences:
         options = read_user_options(text, name="--options")
         file = own_file(old, new, options, drop_unknown=specification.drop_unknown)
         notes = user_options(text, old, name="--options", drop_unknown=True).notes
-    return Differences(drift=option_drift(old, new), file=file, notes=notes)
+    return BuildDifferences(drift=option_drift(old, new), file=file, notes=notes)
 
 
 def check_upgrade(
     specification: Specification,
     builds: Builds,
-    found: Differences,
+    found: BuildDifferences,
     settings: Settings,
     out: Path,
     *,
     pairs: int,
     draws: int,
     resume: bool,
-    watcher: Watcher,
+    watcher: RunsObserver,
 ) -> Checked:
     """Measures what is missing and compares.
 
@@ -158,7 +157,7 @@ def check_upgrade(
     _require_sensible(specification, pairs, draws)
     require_folder(out)
     cases: list[Case] = []
-    measured = {}
+    measured: Mapping[tuple[int, str], RunPair] = {}
     if pairs:
         drift, file = found.drift, found.file
         cases = cases_of(
@@ -166,14 +165,14 @@ def check_upgrade(
         )
         asked = _asked(specification, builds, cases, pairs)
         with runs_file(out, asked, resume=resume) as kept:
-            measure_turns(_turns(cases, pairs, specification.seed), settings, kept, watcher)
-            measured = whole_pairs(kept.runs)
+            turns = _turns(cases, pairs, specification.seed)
+            measured = pairs_of(measure_interleaved(turns, settings, kept, watcher), *SIDES)
     terms = objective_from_document(specification.objective).terms
-    changes = compare(measured, [case.name for case in cases], terms)
+    changes = compare_cases(measured, [case.name for case in cases], terms)
     has_kept = any(case.name == KEPT for case in cases)
     why = causes(measured, changes[0]) if has_kept else {}
     what = {case.name: case.what for case in cases}
-    verdict = sentences(changes, what, why, found.drift.changed, found.file)
+    verdict = upgrade_sentences(changes, what, why, found.drift.changed, found.file)
     worse = is_worse(changes, found.file)
     document = {
         "schema": 1,
@@ -190,21 +189,21 @@ def check_upgrade(
         "verdict": verdict,
         "worse": worse,
     }
-    write_whole(out / RESULT, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_files(out, {RESULT: json_text(document)})
     return Checked(
         builds=builds, differences=found, what=what, changes=changes, causes=why,
         verdict=verdict, worse=worse, document=document,
     )  # fmt: skip
 
 
-def _turns(cases: Sequence[Case], pairs: int, seed: int) -> Turns:
+def _turns(cases: Sequence[Case], pairs: int, seed: int) -> InterleavedRuns:
     by_name = {case.name: case for case in cases}
 
     def bench(name: str, side: str) -> tuple[DbBench, Configuration]:
         case = by_name[name]
         return case.old if side == "old" else case.new, case.configuration
 
-    return Turns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
+    return InterleavedRuns(cases=[*by_name], sides=SIDES, bench=bench, rounds=pairs, seed=seed)
 
 
 def _named(name: str, installed: InstalledDbBench) -> Build:

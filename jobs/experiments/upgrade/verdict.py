@@ -1,19 +1,79 @@
-"""What a check says in words, and no more than its runs carry."""
+"""What a check says: causes, and sentences that claim no more than its runs carry."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from jobs.experiments.paired import (
+    SIGNIFICANT,
+    CaseChange,
+    MetricChange,
+    RunPair,
+    known_p,
+    pair_values,
+)
+from jobs.experiments.upgrade.builds import ChangedValue, Concern, OwnFile
 from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
-from jobs.experiments.upgrade.comparison import CaseChange, Cause, MetricChange
-from jobs.experiments.upgrade.option_drift import ChangedValue, Concern
-from jobs.experiments.upgrade.own_file import OwnFile
-from jobs.experiments.upgrade.p_words import p_words
+from jobs.results.figures import p_words
+from models.importance.anova import holm
+from optimizer.budget.power import LEAST_PAIRS
+from optimizer.confirmation.proof import Change, change
 
 _MOST_NAMED = 8
 
 
-def sentences(
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """How much of a metric's change with the new defaults goes away with the old ones kept.
+
+    Attributes:
+        gone: The new build with its own defaults over the new build with the old ones, each over
+            the old build in the same round.
+        p_holm: Its p-value, corrected for all metrics that this was asked of.
+    """
+
+    metric: str
+    gone: Change
+    p_holm: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether the changed defaults are shown to have a part in it."""
+        return self.p_holm < SIGNIFICANT
+
+
+def causes(pairs: Mapping[tuple[int, str], RunPair], defaults: CaseChange) -> dict[str, Cause]:
+    """Of each metric that changed with the defaults: is it shown that the defaults are the cause?
+
+    Args:
+        pairs: (old, new) by round and case; those of a round are compared with each other.
+        defaults: What changed with the defaults as they come.
+
+    Returns:
+        By metric; empty where the old defaults were not measured on the new build.
+    """
+    gone: dict[str, Change] = {}
+    for metric, each in defaults.metrics.items():
+        if not each.significant:
+            continue
+        theirs = dict(pair_values(pairs, DEFAULTS, metric))
+        kept = dict(pair_values(pairs, KEPT, metric))
+        ratios = [
+            (kept[number][1] / kept[number][0], theirs[number][1] / theirs[number][0])
+            for number in theirs
+            if number in kept and min(*theirs[number], *kept[number]) > 0
+        ]
+        if len(ratios) >= LEAST_PAIRS:
+            gone[metric] = change(ratios)
+    corrected = holm([each.p for each in gone.values()])
+    return {
+        metric: Cause(metric=metric, gone=each, p_holm=known_p(p))
+        for (metric, each), p in zip(gone.items(), corrected, strict=True)
+    }
+
+
+def upgrade_sentences(
     changes: Sequence[CaseChange],
     what: Mapping[str, str],
     found: Mapping[str, Cause],
@@ -50,15 +110,9 @@ def is_worse(changes: Sequence[CaseChange], file: OwnFile | None) -> bool:
     return any(each.worse for each in changes) or (file is not None and not file.opens)
 
 
-def change_in_words(metric: MetricChange) -> str:
-    """As ``+14.0% (+11.0% to +17.0%)``."""
-    change = metric.change
-    return f"{change.percent:+.1f}% ({change.low:+.1f}% to {change.high:+.1f}%)"
-
-
 def _significant(metric: MetricChange, what: str) -> str:
     kind = "worse" if metric.worse else "better"
-    told = f"{metric.metric.upper()} {change_in_words(metric)} with {what}"
+    told = f"{metric.metric.upper()} {metric.in_words} with {what}"
     return f"{told}: {kind}, {p_words(metric.p_holm)}."
 
 
@@ -74,7 +128,7 @@ def _cause(
     mine = kept.metrics.get(metric.metric) if kept else None
     if mine is None or found is None:
         return ["The old defaults could not be measured on the new build: the cause is not known."]
-    rest = f"With the old defaults kept it is {change_in_words(mine)}"
+    rest = f"With the old defaults kept it is {mine.in_words}"
     same_way = (mine.change.percent > 0) == (metric.change.percent > 0)
     if found.shown and not mine.significant:
         cause = "the changed defaults are the cause, as far as these pairs can tell"

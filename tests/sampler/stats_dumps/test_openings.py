@@ -2,14 +2,13 @@
 
 import pytest
 from hypothesis import given, settings
-from written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
-from sampler.bench.interval_stats import parse_intervals
 from sampler.stats_dumps.opening import Opening, parse_openings
+from tests.support.sampler.written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
 
 def moments(told: str) -> list[list[float]]:
-    return [[each.at for each in opening] for opening in parse_intervals(told)]
+    return [[each.at for each in opening.intervals] for opening in parse_openings(told)]
 
 
 def only(told: str) -> Opening:

@@ -1,0 +1,99 @@
+"""How answers leave: in the format that the client accepts, as ready bytes, exports in turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+from fastapi import Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from api.http.problems import ProblemError
+
+_QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
+
+
+def accepted(header: str | None, offered: Sequence[str]) -> str:
+    """The best of what is offered to a client (RFC 9110, 12.5.1); the first of equals.
+
+    Raises:
+        ProblemError: 406, none is acceptable.
+    """
+    ranges = [_range(part) for part in (header or "*/*").split(",") if part.strip()]
+    best = max(offered, key=lambda kind: (_quality(kind, ranges), -offered.index(kind)))
+    if _quality(best, ranges) <= 0:
+        raise ProblemError(406, f"Accept names none of {', '.join(offered)}")
+    return best
+
+
+def _range(part: str) -> tuple[str, float]:
+    kind, *parameters = (each.strip() for each in part.split(";"))
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "q":
+            return kind.lower(), float(value) if _QUALITY.fullmatch(value.strip()) else 0.0
+    return kind.lower(), 1.0
+
+
+def _quality(kind: str, ranges: Sequence[tuple[str, float]]) -> float:
+    """Of the ranges that match, the most specific one decides."""
+    wide = f"{kind.partition('/')[0]}/*"
+    for wanted in (kind, wide, "*/*"):
+        found = [quality for each, quality in ranges if each == wanted]
+        if found:
+            return max(found)
+    return 0.0
+
+
+def rendered(page: BaseModel | dict[str, object], response: Response) -> Response:
+    """The page as JSON, with the headers that were set on the way.
+
+    What is read from the database is sound and need not be checked again.
+    """
+    body = page.model_dump_json() if isinstance(page, BaseModel) else to_json(page)
+    kept = {name: value for name, value in response.headers.items() if name != "content-length"}
+    return Response(body, media_type="application/json", headers=kept)
+
+
+def created(what: str) -> dict[int | str, dict[str, Any]]:
+    """The answer 201 of a route that makes something, for its description in OpenAPI."""
+    location = {"description": what, "schema": {"type": "string"}}
+    return {201: {"headers": {"Location": location}}}
+
+
+MOST = 4  # each holds a connection to the database for as long as its client reads
+
+
+class Exports:
+    """Lets so many exports run at a time; each is closed as soon as its client has gone."""
+
+    def __init__(self, most: int = MOST) -> None:
+        """``most``: how many."""
+        self._most, self._running = most, 0
+
+    def begin(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """The chunks, to be sent.
+
+        Raises:
+            ProblemError: 429, others are being sent.
+        """
+        if self._running >= self._most:
+            late = "other exports are being sent; try again when they are done"
+            raise ProblemError(429, late, headers={"Retry-After": "10"})
+        return self._sent(chunks)
+
+    async def _sent(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+        # Counted from the first chunk on: an answer that is never begun is never ended either.
+        self._running += 1
+        try:
+            while (chunk := await run_in_threadpool(next, chunks, None)) is not None:
+                yield chunk
+        finally:
+            self._running -= 1
+            # Not awaited: the client that has gone has cancelled this task.
+            close = getattr(chunks, "close", None)
+            if close is not None:
+                close()

@@ -1,0 +1,78 @@
+"""What matters: the ranking, its tests, how each parameter works, and how sure all that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api.auth.security import Caller, page_requires
+from api.http.problems import ProblemError
+from api.pages.job_page import job_page
+from api.services.dependencies import JobDep, Service, ServiceDep
+from api.services.stored_job import job_ranking
+from db.access.tokens import Role
+from db.schema.job_row import JobRow, JobState
+from jobs.queue.lifecycle import WrongState, is_external
+from jobs.views.importance import importance_details as details_of
+from jobs.views.importance import importance_view
+from sampler.common.errors import InputError
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/jobs/{job_id}/matters")
+def matters_page(
+    request: Request,
+    service: ServiceDep,
+    caller: Annotated[Caller, page_requires(Role.READ)],
+    job: JobDep,
+    metric: Annotated[str, Query(max_length=200)] = "",
+    details: bool = False,
+) -> Response:
+    """The page; with ``details`` what is learned from the trials one by one stands in it."""
+    found, final = _ranking(service, job)
+    if found is not None and metric and metric not in found["forest"]:
+        known = ", ".join(found["forest"])
+        raise InputError("metric", f"the objective has no {metric!r:.80}; known are {known}")
+    told = importance_view(found, metric or None) if found is not None else None
+    more = None
+    if details and found is not None and told is not None:
+        more = details_of(service.engine, job, found, learned=told["learned"])
+    return job_page(
+        request,
+        "matters.html",
+        caller=caller,
+        job=job,
+        tab="matters",
+        found=told,
+        final=final,
+        missing=None if told else _missing(job),
+        metric=metric,
+        details=details,
+        more=more,
+    )
+
+
+def _ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any] | None, bool]:
+    """What the interface answers; None where it says that there is none yet."""
+    try:
+        return job_ranking(service, job)
+    except (ProblemError, WrongState):
+        return None, False
+
+
+def _missing(job: JobRow) -> str:
+    """What has to come before there is a ranking, and when that is."""
+    if job.state is JobState.QUEUED:
+        return "The job waits for its turn. It measures its baseline first, then draws."
+    if job.state is not JobState.RUNNING:
+        return (
+            "The job ended before its draws were in. Resumed, it goes on from what it has "
+            "measured; the ranking comes with the last draw."
+        )
+    if is_external(job):
+        return "Your own runner measures it: the ranking begins with the first whole measurement."
+    now = f"It is in the phase {job.phase.value}" if job.phase else "It has just begun"
+    return f"{now}. The ranking comes once its draws are in, before the search begins."

@@ -1,0 +1,149 @@
+"""Trade-offs between what a job has measured: its Pareto front, its best by a preference."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, NoReturn
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from api.auth.security import requires
+from api.http.problems import EVERYWHERE, described
+from api.http.responses import rendered
+from api.schemas.pick_schemas import PickAnswer
+from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint
+from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
+from api.services.stored_job import measured_trials, picked, result_of
+from db.access.tokens import Role
+from db.schema.job_row import JobRow
+from jobs.specification.resolved_job import resolve_stored
+from jobs.views.pick import Preference, front_of_two
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document
+from sampler.common.errors import InputError
+
+router = APIRouter(
+    prefix="/v1/jobs/{job_id}",
+    tags=["results"],
+    dependencies=[requires(Role.READ)],
+    responses={
+        **EVERYWHERE,
+        **described(404, 409),
+        **UNCHANGED,
+    },
+)
+Axis = Annotated[
+    str | None, Query(max_length=200, description="One metric of a front of two, with the other.")
+]
+
+
+@router.get("/pareto", operation_id="show_pareto", response_model=ParetoFront)
+def show_pareto(
+    service: ServiceDep, job: CachedJobDep, response: Response, x: Axis = None, y: Axis = None
+) -> Response:
+    """The trials of a finished job that no other beats in every metric of the objective.
+
+    With x and y, those that no other beats in these two metrics, of any job with a baseline.
+    """
+    if x is not None and y is not None:
+        return rendered(_front_of_two(service, job, x, y), response)
+    if x is not None or y is not None:
+        raise InputError("x" if x is None else "y", "give x and y, both or neither")
+    result = result_of(service, job)
+    metrics = [term["name"] for term in result["job"]["objective"]["metric"]]
+    points = [
+        ParetoPoint.model_construct(
+            number=number,
+            metrics={name: measured[name] for name in metrics if name in measured},
+            configuration=configuration,
+        )
+        for number, configuration, measured in service.store.points(job.id, result["pareto"])
+    ]
+    grown = [FrontGrowth.model_construct(**row) for row in result.get("hypervolume", [])]
+    front = ParetoFront.model_construct(metrics=metrics, points=points, hypervolume=grown)
+    return rendered(front, response)
+
+
+def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
+    trials = measured_trials(service, job)
+    found = front_of_two(resolve_stored(job).problem, trials, x, y)
+    names = [term.metric for term in found.terms]
+    configurations = {trial.number: trial.configuration for trial in trials}
+    points = [
+        ParetoPoint.model_construct(
+            number=number,
+            metrics={name: metrics[name] for name in names},
+            configuration=dict(configurations[number]),
+        )
+        for number, metrics in found.points.items()
+    ]
+    baseline = {name: found.baseline[name] for name in names}
+    return ParetoFront.model_construct(
+        metrics=names, baseline=baseline, points=points, hypervolume=[]
+    )
+
+
+_MOST_TEXT = 20_000
+
+
+@router.get("/pick", operation_id="pick_by_preference", response_model=PickAnswer)
+def pick_by_preference(
+    service: ServiceDep,
+    job: CachedJobDep,
+    response: Response,
+    weights: Annotated[
+        str | None,
+        Query(max_length=2000, description="As waf=2,sa=1,rate=1; else those of the objective."),
+    ] = None,
+    limit: Annotated[
+        list[Annotated[str, Query(max_length=500)]] | None,
+        Query(max_length=100, description="As sa <= 1.0 baseline; beside those of the job."),
+    ] = None,
+    slo: Annotated[
+        list[Annotated[str, Query(max_length=500)]] | None,
+        Query(
+            max_length=100,
+            description="A service level, as write_p99 <= 340 us: limits, within which the "
+            "highest throughput is picked unless weights or an objective are given.",
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        Query(
+            max_length=_MOST_TEXT,
+            description="A shipped one, or one as JSON; instead of the job's, limits included.",
+        ),
+    ] = None,
+    top: Annotated[int, Query(ge=1, le=100, description="So many.")] = 5,
+    model: Annotated[
+        bool, Query(description="What models learned from all trials expect, beside it.")
+    ] = False,
+) -> Response:
+    """The fittest of all measured configurations by a preference: explored, not proven."""
+    asked = Preference(
+        weights=weights,
+        objective=None if objective is None else _objective(objective),
+        limits=limit or (),
+        slos=slo or (),
+        top=top,
+        model=model,
+    )
+    return rendered(picked(service, job, asked), response)
+
+
+def _objective(given: str) -> Objective:
+    if not given.lstrip().startswith("{"):
+        if given not in SHIPPED:
+            problem = f"{given!r:.80} is none of {', '.join(SHIPPED)}, and no object of JSON"
+            raise InputError("objective", problem)
+        return load_objective(given)
+    try:
+        document = json.loads(given, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InputError("objective", "is neither a name nor JSON") from None
+    return objective_from_document(document)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,106 @@
+"""The documents within a request: by the name of a shipped one, or as they are sent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from api.http.problems import shortened
+from db.schema.types import safe_text
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import (
+    load_objective,
+    objective_document,
+    objective_from_document,
+)
+from sampler.common.documents import parse_toml
+from sampler.common.errors import InputError
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
+
+_MOST_DEPTH = 8
+_MOST_ROWS = 500
+Registry = Mapping[str, Mapping[str, Any]]
+
+
+def named_workload(name: str, workloads: Registry) -> Mapping[str, Any]:
+    """The document of a registered workload.
+
+    Raises:
+        InputError: There is no such workload.
+    """
+    if name not in workloads:
+        names = ", ".join(workloads)
+        raise InputError("workload", f"{name!r} is not registered; known are {names}")
+    return workloads[name]
+
+
+def inline_space(given: str | dict[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """The document of a space, and whether it came with Rocktune.
+
+    Args:
+        given: A shipped space's name, or the space itself.
+
+    Raises:
+        InputError: There is no such space, or it is nothing to keep.
+    """
+    if isinstance(given, str):
+        if given not in SPACES:
+            names = ", ".join(SPACES)
+            raise InputError("space", f"{given!r} is not one of {names}; or send the space itself")
+        return parse_toml(space_text(given), field="space"), True
+    _require_shallow(given, "space")
+    return given, False
+
+
+def inline_objective(given: str | dict[str, Any]) -> Mapping[str, Any]:
+    """The document of an objective.
+
+    Args:
+        given: A shipped objective's name, or the objective itself.
+
+    Raises:
+        InputError: There is no such objective, or it is none.
+    """
+    if isinstance(given, str):
+        if given not in OBJECTIVES:
+            names = ", ".join(OBJECTIVES)
+            problem = f"{given!r} is not one of {names}; or send the objective itself"
+            raise InputError("objective", problem)
+        return objective_document(load_objective(given))
+    _require_shallow(given, "objective")
+    # In full, as the terminal keeps it: the same job then has the same digest either way.
+    return objective_document(objective_from_document(given))
+
+
+def _require_shallow(document: Mapping[str, Any], field: str) -> None:
+    """Refuses what is nested or repeated beyond any sense, or no database could hold."""
+    layer: list[Any] = [document]
+    for _ in range(_MOST_DEPTH):
+        below: list[Any] = []
+        for each in layer:
+            parts = list(each.values()) if isinstance(each, dict) else list(each)
+            if len(parts) > _MOST_ROWS:
+                raise InputError(field, f"lists more than {_MOST_ROWS} of something")
+            for part in (*parts, *(each if isinstance(each, dict) else ())):
+                require_plain(part, field)
+            below += [part for part in parts if isinstance(part, dict | list)]
+        if not below:
+            return
+        layer = below
+    raise InputError(field, f"is nested deeper than {_MOST_DEPTH}")
+
+
+def require_plain(part: object, field: str) -> None:
+    """Refuses what no database could hold.
+
+    Raises:
+        InputError: It is such.
+    """
+    if isinstance(part, float) and not math.isfinite(part):
+        raise InputError(field, f"holds {part}; write finite numbers")
+    if isinstance(part, int) and abs(part) >= 2**63:
+        raise InputError(field, "holds a whole number of more than 64 bits")
+    if isinstance(part, str) and safe_text(part) != part:
+        raise InputError(field, f"holds {shortened(part)}, which has characters that are no text")

@@ -1,0 +1,100 @@
+"""What a stored job has to tell: its result, its ranking, its trials, its best by a preference.
+
+What it does not have yet is refused with 409.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from api.http.problems import ProblemError
+from api.services.dependencies import Service
+from db.schema.job_row import JobRow, JobState
+from jobs.external.external import live_ranking
+from jobs.queue.lifecycle import is_external
+from jobs.specification.resolved_job import resolve_stored
+from jobs.views.pick import Preference, pick_of_job
+from optimizer.trials.trial import Trial
+
+_MOST_LIVE = 5000
+MOST_TRIALS = 20_000
+_MOST_LEARNED = 2_000
+
+
+def require_done(job: JobRow) -> None:
+    """Refuses a job that has not ended well.
+
+    Raises:
+        ProblemError: It has no result yet.
+    """
+    if job.state is not JobState.DONE:
+        raise ProblemError(409, f"job {job.id} is {job.state.value}; it has no result yet")
+
+
+def result_of(service: Service, job: JobRow) -> Mapping[str, Any]:
+    """The document of result.json.
+
+    Raises:
+        ProblemError: The job has no result yet.
+    """
+    require_done(job)
+    result = service.store.result(job.id)
+    assert result is not None
+    return result
+
+
+def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]:
+    """What a job has learned about its parameters, and whether it is the last word.
+
+    Raises:
+        ProblemError: It has learned nothing yet.
+    """
+    if job.state is JobState.DONE:
+        return result_of(service, job), True
+    kept = service.store.recall(job.id, "ranking")
+    if kept is not None:
+        return kept, False
+    standing = job.standing or {}
+    if is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
+        return live_ranking(service.engine, job), False
+    raise ProblemError(409, f"job {job.id} has no ranking yet; it comes when its draws are in")
+
+
+def measured_trials(
+    service: Service, job: JobRow, *, most: int = MOST_TRIALS, otherwise: str = ""
+) -> Sequence[Trial]:
+    """All trials of a job that are not too many, with its baseline among them.
+
+    Args:
+        service: Where they are.
+        job: Whose they are.
+        most: How many may be read at once.
+        otherwise: What to do instead where fewer than ``MOST_TRIALS`` are too many.
+
+    Raises:
+        ProblemError: 409, they are too many, or the baseline was not measured yet.
+    """
+    count = sum(service.store.count_trials(job.id).values())
+    if count > most:
+        mend = otherwise if count <= MOST_TRIALS else ""
+        raise ProblemError(409, f"job {job.id} has more than {most:,} trials{mend}")
+    trials = service.store.trials(job.id)
+    if not any(trial.is_baseline and trial.done for trial in trials):
+        raise ProblemError(409, f"job {job.id} has no run of its baseline yet")
+    return trials
+
+
+def picked(service: Service, job: JobRow, asked: Preference) -> dict[str, Any]:
+    """The fittest of all measured configurations by a preference, as a document.
+
+    Raises:
+        ProblemError: 409, the job has too many trials, or no run of its baseline yet.
+        InputError: The preference is none, or is for what was not measured.
+    """
+    most = _MOST_LEARNED if asked.model else MOST_TRIALS
+    trials = measured_trials(service, job, most=most, otherwise="; ask without the model")
+    done = job.state is JobState.DONE
+    best = (service.store.result(job.id) or {}).get("best") if done else None
+    proven = best["trial"] if best else None
+    return pick_of_job(job.id, resolve_stored(job), trials, asked, proven=proven)

@@ -1,0 +1,180 @@
+"""From what a service answered to its document, or to one line of what went wrong.
+
+Exception tree::
+
+    ServiceError            the service failed, or another program answers; the exit status is 1
+      UnavailableError      it may answer in a moment
+        LostError           the request went out and no answer came back: it may have been done
+    InputError              what was asked for is wrong; the exit status is 2
+      NotFoundError         there is none
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from cli.client.untrusted_text import cleaned, printable
+from sampler.common.errors import InputError, refuse_noted
+
+if TYPE_CHECKING:  # `rocktune --help` loads this module, and neither of them
+    from httpx2 import Response
+    from pydantic import BaseModel
+
+    Model = TypeVar("Model", bound=BaseModel)
+
+
+_JSON = ("application/json", "application/problem+json")
+
+
+class ServiceError(RuntimeError):
+    """The service failed, or something else answers; told in one line."""
+
+
+class UnavailableError(ServiceError):
+    """The service does not answer now, and may in a moment."""
+
+
+class LostError(UnavailableError):
+    """The request went out and no answer came back."""
+
+
+class NotFoundError(InputError):
+    """There is none."""
+
+
+def document_of(response: Response, place: str) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        ServiceError: It is none.
+    """
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in _JSON:
+        try:
+            return json.loads(response.content, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            pass
+    raise no_rocktune(response, place)
+
+
+def no_rocktune(response: Response, place: str) -> ServiceError:
+    """Something else answers there."""
+    return ServiceError(
+        f"{place} does not answer as Rocktune does (status {response.status_code}); "
+        "check --url or ROCKTUNE_URL"
+    )
+
+
+def understood(model: type[Model], document: Any) -> Model:
+    """The document as the interface describes it, fit to be shown.
+
+    Raises:
+        ServiceError: It is another one.
+    """
+    try:
+        return model.model_validate(cleaned(document))
+    except (ValueError, RecursionError):  # pydantic's ValidationError is a ValueError
+        raise not_understood() from None
+
+
+def not_understood() -> ServiceError:
+    """The service said something unknown."""
+    return ServiceError("the answer cannot be understood; is the service of another version?")
+
+
+@contextmanager
+def understanding() -> Iterator[None]:
+    """Within, what cannot be made of a document is the fault of whoever sent it.
+
+    Raises:
+        ServiceError: The document lacks something, or holds it in another shape.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise not_understood() from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_AWAY = (502, 503, 504)
+_NO_SUCH_PATH = "Not Found"
+_NAMES = {"job_id": "ID", "baseline_options": "--baseline", "body": "the request"}
+_OPTIONS = {"state", "limit", "metric", "cron", "time_zone", "missed", "weights", "model", "slo",
+            "x", "y"}  # fmt: skip
+
+
+def refuse(response: Response, place: str, *, token: str | None) -> NoReturn:
+    """Raises what an answer that is no success says.
+
+    Args:
+        response: The answer.
+        place: Where it comes from.
+        token: What was sent; it is shown nowhere.
+
+    Raises:
+        InputError: What was asked for is wrong.
+        ServiceError: Anything else.
+    """
+
+    def said(text: Any) -> str:
+        shown = printable(str(text))
+        return shown.replace(token, "***") if token else shown
+
+    status = response.status_code
+    try:
+        problem = document_of(response, place)
+        detail = said(problem["detail"])
+        errors = [(said(each["field"]), said(each["problem"])) for each in problem["errors"]]
+    except (ServiceError, TypeError, LookupError):
+        if status in _AWAY:
+            raise UnavailableError(f"{place} does not answer now (status {status})") from None
+        raise no_rocktune(response, place) from None
+    if status == 401:
+        mend = "set it to one that is valid" if token else "set it to a token of this service"
+        raise InputError("ROCKTUNE_TOKEN", f"{detail}; {mend}")
+    if status == 404 and detail == _NO_SUCH_PATH:
+        raise no_rocktune(response, place)
+    if status in (*_AWAY, 429):
+        raise UnavailableError(f"{place}: {detail}{_when(response, detail)}")
+    _refuse_request(status, detail, errors)
+    raise ServiceError(f"{place}: {detail} (status {status})")
+
+
+def _refuse_request(status: int, detail: str, errors: Sequence[tuple[str, str]]) -> None:
+    """Raises what is wrong with the request, if that is it."""
+    if status == 403:
+        raise InputError("ROCKTUNE_TOKEN", detail)
+    if status == 404:
+        raise NotFoundError("ID", detail)
+    if status == 409:
+        raise InputError("ID", detail)
+    if status == 422:
+        refuse_noted([InputError(_as_given(field), problem) for field, problem in errors])
+    if status in (413, 422):
+        raise InputError("the request", detail)
+
+
+def _when(response: Response, detail: str) -> str:
+    seconds = response.headers.get("retry-after", "")
+    if seconds.isdecimal() and seconds.isascii():
+        return f" (in {seconds} s)" if detail.endswith("try again") else f"; again in {seconds} s"
+    return ""
+
+
+def _as_given(field: str) -> str:
+    """A field of the interface as the terminal calls it."""
+    # `rocktune --help` need not wait for the library that checks requests.
+    from jobs.specification.request import JobRequest, option_of
+
+    first, _, rest = field.partition(".")
+    if first in _NAMES:
+        return _NAMES[first]
+    if first not in _OPTIONS | JobRequest.model_fields.keys():
+        return field
+    return f"{option_of(first)}{' ' if rest else ''}{rest}"

@@ -1,0 +1,128 @@
+"""The settings of a job as options of a terminal, made of the fields of a request."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+from pydantic.fields import FieldInfo
+
+from jobs.specification.request import (
+    NONE,
+    JobRequest,
+    kind_of,
+    option_of,
+    parse_warm_start,
+)
+from sampler.common.errors import InputError, noting, refuse_noted
+
+DropUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--drop-unknown",
+        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
+    ),
+]
+# What may be a file at a terminal, where a request holds what is in it.
+_FILES = {
+    "workload": "A workload's name or TOML file.",
+    "space": "A parameter space's name or TOML file.",
+    "objective": "An objective's name or TOML file. [default: paper; for reads reading]",
+    "limits": "'rate >= 0.95 baseline' or 'write_p99 <= 200us'; may be given again.",
+    "baseline": "library, db_bench or an OPTIONS file; else the space's.",
+    "start_from": "Measure this first: a starting point's name (`rocktune starts`), an OPTIONS "
+    "file, or none; may be given again. Else the usual points with forest, none with the others.",
+    "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
+}
+_AT_A_SERVICE = {
+    "workload": "A name: a shipped workload's, or one of the service's own.",
+    "db_bench": "The RocksDB build that measures, by the name that its hosts know.",
+}
+_USUAL = {"workload": "load-quick", "objective": None}
+_AGAIN = ("limits", "start_from")
+
+
+def job_options(*, at_a_service: bool = False) -> Callable[[Callable[..., int]], Any]:
+    """Gives a command an option for each setting of a job, before its own options.
+
+    The command's first parameter receives what was given, by the names of a ``JobRequest``.
+
+    Args:
+        at_a_service: Whether a service will run the job, which is told by names and has a place in
+            its queue.
+    """
+    helps = _FILES | (_AT_A_SERVICE if at_a_service else {})
+    left_out = ("baseline_options",) if at_a_service else ("baseline_options", "priority")
+    options = [
+        _option(name, field, helps.get(name, field.description or ""))
+        for name, field in JobRequest.model_fields.items()
+        if name not in left_out
+    ]
+
+    def made(command: Callable[..., int]) -> Callable[..., int]:
+        _, *own = inspect.signature(command, eval_str=True).parameters.values()
+
+        @wraps(command)
+        def asking(**given: Any) -> int:
+            asked = {each.name: given.pop(each.name) for each in options}
+            return command(_settings(asked), **given)
+
+        both = [*options, *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own)]
+        asking.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+        return asking
+
+    return made
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked for, by the names of a request and of its types.
+
+    Raises:
+        InputError: A list of names has none, or a job to learn from is told wrong.
+        InputErrors: Both.
+    """
+    asked = {n: v for n, v in given.items() if v is not None and v is not False and v != ()}
+    found: list[InputError] = []
+    for name, value in asked.items():
+        with noting(found):
+            if name in _AGAIN:
+                asked[name] = list(value)
+            elif kind_of(name) == "list":
+                asked[name] = names_of(value, field=option_of(name))
+            elif name == "warm_start":
+                asked[name] = parse_warm_start(value) or NONE
+    refuse_noted(found)
+    return asked
+
+
+def names_of(text: str, *, field: str) -> list[str]:
+    """The names of a list as NAME,NAME, in their order, each once.
+
+    Raises:
+        InputError: There is none in it.
+    """
+    names = list(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+    if not names:
+        raise InputError(field, f"{text!r} names nothing; write NAME,NAME")
+    return names
+
+
+def _option(name: str, field: FieldInfo, text: str) -> inspect.Parameter:
+    kind = kind_of(name)
+    if kind == "list" and name not in _AGAIN:
+        text = text.removesuffix(".") + ", as NAME,NAME."
+    types: Mapping[str, Any] = {"whole": int, "number": float, "check": bool}
+    of: Any = list[str] if name in _AGAIN else types.get(kind, str)
+    usual = False if kind == "check" else _USUAL.get(name, field.default)
+    least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
+    least = None if least is None or least < 0 else least
+    option = typer.Option(option_of(name), help=text, min=least)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=usual,
+        annotation=Annotated[of if usual is not None else of | None, option],
+    )

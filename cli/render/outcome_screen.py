@@ -1,0 +1,260 @@
+"""What a finished job found: the proof, the changed options, contributions, an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from cli.render.screen import bare_table
+from jobs.charts.importance import by_models, ranked_r2
+from jobs.report.rows import (
+    TOP,
+    ContributionRow,
+    contribution_lines,
+    contribution_rows,
+    limit_lines,
+    warm_start_lines,
+)
+from jobs.results.explanation_words import (
+    basis_words,
+    estimate_words,
+    minimal_lines,
+    step_words,
+    withheld_words,
+)
+from optimizer.budget.confirm_load import confirmation_words
+from optimizer.budget.sample_size import percent_words, sample_size_words
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
+
+_MORE = ("memory", "write_p99", "read_p99")
+_BYTES = ("memory",)
+_RELIABLE_R2 = 0.3
+_STEPS = 3
+
+
+def print_outcome(console: Console, result: Mapping[str, Any]) -> None:
+    """Prints the table default | best | change with intervals, and what it rests on."""
+    verdict, best = result["verdict"], result["best"]
+    if verdict is None:
+        console.print("No candidate could be measured against the baseline.")
+        for line in limit_lines(result):
+            console.print(f"{line}.", highlight=False, soft_wrap=True)
+        return
+    console.print(_proof_table(result))
+    console.print(
+        f"Medians of {verdict['pairs']} fresh runs of each, in turn; "
+        "changes are the pairs' geometric means with 95% intervals.",
+        highlight=False,
+    )
+    where = confirmation_words(result.get("confirmation"))
+    if where is not None:
+        console.print(f"{where}.", highlight=False, soft_wrap=True)
+    if best is None:
+        console.print(
+            f"[bold]Nothing was proven better than the baseline[/bold]: {verdict['why']}.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    else:
+        console.print(
+            f"[bold]Trial {best['trial']} is better[/bold], fitness {best['fitness']:.0f}: "
+            f"{verdict['why']}.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        console.print(changed_options(result["baseline"]["configuration"], best["configuration"]))
+        for line in _explanation(result):
+            console.print(line, highlight=False, soft_wrap=True)
+    contributed = result.get("contributions")
+    if contributed:
+        print_contributions(console, contributed)
+    for line in limit_lines(result):
+        console.print(f"{line}.", highlight=False, soft_wrap=True)
+    for line in _power(result):
+        console.print(line, highlight=False, soft_wrap=True)
+    for line in warm_start_lines(result):
+        console.print(f"{line}.", highlight=False, soft_wrap=True)
+    console.print(_noise(result), highlight=False)
+    search = result.get("search")  # a job of an earlier version has none
+    if search is not None:
+        console.print(f"When the search ended: {search['why']}.", highlight=False, soft_wrap=True)
+    if not contributed:  # it draws nothing to rank parameters by
+        console.print(_ranking(result), highlight=False, soft_wrap=True)
+
+
+def _explanation(result: Mapping[str, Any]) -> list[str]:
+    """Which steps gain most, and which changes are enough."""
+    found = result.get("explanation")  # a job of an earlier version has none
+    if not found:
+        withheld = withheld_words(result)
+        return [withheld] if withheld else []
+    first = "; ".join(
+        f"{step_words(step)} {estimate_words(step['gain'])}" for step in found["steps"][:_STEPS]
+    )
+    # A bracket is markup to this console.
+    said = [f"Why, by models (fitness of each step): {first}.", *minimal_lines(found)]
+    return [line.replace("[", "\\[") for line in said]
+
+
+def _ranking(result: Mapping[str, Any]) -> str:
+    """One line: what matters most, and whether that can be relied on."""
+    r2 = ranked_r2(result)
+    known = {metric: value for metric, value in r2.items() if value is not None}
+    if not known and by_models(result):
+        return "What matters most: too few trials to learn it from (at least 10 must end well)."
+    if not known:
+        return "What matters most: too few draws to learn it from (at least 10 must end well)."
+    top = ", ".join(row["name"] for row in result["parameters"][:5])
+    shown = ", ".join(f"{metric} {value:.2f}" for metric, value in known.items())
+    more = "give it more trials" if by_models(result) else "draw more"
+    doubt = "" if min(known.values()) >= _RELIABLE_R2 else f"; do not rely on it, {more}"
+    return f"What matters most: {top} (R2 {shown}{doubt})."
+
+
+def _proof_table(result: Mapping[str, Any]) -> Table:
+    verdict = result["verdict"]
+    subject = "best" if result["best"] else "candidate"
+    table = bare_table(("",), ("default", subject, "change", "95% interval"))
+    terms = [row["name"] for row in result["job"]["objective"]["metric"]]
+    for metric in dict.fromkeys([*terms, *_MORE]):
+        change = verdict["change"].get(metric)
+        if change is None:
+            continue
+        table.add_row(
+            metric.upper() if metric in terms else metric,
+            metric_figure(metric, result["baseline"]["metrics"][metric]),
+            metric_figure(metric, verdict["metrics"][metric]),
+            f"{change['percent']:+.1f}%",
+            f"{change['low']:+.1f}% to {change['high']:+.1f}%",
+        )
+    return table
+
+
+def _power(result: Mapping[str, Any]) -> list[str]:
+    """What the fresh pairs could have shown, and what was planned if a change was to be shown."""
+    power = result.get("power")  # a job of an earlier version has none
+    if power is None:
+        return []
+    smallest = power["smallest_change"]
+    terms = [row["name"] for row in result["job"]["objective"]["metric"]]
+    shown = ", ".join(f"{m.upper()} {percent_words(smallest[m])}" for m in terms if m in smallest)
+    lines = [
+        f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
+        f"probability, of each metric by itself: {shown}; of the fitness, which decides: "
+        f"{power['fitness']:.0f}."
+    ]
+    if power["planned"] is not None:
+        lines.append(f"Planned: {sample_size_words(power['planned'])}.")
+    return lines
+
+
+def _noise(result: Mapping[str, Any]) -> str:
+    """One line: how steady the baseline was, metric by metric."""
+    parts = []
+    for metric in [row["name"] for row in result["job"]["objective"]["metric"]]:
+        noise = result["baseline"]["noise"].get(metric)
+        if noise and noise["spread"] is not None:
+            drift = ", drifting (corrected)" if noise["drifting"] else ""
+            parts.append(f"{metric} {100 * noise['spread']:.1f}%{drift}")
+    return f"Noise of the baseline: {'; '.join(parts)}."
+
+
+def metric_figure(metric: str, value: float) -> str:
+    """A metric's value, with its unit where that is bytes."""
+    if metric in _BYTES:
+        return format_bytes(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def changed_options(baseline: Mapping[str, Any], best: Mapping[str, Any]) -> Table:
+    """The options of a configuration that differ from the baseline's."""
+    known = catalogue()
+    table = bare_table(("option", "default", "best"))
+    for name in dict.fromkeys([*best, *baseline]):
+        before, after = baseline.get(name, "inactive"), best.get(name, "inactive")
+        if before != after:
+            factor = name in known and known[name].section == "workload"
+            table.add_row(f"{name} (workload factor)" if factor else name, str(before), str(after))
+    return table
+
+
+def print_contributions(
+    console: Console, found: Mapping[str, Any], *, top: int | None = TOP
+) -> None:
+    """Prints the table of the top contributors and how far the search came.
+
+    Args:
+        console: Where.
+        found: ``contributions`` of result.json.
+        top: So many parameters at most; None: all that changed.
+    """
+    rows = contribution_rows(found, top)
+    if rows:
+        console.print(_contribution_table(rows, len(found["parameters"])))
+    for line in contribution_lines(found):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def _contribution_table(rows: tuple[ContributionRow, ...], of: int) -> Table:
+    metrics = list(dict.fromkeys(metric for row in rows for metric in row.changes))
+    first = f"top {len(rows)} of {of} contributors"
+    table = bare_table((first, "from", "to"), ("values", *metrics, "fitness", "share"))
+    for row in rows:
+        changes = [f"{row.changes[m]:+.1f}%" if m in row.changes else "" for m in metrics]
+        share = "" if row.share is None else f"{row.share:.1f}%"
+        table.add_row(
+            row.name,
+            row.before,
+            row.after,
+            str(row.values) if row.values else "",
+            *changes,
+            f"{row.gain:+z.0f}",
+            share,
+        )
+    return table
+
+
+def show_explanation(console: Console, explanation: Mapping[str, Any], job_id: int) -> None:
+    """Prints the path as a table, which changes are enough, and what that rests on.
+
+    Args:
+        console: One on which text is nothing but text.
+        explanation: As the service tells it.
+        job_id: Of the job.
+    """
+    console.print(_step_table(explanation))
+    for line in minimal_lines(explanation):
+        console.print(line, soft_wrap=True)
+    console.print(basis_words(explanation).replace(" ID ", f" {job_id} "), soft_wrap=True)
+
+
+def _step_table(explanation: Mapping[str, Any]) -> Table:
+    measured = (explanation["measured"] or {}).get("steps", [])
+    kept = set((explanation["minimal"] or {}).get("kept", ()))
+    metrics = list(explanation["steps"][0]["metrics"]) if explanation["steps"] else []
+    table = bare_table(right=("",), no_wrap=True)
+    table.add_column("change", overflow="fold")
+    table.add_column("fitness", justify="right", no_wrap=True)
+    if measured:
+        table.add_column("measured", justify="right", no_wrap=True)
+    for name in metrics:
+        table.add_column(name.upper(), justify="right", no_wrap=True)
+    table.add_column("enough", no_wrap=True)
+    for place, step in enumerate(explanation["steps"]):
+        cells = [estimate_words(step["gain"])]
+        if measured:
+            found = measured[place] if place < len(measured) else None
+            cells.append(estimate_words(found["fitness"]) if found else "")
+        cells += [f"{step['metrics'][name]['expected']:+.1f}%" for name in metrics]
+        needed = any(change["name"] in kept for change in step["changes"])
+        table.add_row(str(place + 1), step_words(step), *cells, "kept" if needed else "")
+    total = [estimate_words(explanation["predicted"])]
+    if measured:
+        winner = explanation["measured"]["winner"]
+        total.append(estimate_words(winner["fitness"]) if winner else "")
+    table.add_row("", "all of them: the winner", *total, *("" for _ in metrics), "")
+    return table

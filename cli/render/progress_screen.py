@@ -1,0 +1,215 @@
+"""How far a job is, on standard error: a live bar on a terminal, elsewhere a line now and then.
+
+``TuningProgress`` is told of each trial of a job that runs here; ``JobView`` shows what a service
+says of one. Both look the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
+
+from sampler.runner.outcome import TrialState
+
+if TYPE_CHECKING:
+    from api.schemas.job_schemas import JobProgress, JobPublic
+    from optimizer.run.progress import RunProgress
+    from optimizer.trials.trial import Phase, Trial
+
+
+class _Bar:
+    """A bar with the best so far and the time left; without a terminal a line for each tenth."""
+
+    def __init__(self, console: Console, *, total: int | None, ended: str) -> None:
+        self._console = console
+        self._live = console.is_terminal
+        self._bar = Progress(
+            TextColumn("{task.description}", style="bold", markup=False),
+            BarColumn(bar_width=24),
+            *(
+                TextColumn(f"{{task.fields[{name}]}}", markup=False)
+                for name in ("ended", "failed", "best", "left")
+            ),
+            console=console,
+            disable=not self._live,
+        )
+        self._task = self._bar.add_task(
+            "starting", total=total, ended=ended, failed="", best="", left=""
+        )
+        self._told = -1
+
+    def __enter__(self) -> Self:
+        """Begins to show."""
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leaves the terminal as it was."""
+        self._bar.stop()
+
+    def note(self, text: str) -> None:
+        """A line of its own."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _is_new_tenth(self, ended: int, total: int | None) -> bool:
+        """Whether a log shall have a line now."""
+        tenth = 10 * ended // max(total or 1, 1)
+        if self._live or not total or tenth <= self._told:
+            return False
+        self._told = tenth
+        return True
+
+
+class TuningProgress(_Bar):
+    """Shows a job that runs here: phase, trials done and failed, the best, the time left."""
+
+    def __init__(self, console: Console, total: int | None) -> None:
+        """``total``: trials in all, None while they are not known."""
+        super().__init__(console, total=total or 1, ended=f"0/{total or 1}")
+        self._holder = ""
+
+    def phase(self, phase: Phase, why: str) -> None:
+        """The job entered a phase."""
+        self._bar.update(self._task, description=phase.value)
+        self._console.print(Text.assemble((phase.value, "bold"), f": {why}"), soft_wrap=True)
+
+    def trial_started(self, trial: Trial) -> None:
+        """A trial begins: shown by the bar alone."""
+
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
+        """A trial ended."""
+        if trial.state not in (TrialState.DONE, TrialState.CENSORED):
+            reason = (trial.failure or "").splitlines()
+            said = reason[-1] if reason else ""
+            self.note(f"trial {trial.number} {trial.state.value}: {said}")
+        ended = standing.done + standing.failed
+        failures = not_whole(standing.failed, standing.counts.get(TrialState.CENSORED, 0))
+        best = best_words(*(standing.best or (None, None)))
+        left = f"{_clock(standing.seconds_left)} left"
+        self._bar.update(
+            self._task,
+            completed=ended,
+            total=standing.total,
+            ended=f"{ended}/{standing.total}",
+            failed=failures if standing.failed else "",
+            best=best,
+            left=left,
+        )
+        if self._is_new_tenth(ended, standing.total):
+            self.note(f"{ended}/{standing.total} trials, {failures}, {best}, {left}")
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
+        self.note(f"host {host} is set aside: {why}")
+
+    def tick(self) -> None:
+        """A moment passed: the bar redraws itself."""
+
+    def waiting(self, holder: str) -> None:
+        """The host is busy."""
+        said = f"waiting: {holder} uses this host"
+        self._bar.update(self._task, left=said)
+        if not self._live and holder != self._holder:
+            self._holder = holder
+            self.note(said)
+
+
+class JobView(_Bar):
+    """Shows a job as a service tells it: phase and why, how far it is, the best, the time left."""
+
+    def __init__(self, console: Console) -> None:
+        """``console``: one that takes text for text."""
+        super().__init__(console, total=None, ended="")
+        self._said = ""
+
+    def show(self, job: JobProgress) -> None:
+        """The job as it is now."""
+        said = situation(job)
+        if said != self._said:
+            self._said = said
+            self.note(said)
+        left = time_left(job)
+        self._bar.update(
+            self._task,
+            description=(job.phase if job.state.value == "running" else None) or job.state.value,
+            completed=job.done + job.failed,
+            total=job.total,
+            ended=ended_of(job),
+            failed=not_whole(job.failed, job.cut_off) if job.failed else "",
+            best=best_so_far(job),
+            left=f"{left} left" if left else "",
+        )
+        if self._is_new_tenth(job.done + job.failed, job.total):
+            self.note(progress_line(job))
+
+
+def best_words(trial: int | None, fitness: float | None) -> str:
+    """The best so far; of None there is none."""
+    return "no best yet" if fitness is None else f"best {fitness:+z.0f} (trial {trial})"
+
+
+def best_so_far(job: JobProgress) -> str:
+    """The same of a job."""
+    return best_words(*((job.best.trial, job.best.fitness) if job.best else (None, None)))
+
+
+def time_left(job: JobProgress) -> str:
+    """The time left, as a clock shows it; empty where it is not known, or nothing goes on."""
+    if job.state.value != "running" or job.seconds_left is None:
+        return ""
+    return _clock(job.seconds_left)
+
+
+def ended_of(job: JobProgress) -> str:
+    """How many trials have ended, of how many."""
+    count = job.done + job.failed
+    return str(count) if job.total is None else f"{count}/{job.total}"
+
+
+def not_whole(failed: int, cut_off: int) -> str:
+    """How many trials ended without a whole measurement: those that failed, those cut off.
+
+    Args:
+        failed: All of them.
+        cut_off: Those that were cut off, as slow ones are.
+    """
+    said = f"{failed - cut_off} failed"
+    return f"{said}, {cut_off} cut off" if cut_off else said
+
+
+def progress_line(job: JobProgress) -> str:
+    """One line: trials, failures, the best, the time left."""
+    left = time_left(job)
+    parts = [f"{ended_of(job)} trials", not_whole(job.failed, job.cut_off), best_so_far(job)]
+    return ", ".join([*parts, *([f"{left} left"] if left else [])])
+
+
+def situation(job: JobProgress) -> str:
+    """One line: what it does, and why."""
+    if job.state.value != "running":
+        why = job.error or job.why
+        return why if why == job.state.value else f"{job.state.value}: {why}"
+    return f"{job.phase or job.state.value}: {job.why}"
+
+
+def limits_line(job: JobPublic) -> str:
+    """One line: the limits that its winner must keep; empty where it has none.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: The job has something that is no limit.
+    """
+    from jobs.report.rows import limits_asked
+    from optimizer.objective.limits import limit_words
+
+    asked = job.specification.get("objective", {})  # of an older service it may not be told
+    texts = [limit_words(limit) for limit in limits_asked(asked)]
+    return f"must keep {'; '.join(texts)}" if texts else ""
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

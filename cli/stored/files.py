@@ -1,0 +1,105 @@
+"""`rocktune options` and `report`: the files of a finished job."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.client.client_errors import NotFoundError
+from cli.client.following import job_of
+from cli.client.remote import Remote
+from cli.client.where import Db, JobId, Url, opened
+from cli.options.exits import Exit, complain
+from sampler.common.atomic_write import write_output
+
+OPTIONS_EXAMPLES = """
+Examples:
+
+  rocktune options 12                      to standard output
+
+  rocktune options 12 --out OPTIONS.ini    to a file, whole or not at all
+
+  rocktune options 12 --minimal            the fewest changes that are as good
+"""
+
+
+def options_command(
+    job_id: JobId,
+    out: Annotated[
+        Path | None, typer.Option(help="Receives it; else standard output does.")
+    ] = None,
+    minimal: Annotated[
+        bool, typer.Option("--minimal", help="The one with the fewest changes, by models.")
+    ] = False,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Writes the OPTIONS file of what a job has proven better.
+
+    Exit status: 0 written, 3 the job found nothing better (or, with --minimal, no
+    change can be left out), 2 bad input.
+    """
+    with opened(url, db) as remote:
+        text = _options(remote, job_id, minimal=minimal)
+    if text is None:
+        why = "found nothing better than its baseline"
+        if minimal:
+            why += ", or no change of it can be left out"
+        complain(f"job {job_id} {why}; there is no file")
+        return Exit.ANSWER_IS_NO
+    if out is not None:
+        write_output(out, text.encode())
+    elif sys.stdout.isatty():
+        from cli.client.untrusted_text import printable
+
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in text.splitlines()))
+    else:
+        sys.stdout.write(text)
+    return Exit.DONE
+
+
+def _options(remote: Remote, job_id: int, *, minimal: bool) -> str | None:
+    """The file's text; None where nothing was better."""
+    try:
+        return remote.text(f"jobs/{job_id}/options", minimal="true" if minimal else None)
+    except NotFoundError:
+        # There is no file, or not even a job: then this is not found either.
+        if job_of(remote, job_id)[0].state.value != "done":
+            raise
+        return None
+
+
+REPORT_EXAMPLES = """
+Examples:
+
+  rocktune report 12                        writes report-12.html
+
+  rocktune report 12 --out /tmp/load.html   writes it there, whole or not at all
+
+  rocktune report 12 --db /tmp/other.db     of a job in another database
+"""
+
+
+def report_command(
+    job_id: JobId,
+    out: Annotated[
+        Path | None, typer.Option(help="Receives the page; report-ID.html by default.")
+    ] = None,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Writes the report of a finished job: one HTML file that opens without a network.
+
+    Where an earlier version of Rocktune made it, it is made anew from the stored trials.
+
+    Exit status: 0 written, 2 bad input, such as a job that has not ended.
+    """
+    path = Path(f"report-{job_id}.html") if out is None else out
+    with opened(url, db) as remote:
+        page = remote.page(f"jobs/{job_id}/report")
+    write_output(path, page)
+    typer.echo(f"Written to {path}")
+    return Exit.DONE

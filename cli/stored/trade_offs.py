@@ -1,0 +1,232 @@
+"""`rocktune front` and `pick`: choices between what a job has measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from api.schemas.pick_schemas import PickAnswer, PickRow
+from api.schemas.result_schemas import ParetoFront
+from cli.client.client_errors import understanding, understood
+from cli.client.where import Db, JobId, Json, Url, opened
+from cli.options.exits import Exit, complain
+from cli.render.outcome_screen import changed_options, metric_figure
+from cli.render.screen import bare_table, screen
+from jobs.report.artifacts import OPTIONS
+from jobs.results.output_folder import require_folder
+from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
+from sampler.common.atomic_write import write_output
+
+FRONT_EXAMPLES = """
+Examples:
+
+  rocktune front 12                                in the metrics of the job's objective
+
+  rocktune front 12 --x write_p99 --y rate         throughput against latency
+
+  rocktune front 12 --x cpu_percent --y rate       throughput against CPU use
+"""
+
+
+def front_command(
+    job_id: JobId,
+    x: Annotated[str | None, typer.Option(help="One metric of two; with --y.")] = None,
+    y: Annotated[str | None, typer.Option(help="The other; the best in it is last.")] = None,
+    as_json: Json = False,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Lists the Pareto front: what no other measured configuration beats.
+
+    Single runs: explored, not proven. `rocktune pick` takes one of them by a
+    service level or by weights.
+    """
+    with opened(url, db) as remote:
+        document = remote.get(f"jobs/{job_id}/pareto", x=x, y=y)
+    answer = understood(ParetoFront, document)
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+        return Exit.DONE
+    with understanding():
+        table = _front_table(answer)
+    console = screen()
+    console.print(table)
+    console.print(
+        f"{len(answer.points)} on the front. Single runs: explored, not proven.", soft_wrap=True
+    )
+    return Exit.DONE
+
+
+def _front_table(answer: ParetoFront) -> Table:
+    table = bare_table(right=("trial", *answer.metrics), no_wrap=True)
+    if answer.baseline:
+        level = [metric_figure(name, answer.baseline[name]) for name in answer.metrics]
+        table.add_row("baseline", *level)
+    for point in answer.points:
+        shown = [
+            metric_figure(name, point.metrics[name]) if name in point.metrics else "-"
+            for name in answer.metrics
+        ]
+        table.add_row(str(point.number), *shown)
+    return table
+
+
+PICK_EXAMPLES = """
+Examples:
+
+  rocktune pick 12                                    by the job's own objective
+
+  rocktune pick 12 --weights waf=2,sa=1,rate=1        WAF counts twice
+
+  rocktune pick 12 --weights rate --limit "sa <= 1.0 baseline" --limit "memory <= 64MiB"
+
+  rocktune pick 12 --slo "write_p99 <= 340 us"        the most throughput within a service level
+
+  rocktune pick 12 --objective mine.toml --model      beside it what models expect
+
+  rocktune pick 12 --weights waf --out picked         the first as picked/OPTIONS.ini
+"""
+
+
+def pick_command(
+    job_id: JobId,
+    weights: Annotated[
+        str | None, typer.Option(help="METRIC=WEIGHT,METRIC=WEIGHT; else the objective's.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="'sa <= 1.0 baseline', beside the job's; may be given again."),
+    ] = None,
+    slo: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A service level: 'write_p99 <= 340 us'. A limit; by itself picks by throughput."
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="A name or TOML file instead of the job's, its limits included."),
+    ] = None,
+    top: Annotated[int, typer.Option(help="So many.", min=1, max=100)] = 5,
+    model: Annotated[
+        bool, typer.Option("--model", help="Beside it what models of the metrics expect: seconds.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder that receives the OPTIONS file of the first.")
+    ] = None,
+    as_json: Json = False,
+    url: Url = None,
+    db: Db = None,
+) -> int:
+    """Picks the best configurations that a job has measured, by any preference.
+
+    Nothing is measured. What is picked is explored, not proven: most
+    configurations were measured once, and the best of many is partly luck.
+
+    Exit status: 0 picked, 3 nothing keeps the limits or is better than the
+    baseline, 2 bad input.
+    """
+    if out is not None:
+        require_folder(out)
+    with opened(url, db) as remote:
+        document = remote.get(
+            f"jobs/{job_id}/pick",
+            weights=weights,
+            limit=limit or None,
+            slo=slo or None,
+            objective=None if objective is None else _objective(objective),
+            top=top,
+            model="true" if model else None,
+        )
+    answer = understood(PickAnswer, document)
+    text = document["options"]  # as it came: a file is not cleaned for a terminal
+    # Before anything is printed: whoever reads it may leave after the first lines.
+    if text is not None and out is not None:
+        write_output(out / OPTIONS, text.encode())
+    if as_json:
+        sys.stdout.write(json.dumps(document) + "\n")
+    else:
+        _print(answer, model=model)
+    if text is None:
+        complain(_nothing(answer))
+        return Exit.ANSWER_IS_NO
+    if out is not None:
+        (sys.stderr if as_json else sys.stdout).write(f"Written to {out / OPTIONS}\n")
+    return Exit.DONE
+
+
+def _objective(given: str) -> str:
+    """As the interface takes it: a shipped name, or the file's content."""
+    if given in SHIPPED:
+        return given
+    return json.dumps(objective_document(load_objective(given)), allow_nan=False)
+
+
+def _nothing(answer: PickAnswer) -> str:
+    if not answer.picks:
+        return f"none of {answer.judged} configurations keeps every limit; there is no file"
+    return "nothing measured is better than the baseline by this preference; there is no file"
+
+
+def _print(answer: PickAnswer, *, model: bool) -> None:
+    console = screen()
+    with understanding():
+        table = _pick_table(answer)
+    if answer.picks:
+        console.print(table)
+        console.print(
+            changed_options(answer.baseline.configuration, answer.picks[0].configuration)
+        )
+    kept = f"{answer.keeping} of {answer.judged} configurations"
+    if answer.limits:
+        kept += f" keep {'; '.join(answer.limits)}"
+    else:
+        kept = f"The best of {kept}"
+    console.print(f"{kept}. Means of the runs that there are, clocks corrected.", soft_wrap=True)
+    console.print(_certainty(answer, model=model), soft_wrap=True)
+
+
+def _certainty(answer: PickAnswer, *, model: bool) -> str:
+    """How sure that is."""
+    said = f"These picks are {answer.standing}: the best of many runs is partly luck."
+    own = next((row.trial for row in answer.picks if row.proven_by_job), None)
+    if own is not None:
+        said += f" Trial {own} is proven by the job's own objective, not by this preference."
+    if any(row.model for row in answer.picks):
+        said += " The models' fitness has its 95% interval, if they are right."
+    elif model and answer.picks:
+        said += " The models know too few trials to tell."
+    return said
+
+
+def _pick_table(answer: PickAnswer) -> Table:
+    terms = [row["name"] for row in answer.objective["metric"]]
+    limited = [row["metric"] for row in answer.objective.get("limit", [])]
+    metrics = list(dict.fromkeys([*terms, *limited, "memory"]))
+    shown = [name for name in metrics if name in answer.baseline.metrics]
+    models = any(row.model for row in answer.picks)
+    opinion_title = ["models"] if models else []
+    table = bare_table(right=("trial", "runs", "fitness", *opinion_title, *shown), no_wrap=True)
+    level = [metric_figure(name, answer.baseline.metrics[name]) for name in shown]
+    table.add_row("baseline", "", "0", *([""] if models else []), *level)
+    for row in answer.picks:
+        opinion = [_opinion(row)] if models else []
+        cells = [_cell(row, name) for name in shown]
+        table.add_row(str(row.trial), str(row.runs), f"{row.fitness:,.0f}", *opinion, *cells)
+    return table
+
+
+def _opinion(row: PickRow) -> str:
+    said = row.model
+    return f"{said.fitness:,.0f} [{said.low:,.0f}, {said.high:,.0f}]" if said else "-"
+
+
+def _cell(row: PickRow, name: str) -> str:
+    change = row.change.get(name)
+    value = metric_figure(name, row.metrics[name]) if name in row.metrics else "-"
+    return value if change is None else f"{value} ({change:+.1f}%)"

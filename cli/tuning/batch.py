@@ -1,0 +1,213 @@
+"""`rocktune batch`: many jobs of one file, one after another, for cron, Slurm and Kubernetes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from sqlalchemy import Engine
+
+from cli.options.cluster_options import Certificates, Scheduler, place_of
+from cli.options.database_option import Db
+from cli.options.exits import Exit, complain
+from cli.render.batch_table import batch_table
+from cli.render.screen import screen, told_once
+from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.schema.job_row import JobRow, JobState
+from jobs.batch.batch_file import findings_of, read_batch
+from jobs.batch.batch_items import BATCH_RESULT
+from jobs.batch.batch_plan import BatchPlan
+from jobs.batch.batch_run import interrupt_batch, is_well, open_batch, run_batch
+from jobs.batch.batch_turn import BatchHeld, BatchTurn, TurnLost
+from jobs.execution.place import Place
+from jobs.queue.queued_job import LIVE
+from jobs.report.artifacts import REPORT, write_artifacts
+from jobs.results.outcome import job_outcome
+from jobs.results.output_folder import require_folder
+from jobs.specification.specification import specification_from_document
+from sampler.common.atomic_write import write_output
+from sampler.common.errors import InputError, refuse_noted
+from sampler.runner.settings import Settings, load_settings
+
+EXAMPLES = """
+Examples:
+
+  rocktune batch nightly.toml                        once, now
+
+  rocktune batch nightly.toml --resume               goes on where the last was stopped
+
+  rocktune batch nightly.toml --json > batch.json    for a program
+
+The file: name = "nightly", then workloads = ["load-quick"], spaces = ["default", "paper"] and any
+option of `rocktune tune`, as trials = 96; or one [[job]] for each job, with options of its own.
+"""
+
+
+def batch_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
+    scheduler: Scheduler = None,
+    certificates: Certificates = None,
+    db: Db = None,
+    out: Annotated[
+        Path, typer.Option(help="Receives batch.json, and a folder for each job.")
+    ] = Path("rocktune-batch"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the newest one that has not ended.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="batch.json alone on standard output.")
+    ] = False,
+) -> int:
+    """Runs the jobs of a file once, one after another, here or on a cluster.
+
+    Exit status: 0 all jobs ended well, whether or not they found anything
+    better; 1 a job failed or its files could not be written (the others
+    still ran), or the batch is being run already; 2 bad input, before
+    anything was run; 130 interrupted (go on with --resume).
+    """
+    plan = read_batch(file)
+    settings = load_settings()
+    require_folder(out)
+    engine = make_engine(db)
+    try:
+        upgrade(engine)
+        try:
+            turn = BatchTurn(engine, plan.name)
+        except BatchHeld as held:
+            complain(f"{held}; it is not started twice")
+            return Exit.TOOL_FAILED
+        try:
+            with closing(place_of(scheduler, certificates, settings)) as place:
+                here = _Here(engine, settings, place, turn, out)
+                return _run(here, plan, resume=resume, as_json=as_json)
+        finally:
+            turn.give_back()
+    finally:
+        engine.dispose()
+
+
+@dataclass(frozen=True)
+class _Here:
+    """What all jobs of the batch share."""
+
+    engine: Engine
+    settings: Settings
+    place: Place
+    turn: BatchTurn
+    out: Path
+
+
+def _run(here: _Here, plan: BatchPlan, *, resume: bool, as_json: bool) -> int:
+    engine, out = here.engine, here.out
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    _check(plan, here, console)
+    try:
+        opened = open_batch(engine, plan, resume=resume)
+    except BatchHeld as held:
+        complain(f"{held}; it is not started twice")
+        return Exit.TOOL_FAILED
+    batch_id = opened.row.id
+    for older in opened.given_up:
+        console.print(f"batch {older} was interrupted and is given up; see --resume")
+    how = "goes on" if opened.resumed else "begins"
+    many = len(plan.items)
+    console.print(f"batch {batch_id} ({plan.name}) {how}: {many} jobs, files go to {out}",
+                  soft_wrap=True)  # fmt: skip
+    run_one = _OneByOne(here, console)
+    failed: list[str] = []
+
+    def told_failed(item: str, why: str) -> None:
+        failed.append(item)
+        complain(f"{item}: {why}")
+
+    terminate_like_interrupt()
+    try:
+        document = run_batch(
+            engine,
+            batch_id,
+            run_one,
+            failed=told_failed,
+            waiting=told_once(console, "waiting: {}"),
+        )
+    except TurnLost as lost:
+        complain(str(lost))
+        return Exit.TOOL_FAILED
+    except KeyboardInterrupt:
+        interrupt_batch(engine, batch_id)
+        complain(f"interrupted; batch {batch_id} is kept. The same command with --resume goes on")
+        return Exit.INTERRUPTED
+    well = _tell(document, out, as_json=as_json)
+    return Exit.DONE if well and not failed else Exit.TOOL_FAILED
+
+
+def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
+    """Checks every job against where it is measured, before the first begins."""
+    found: list[InputError] = []
+    for item in plan.items:
+        try:
+            here.place.assemble(item.specification, told=console.print, check=here.turn.check)
+        except InputError as error:
+            found += findings_of(item.name, error)
+    refuse_noted(found)
+
+
+class _OneByOne:
+    """Runs the jobs of a batch here, each with its files."""
+
+    def __init__(self, here: _Here, console: Console) -> None:
+        self._here, self._console = here, console
+
+    def __call__(self, item: str, row: JobRow) -> None:
+        here = self._here
+        folder = here.out / item
+        if row.state is JobState.DONE:
+            # Killed just after it had ended, its files may be missing; the report is the last.
+            if not (folder / REPORT).exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                write_artifacts(job_outcome(here.engine, row.id), folder)
+            self._console.print(f"{item}: job {row.id} is done")
+            return
+        specification = specification_from_document(row.specification)
+        # Anew: hours after all were checked an upgrade may have brought another RocksDB.
+        assembly = here.place.assemble(
+            specification, told=self._console.print, check=here.turn.check
+        )
+        self._console.print(f"{item}: job {row.id}", soft_wrap=True)
+        tell_warnings(self._console, assembly)
+        folder.mkdir(parents=True, exist_ok=True)
+        finished = run_here(
+            here.engine,
+            row.id,
+            specification,
+            assembly,
+            here.settings,
+            console=self._console,
+            check=here.turn.check,
+            expected=LIVE,
+            place=here.place,
+        )
+        write_artifacts(finished, folder)
+
+
+def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
+    """Writes batch.json and prints the table; whether all jobs ended well."""
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    write_output(out / BATCH_RESULT, text.encode())
+    if as_json:
+        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+    console = screen(stderr=as_json)
+    console.print(batch_table(document))
+    for line in (document.get("watch") or {}).get("lines", ()):
+        console.print(line, soft_wrap=True)
+    console.print(f"Batch {document['batch']}: {document['why']}. Written to {out}.",
+                  soft_wrap=True)  # fmt: skip
+    return is_well(document)

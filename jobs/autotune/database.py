@@ -1,0 +1,212 @@
+"""The database under the load, by way of rocksdict. Nothing else here knows the binding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Self
+
+import psutil
+
+from jobs.autotune.policy import Reading
+from sampler.bench.db_bench_output import parse_tickers
+from sampler.common.errors import InputError
+
+if TYPE_CHECKING:
+    from rocksdict import Rdict
+
+_LEVEL = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+)\s*$", re.MULTILINE)
+_UNLIMITED = 2**30  # of triggers: PrepareAutoTunedCompactions, figure 3.18
+_MIB = 2**20
+FLUSH_THREADS, COMPACTION_THREADS, SUBCOMPACTIONS = 4, 2, 2  # sections 3.5.3 and 3.5.4
+_WRITE_BUFFERS = 6  # section 3.5.5
+_BLOCK_CACHE = 8 * _MIB  # db_bench's of 2018
+_FILTER_BITS = 10  # section 4.4
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatabaseLayout:
+    """How a database is opened.
+
+    Attributes:
+        factor: Of all sizes of the tree: RocksDB's defaults times it.
+        compacting: Whether compaction is on at the beginning.
+        lifted: Whether writes are never held back for what compaction has not done.
+        filters: Whether bloom filters are written, and used by reads.
+        rate_limit: Bytes/s of all background writes; 0: none.
+        direct_reads: Whether reads go past the page cache.
+    """
+
+    factor: float = 1.0
+    compacting: bool = True
+    lifted: bool = False
+    filters: bool = True
+    rate_limit: float = 0.0
+    direct_reads: bool = False
+
+
+@dataclass(frozen=True)
+class TreeLevel:
+    """Its number, files, and MiB, which is how finely RocksDB tells it."""
+
+    number: int
+    files: int
+    mib: int
+
+
+class TunedDatabase:
+    """An open database. For one thread: the binding holds Python's lock while a write stalls."""
+
+    def __init__(self, folder: Path, layout: DatabaseLayout) -> None:
+        """Opens the database of a folder, or makes it.
+
+        Raises:
+            InputError: The binding is not installed, or the file system refuses direct reads.
+        """
+        binding = _binding()
+        options = binding.Options(raw_mode=True)
+        options.create_if_missing(True)
+        options.enable_statistics()
+        options.set_compression_type(binding.DBCompressionType.none())
+        options.set_write_buffer_size(_sized(64, layout.factor))
+        options.set_max_write_buffer_number(_WRITE_BUFFERS)
+        options.set_target_file_size_base(_sized(64, layout.factor))
+        options.set_max_bytes_for_level_base(_sized(256, layout.factor))
+        options.set_level_compaction_dynamic_level_bytes(False)  # as in 2018
+        options.set_max_subcompactions(SUBCOMPACTIONS)
+        # RocksDB makes a quarter of the jobs flushes.
+        options.set_max_background_jobs(4 * FLUSH_THREADS)
+        options.set_disable_auto_compactions(not layout.compacting)
+        if layout.lifted:
+            options.set_level_zero_slowdown_writes_trigger(_UNLIMITED)
+            options.set_level_zero_stop_writes_trigger(_UNLIMITED)
+        soft, hard = (0, 0) if layout.lifted else (64 * 1024, 256 * 1024)
+        options.set_soft_pending_compaction_bytes_limit(_sized(soft, layout.factor))
+        options.set_hard_pending_compaction_bytes_limit(_sized(hard, layout.factor))
+        if layout.rate_limit:
+            options.set_ratelimiter(int(layout.rate_limit), 100_000, 10)
+        table = binding.BlockBasedOptions()
+        table.set_block_cache(binding.Cache(_BLOCK_CACHE))
+        if layout.filters:
+            table.set_bloom_filter(_FILTER_BITS, False)
+        options.set_block_based_table_factory(table)
+        options.set_use_direct_reads(layout.direct_reads)
+        try:
+            # Without the family named the binding takes its options of the last opening.
+            families = {"default": options} if (folder / "CURRENT").exists() else None
+            self._db: Rdict = binding.Rdict(str(folder), options, families)
+        except Exception as error:  # the binding raises nothing narrower
+            if layout.direct_reads and "irect I/O" in str(error):
+                mend = "this file system has no direct reads; give --no-direct-reads"
+                raise InputError("--direct-reads", mend) from None
+            raise
+        # Opening makes the pools as large as max_background_jobs allows.
+        environment = binding.Env()
+        environment.set_high_priority_background_threads(FLUSH_THREADS)
+        environment.set_low_priority_background_threads(COMPACTION_THREADS)
+        self._options, self._wrote_before = options, _written()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._db.close()
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Writes a pair; it may stall."""
+        self._db.put(key, value)
+
+    def get(self, key: bytes) -> bytes | None:
+        """Reads a value; None if there is none."""
+        value: bytes | None = self._db.get(key)
+        return value
+
+    def compact(self, on: bool) -> None:
+        """Lets compactions begin, or not; those that run go on."""
+        self._db.set_options({"disable_auto_compactions": "false" if on else "true"})
+
+    def flush(self) -> None:
+        """Writes what is in memory, and waits for it."""
+        self._db.flush(True)
+
+    def tickers(self) -> Mapping[str, int]:
+        """RocksDB's counters since the opening, without ``rocksdb.``."""
+        return parse_tickers(_as_db_bench(self._options.get_statistics() or ""))
+
+    def reading(self, at: float) -> Reading:
+        """What flushes and compactions wrote by now.
+
+        RocksDB counts a compaction's bytes every 1,000 records (compaction_job.cc), which is late
+        where values are large. So all that the process wrote is taken, less the write-ahead log.
+        Where the kernel does not count, the tickers serve.
+        """
+        tickers = self.tickers()
+        flushed = tickers.get("flush.write.bytes", 0)
+        counted = flushed + tickers.get("compact.write.bytes", 0)
+        written = _written()
+        if written is not None and self._wrote_before is not None:
+            beside = written - self._wrote_before - tickers.get("wal.bytes", 0)
+            counted = max(beside, flushed)
+        return Reading(at, flushed, counted)
+
+    def busy(self) -> bool:
+        """Whether a flush or a compaction runs or waits to run."""
+        names = ("num-running-compactions", "num-running-flushes", "compaction-pending",
+                 "mem-table-flush-pending")  # fmt: skip
+        return any(self._db.property_int_value(f"rocksdb.{name}") for name in names)
+
+    def levels(self) -> list[TreeLevel]:
+        """All levels, the first first."""
+        text = self._db.property_value("rocksdb.levelstats") or ""
+        return [TreeLevel(*map(int, found)) for found in _LEVEL.findall(text)]
+
+    def live_bytes(self) -> int:
+        """Bytes of the table files of the current version."""
+        return int(self._db.property_int_value("rocksdb.live-sst-files-size") or 0)
+
+
+def rocksdb_version(folder: Path) -> str | None:
+    """The version that a database's LOG names; None if it does not."""
+    try:
+        with (folder / "LOG").open(encoding="utf-8", errors="replace") as log:
+            found = re.search(r"RocksDB version: ([\d.]+)", log.read(4096))
+    except OSError:
+        return None
+    return found.group(1) if found else None
+
+
+def _sized(mib: int, factor: float) -> int:
+    """A size of the tree; RocksDB refuses write buffers below 64 KiB."""
+    return max(int(mib * _MIB * factor), 64 * 1024) if mib else 0
+
+
+def _as_db_bench(statistics: str) -> str:
+    """Statistics as db_bench prints them: a new line after every counter."""
+    return statistics if statistics.endswith("\n") else statistics + "\n"
+
+
+def _written() -> int | None:
+    """Bytes that the process handed to the kernel by now; None where the kernel does not count."""
+    try:
+        return int(psutil.Process().io_counters().write_chars)
+    except (psutil.Error, OSError, RuntimeError):
+        return None
+
+
+def _binding() -> ModuleType:
+    try:
+        import rocksdict
+    except ImportError:
+        raise InputError(
+            "rocktune autotune",
+            "needs a Python binding of RocksDB: `make tuner`, or install 'rocktune[tuner]'",
+        ) from None
+    return rocksdict

@@ -1,0 +1,185 @@
+"""What a run is asked for: the shape of its load, a policy, sizes and durations."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.autotune.policy import FULL_STEP_SECONDS, POLICIES, Marks
+from sampler.common.documents import finite_number
+from sampler.common.errors import InputError
+
+# Seconds in all, of which the wave takes 350: sections 4.3.1 to 4.3.3.
+FULL_SECONDS = {"350": 350.0, "700": 700.0, "1000": 1000.0}
+_WAVE = 350.0
+LOW, HIGH, TAIL = 50e6, 200e6, 10e6  # bytes/s
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadShape:
+    """How many bytes a second come in, and when.
+
+    Attributes:
+        name: ``350``, ``700`` or ``1000``.
+        seconds: Of the whole load.
+        low: Bytes/s at the wave's trough, where it begins and ends.
+        high: Bytes/s at its peak, in its middle.
+        tail: Bytes/s after the wave.
+    """
+
+    name: str = "350"
+    seconds: float = 35.0
+    low: float = LOW
+    high: float = HIGH
+    tail: float = TAIL
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be run.
+
+        Raises:
+            InputError: A value is out of range.
+        """
+        if self.name not in FULL_SECONDS:
+            raise InputError("--shape", f"{self.name!r} is none of {', '.join(FULL_SECONDS)}")
+        if not 0.5 <= self.seconds <= 86_400:
+            raise InputError("--seconds", f"{self.seconds:g} is not from 0.5 to 86,400")
+        if not 1e5 <= self.low <= self.high <= 1e11:
+            raise InputError("--low", "give 100 kB <= --low <= --high <= 100 GB, in bytes/s")
+        if not 1e5 <= self.tail <= 1e11:
+            raise InputError("--tail", "is not from 100 kB to 100 GB, in bytes/s")
+
+    @property
+    def factor(self) -> float:
+        """How much shorter than the thesis's it is; sizes of the tree are divided alike."""
+        return self.seconds / FULL_SECONDS[self.name]
+
+    @property
+    def wave_seconds(self) -> float:
+        """The wave's period."""
+        return _WAVE * self.factor
+
+    def rate(self, at: float) -> float:
+        """Bytes/s at a time since the beginning: a sin(b x + c) + d, then the tail."""
+        if at > self.wave_seconds:
+            return self.tail
+        swing, middle = (self.high - self.low) / 2, (self.high + self.low) / 2
+        return middle + swing * math.sin(2 * math.pi * at / self.wave_seconds + 1.5 * math.pi)
+
+    @property
+    def planned_bytes(self) -> float:
+        """What comes in when nothing holds it back."""
+        wave = (self.low + self.high) / 2 * self.wave_seconds
+        return wave + self.tail * (self.seconds - self.wave_seconds)
+
+
+# As many keys for each planned write as the thesis has: 1,000,000 to 437,500.
+_KEYS_PER_WRITE = 16 / 7
+_FIELDS = {"low_mark": "low", "high_mark": "high", "full_mark": "full", "step_seconds": "step"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutotuneRequest:
+    """One run: a load under a policy, then reads, then recovery.
+
+    Attributes:
+        policy: One of ``POLICIES``.
+        value_size: In bytes.
+        rate_limit: Bytes/s of all background writes; 0: none.
+        read_seconds: Of reads with filters, and as many without; 0: none.
+        direct_reads: Whether reads go past the page cache.
+        recovery_seconds: How long recovery is waited for.
+        seed: Of keys and values.
+        tree: The factor of all sizes of the tree; None: the shape's.
+    """
+
+    policy: str
+    shape: LoadShape
+    marks: Marks
+    value_size: int = 100_000
+    rate_limit: float = 0.0
+    read_seconds: float = 3.0
+    direct_reads: bool = True
+    recovery_seconds: float = 600.0
+    seed: int = 1
+    tree: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be run.
+
+        Raises:
+            InputError: A value is out of range.
+        """
+        if self.policy not in POLICIES:
+            raise InputError("--policy", f"{self.policy!r} is none of {', '.join(POLICIES)}")
+        for field, value, least, most in (
+            ("--value-size", self.value_size, 1, 2**24),
+            ("--read-seconds", self.read_seconds, 0, 86_400),
+            ("--recovery-seconds", self.recovery_seconds, 1, 86_400),
+            ("--rate-limit", self.rate_limit, 0, 1e12),
+        ):
+            if not least <= value <= most:
+                raise InputError(field, f"{value:g} is not from {least:,} to {most:,}")
+        if self.keys > 2**27:
+            raise InputError("--value-size", "is so small that more keys come in than fit a run")
+
+    @property
+    def pair_bytes(self) -> int:
+        """Of a key and its value."""
+        return 16 + self.value_size
+
+    @property
+    def factor(self) -> float:
+        """Of all sizes of the tree, against RocksDB's defaults."""
+        return self.shape.factor if self.tree is None else self.tree
+
+    @property
+    def keys(self) -> int:
+        """Size of the key space."""
+        planned = self.shape.planned_bytes / self.pair_bytes
+        return max(round(planned * _KEYS_PER_WRITE), 1)
+
+
+def scaled_step(shape: LoadShape) -> float:
+    """The thesis's ten seconds, as much shorter as the load."""
+    return FULL_STEP_SECONDS * shape.factor
+
+
+def read_configuration(path: Path) -> dict[str, Any]:
+    """The parameters of a JSON file, as a ``[command]`` workload hands them over.
+
+    Raises:
+        InputError: It cannot be read, or is no object.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError("--configuration", f"cannot read {str(path)!r}: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError("--configuration", f"{str(path)!r} holds no JSON object")
+    return document
+
+
+def configured(asked: AutotuneRequest, configuration: Mapping[str, Any]) -> AutotuneRequest:
+    """The run with a configuration of the space ``warlo``.
+
+    ``step_seconds`` is at full scale: that of a load of 350 s. What is unknown is refused.
+
+    Raises:
+        InputError: A parameter is unknown, or its value means nothing.
+    """
+    marks: dict[str, float] = {}
+    policy = asked.policy
+    for name, value in configuration.items():
+        if name == "policy" and isinstance(value, str):
+            policy = value
+        elif name in _FIELDS and (number := finite_number(value)) is not None:
+            scale = asked.shape.factor if name == "step_seconds" else 1.0
+            marks[_FIELDS[name]] = number * scale
+        else:
+            known = ", ".join(["policy", *_FIELDS])
+            raise InputError(f"--configuration {name}", f"is none of {known}, or no such value")
+    return replace(asked, policy=policy, marks=replace(asked.marks, **marks))

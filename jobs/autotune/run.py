@@ -1,0 +1,215 @@
+"""One run, from an empty folder to figures."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.autotune.database import TunedDatabase, rocksdb_version
+from jobs.autotune.load import Loaded, database_layout, key_of, load
+from jobs.autotune.request import AutotuneRequest
+
+_POLL_SECONDS = 0.02
+_STILL = 3  # looks in a row without work: a compaction that ends may begin the next
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Random reads: how many, of them found, bytes of what was found, and how long they took."""
+
+    reads: int
+    found: int
+    value_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The way back.
+
+    Attributes:
+        seconds: Until no compaction was left; None: not within the time that it was given.
+        written: Bytes that flushes and compactions wrote for it.
+        live_bytes: Of the table files at its end.
+    """
+
+    seconds: float | None
+    written: int
+    live_bytes: int
+
+
+def read_randomly(folder: Path, asked: AutotuneRequest, *, filters: bool) -> Reads:
+    """Reads keys of the whole key space, compaction off, from a database opened anew.
+
+    The tables hold filters in any case; without ``filters`` RocksDB is opened without a filter
+    policy and does not look at them (table/block_based/block_based_table_reader.cc). So both
+    kinds of reads see the same tree.
+
+    Raises:
+        InputError: The file system refuses direct reads.
+    """
+    layout = database_layout(asked, compacting=False, lifted=True)
+    draws = random.Random(asked.seed + 1)
+    reads = found = size = 0
+    with TunedDatabase(
+        folder, replace(layout, filters=filters, direct_reads=asked.direct_reads)
+    ) as store:
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < asked.read_seconds:
+            value = store.get(key_of(draws.randrange(asked.keys)))
+            reads += 1
+            if value is not None:
+                found, size = found + 1, size + len(value)
+    return Reads(reads, found, size, passed)
+
+
+def recover(
+    folder: Path, asked: AutotuneRequest, *, pause: Callable[[float], None] = time.sleep
+) -> Recovery:
+    """Turns compaction on, writes nothing, and waits until none is left."""
+    with TunedDatabase(folder, database_layout(asked, compacting=True, lifted=False)) as store:
+        began = time.monotonic()
+        idle_since, idle = began, 0
+        while idle < _STILL and time.monotonic() - began < asked.recovery_seconds:
+            if store.busy():
+                idle = 0
+            else:
+                idle_since = time.monotonic() if idle == 0 else idle_since
+                idle += 1
+            pause(_POLL_SECONDS)
+        tickers = store.tickers()
+        written = sum(tickers.get(f"{kind}.write.bytes", 0) for kind in ("flush", "compact"))
+        seconds = idle_since - began if idle >= _STILL else None
+        return Recovery(seconds, written, store.live_bytes())
+
+
+@dataclass(frozen=True)
+class AutotuneRun:
+    """All that was measured of one policy.
+
+    Attributes:
+        filtered: Reads with bloom filters; None where none were asked for.
+        unfiltered: Reads of the same tree without.
+    """
+
+    asked: AutotuneRequest
+    loaded: Loaded
+    filtered: Reads | None
+    unfiltered: Reads | None
+    recovery: Recovery
+    rocksdb: str | None
+
+
+def measure_policy(
+    asked: AutotuneRequest,
+    folder: Path,
+    *,
+    told: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> AutotuneRun:
+    """Loads, reads and recovers in an empty folder.
+
+    Args:
+        asked: What.
+        folder: Receives the database; the caller removes it.
+        told: What is being done.
+        clock: Seconds, of the load.
+        pause: How the load waits.
+
+    Raises:
+        InputError: The binding is not installed, or the file system refuses direct reads.
+    """
+    database = folder / "db"
+    told(f"{asked.policy}: {asked.shape.seconds:g} s of writes")
+    loaded = load(database, asked, clock=clock, pause=pause)
+    filtered = unfiltered = None
+    if asked.read_seconds:
+        told(f"{asked.policy}: reads with filters and without")
+        filtered = read_randomly(database, asked, filters=True)
+        unfiltered = read_randomly(database, asked, filters=False)
+    told(f"{asked.policy}: compaction catches up")
+    recovery = recover(database, asked)
+    return AutotuneRun(asked, loaded, filtered, unfiltered, recovery, rocksdb_version(database))
+
+
+def figures(run: AutotuneRun) -> dict[str, float | None]:
+    """The comparison's figures; rates in bytes/s, None for what was not measured.
+
+    ``write_amplification`` is that of the load alone: bytes of flushes and compactions over bytes
+    written by the user. ``settled_write_amplification`` has the recovery's in it, so that what a
+    policy puts off is counted. ``reached`` is the share of the planned bytes that came in.
+    """
+    loaded, recovery, tickers = run.loaded, run.recovery, run.loaded.tickers
+    stored = sum(tickers.get(f"{kind}.write.bytes", 0) for kind in ("flush", "compact"))
+    user = loaded.writes * run.asked.pair_bytes
+    live = loaded.distinct * run.asked.pair_bytes
+    return {
+        "writes": float(loaded.writes),
+        "reached": user / run.asked.shape.planned_bytes,
+        "insertion_rate": user / loaded.seconds,
+        "compaction_rate": stored / loaded.seconds,
+        "write_amplification": stored / user if user else None,
+        "settled_write_amplification": (stored + recovery.written) / user if user else None,
+        "space_amplification": loaded.live_bytes / live if live else None,
+        "settled_space_amplification": recovery.live_bytes / live if live else None,
+        "database_bytes": float(loaded.live_bytes),
+        "level0_files": float(sum(level.files for level in loaded.levels if level.number == 0)),
+        "read_rate": _read_rate(run.filtered),
+        "read_rate_without_filters": _read_rate(run.unfiltered),
+        "recovery_seconds": recovery.seconds,
+        "recovery_bytes": float(recovery.written),
+        "stalled_share": loaded.points[-1].stalled / loaded.seconds,
+        "off_share": sum(span.end - span.begin for span in loaded.off) / loaded.seconds,
+        "switched": float(loaded.flips),
+        "switching_share": loaded.flip_seconds / loaded.seconds,
+        "load_seconds": loaded.seconds,
+    }
+
+
+def command_metrics(run: AutotuneRun) -> dict[str, float] | None:
+    """What a ``[command]`` workload prints; None where the tree did not recover in its time.
+
+    ``waf`` and ``sa`` are those after recovery, ``time`` holds it, ``rate`` counts writes of the
+    load alone and ``read_rate`` MB/s of reads with filters before it.
+    """
+    found = figures(run)
+    seconds, waf = run.recovery.seconds, found["settled_write_amplification"]
+    sa, reads = found["settled_space_amplification"], found["read_rate"]
+    if seconds is None or waf is None or sa is None:
+        return None
+    kept = {
+        "waf": waf,
+        "sa": sa,
+        "time": run.loaded.seconds + seconds,
+        "rate": run.loaded.writes / run.loaded.seconds,
+    }
+    return kept if reads is None else kept | {"read_rate": reads / 1e6}
+
+
+def document(run: AutotuneRun) -> dict[str, Any]:
+    """The run as JSON, with its curve."""
+    return {
+        "schema": 1,
+        "asked": asdict(run.asked),
+        "rocksdb": run.rocksdb,
+        "figures": figures(run),
+        "levels": [asdict(level) for level in run.loaded.levels],
+        "reads": {
+            name: None if reads is None else asdict(reads)
+            for name, reads in (("filters", run.filtered), ("no_filters", run.unfiltered))
+        },
+        "off": [asdict(span) for span in run.loaded.off],
+        "curve": [
+            [round(p.at, 4), p.written, p.background, round(p.stalled, 4)]
+            for p in run.loaded.points
+        ],
+    }
+
+
+def _read_rate(reads: Reads | None) -> float | None:
+    return None if reads is None else reads.value_bytes / reads.seconds

@@ -1,0 +1,140 @@
+"""How far a ranking can be trusted: intervals of the ranks, and how they settled draw by draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.charts.chart import (
+    SERIES,
+    Chart,
+    Trace,
+    axis,
+    interval_bars,
+    rows_axis,
+    scatter_trace,
+    short,
+    words,
+)
+
+_MOST = 10
+
+
+def stability_chart(
+    parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+) -> Chart | None:
+    """Rank intervals of the most important parameters, one line for each metric.
+
+    Args:
+        parameters: Rows of ``result.json``, the most important first.
+        metrics: In the order of the objective; the first four are drawn.
+
+    Returns:
+        The plot; None where no rank was resampled.
+    """
+    rows = list(parameters[:_MOST])
+    drawn = [m for m in metrics if any("rank_low" in r["importance"].get(m, {}) for r in rows)]
+    drawn = drawn[: len(SERIES)]
+    if not drawn:
+        return None
+    steady = [
+        row["name"]
+        for row in rows
+        if any(row["importance"].get(m, {}).get("rank_high", 99) <= 5 for m in drawn)
+    ]
+    return Chart(
+        name="stability",
+        title=f"Surely among the five most important for a metric: {len(steady)} of the "
+        f"{len(rows)} first"
+        if steady
+        else "No parameter is surely among the five most important for any metric",
+        caption="95% intervals of the rank, by the decrease in impurity, over bootstrap resamples "
+        "of the drawn trials. Short lines at the left are knowledge, long ones are guesses.",
+        traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
+        layout={
+            "xaxis": axis("rank (1: most important)", range=[0, len(parameters) + 1]),
+            "yaxis": rows_axis([row["name"] for row in rows]),
+        },
+        height=140 + 38 * len(rows),
+    )
+
+
+def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: int) -> Trace:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    said: list[str | None] = []
+    for index, row in enumerate(rows):
+        found = row["importance"].get(metric, {})
+        if "rank_low" not in found:
+            continue
+        low, high = found["rank_low"], found["rank_high"]
+        level = index + (place - (of - 1) / 2) * 0.8 / of
+        text = f"{words(row['name'])}, {words(metric)}: rank {low:.0f} to {high:.0f}"
+        x += [low, high, None]  # None parts the lines
+        y += [level, level, None]
+        said += [text, text, None]
+    return scatter_trace(
+        words(metric),
+        x,
+        y,
+        mode="lines+markers",
+        hovertext=said,
+        hoverinfo="text",
+        line={"color": SERIES[place], "width": 3},
+        marker={"color": SERIES[place], "size": 5},
+    )
+
+
+_LINES = (
+    ("top_k_overlap", "share of the top that stays", "@accent"),
+    ("kendall_tau", "rank correlation, Kendall's tau", "@second"),
+)
+
+
+def sampling_chart(found: Mapping[str, Any]) -> Chart | None:
+    """Stability of the ranking over the number of draws.
+
+    Args:
+        found: ``sampling`` of ``result.json``: ``draws``, ``planned``, ``why``, ``curve``.
+
+    Returns:
+        The plot; None with fewer than two points.
+    """
+    curve = [point for point in found.get("curve") or [] if point.get("draws") is not None]
+    if len(curve) < 2:
+        return None
+    draws, planned = found.get("draws", curve[-1]["draws"]), found.get("planned")
+    of = f" of at most {planned}" if planned else ""
+    return Chart(
+        name="sampling",
+        title=f"The ranking rests on {draws} draws{of}",
+        caption="How much of the ranking stays when the draws are resampled, by how many there "
+        "were; 1 is all of it.",
+        traces=[_line(curve, *line) for line in _LINES],
+        layout={
+            "xaxis": axis("draws", rangemode="tozero"),
+            "yaxis": axis("agreement", range=[-0.05, 1.05]),
+        },
+        height=300,
+    )
+
+
+def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> Trace:
+    points = [point for point in curve if point.get(key) is not None]
+    # The interval is that of the first line; see `result.json`.
+    ends = [(p.get("low"), p.get("high")) for p in points] if key == _LINES[0][0] else []
+    drawn = {}
+    if ends and all(low is not None and high is not None for low, high in ends):
+        values = [point[key] for point in points]
+        lows = [min(low, value) for (low, _), value in zip(ends, values, strict=True)]
+        highs = [max(high, value) for (_, high), value in zip(ends, values, strict=True)]
+        drawn = {"error_y": interval_bars(values, lows, highs, color, 1)}
+    return scatter_trace(
+        name,
+        [point["draws"] for point in points],
+        [short(point[key]) for point in points],
+        mode="lines+markers",
+        line={"color": color},
+        hover="%{x} draws: %{y:.2f}",
+        **drawn,
+    )

@@ -1,0 +1,79 @@
+"""A plotting area as SVG text: no library, no script, readable in any browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+class Canvas:
+    """Places of values within an area, and what is drawn so far.
+
+    Args:
+        width: Of the whole picture, the margins included.
+        height: The same.
+        margins: Left, right, top and bottom.
+        x: What the left and the right edge of the area mean.
+        y: What the lower and the upper edge mean.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        margins: tuple[int, int, int, int],
+        *,
+        x: tuple[float, float],
+        y: tuple[float, float],
+    ) -> None:
+        self.width, self.height = width, height
+        self.left, right, self.top, bottom = margins
+        self.right, self.bottom = width - right, height - bottom
+        self._x, self._y = x, y
+        self.parts: list[str] = []
+
+    def x(self, value: float) -> float:
+        """From the left; what lies outside of the area is drawn at its edge."""
+        return self.left + _share(value, self._x) * (self.right - self.left)
+
+    def y(self, value: float) -> float:
+        """From the top; what lies outside of the area is drawn at its edge."""
+        return self.bottom - _share(value, self._y) * (self.bottom - self.top)
+
+    def text(self, x: float, y: float, text: str, anchor: str, style: str = "") -> None:
+        """A text as it is."""
+        where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+        self.parts.append(f"<text {where}{style}>{svg_escape(text)}</text>")
+
+    def grid(self, values: Iterable[float], style: str, form: str) -> None:
+        """Lines across the area, each with its value beside it."""
+        for value in values:
+            level = self.y(value)
+            self.parts.append(f'<path {style} d="M{self.left} {level:.1f}H{self.right}"/>')
+            self.text(self.left - 7, level + 4, format(value, form), "end")
+
+    def band(self, begin: float, end: float, style: str) -> None:
+        """An area from top to bottom."""
+        left, width = self.x(begin), self.x(end) - self.x(begin)
+        self.parts.append(
+            f'<rect {style} x="{left:.1f}" y="{self.top}" width="{width:.1f}" '
+            f'height="{self.bottom - self.top}"/>'
+        )
+
+    def svg(self, attributes: str) -> str:
+        """The picture."""
+        begin = f'<svg {attributes} viewBox="0 0 {self.width} {self.height}" role="img">'
+        return "\n".join([begin, *self.parts, "</svg>"])
+
+
+def svg_escape(text: str) -> str:
+    """A text of others, as it may stand in a picture."""
+    return escape(_CONTROLS.sub(" ", text), quote=True)
+
+
+def _share(value: float, ends: tuple[float, float]) -> float:
+    low, high = ends
+    return min(max((value - low) / (high - low), 0.0), 1.0)

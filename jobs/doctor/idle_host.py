@@ -1,0 +1,105 @@
+"""What is done while nobody's trial runs: it takes its turn with the host's lock, as trials do."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.machine_checks import judge_benchmarks, judge_disk_speed
+from sampler.common.errors import InputError
+from sampler.machine.disk_speed import BULK_BYTES, DiskSpeed, measure_disk
+from sampler.machine.host_load import running
+from sampler.runner.bench_folder import make_trial_folder, remove_trial_folder
+from sampler.runner.host_lock import host_lock
+from sampler.runner.settings import Settings
+
+T = TypeVar("T")
+Waiting = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class HostBusy:
+    """Why something was left out, and what to do about it."""
+
+    why: str
+    advice: str
+
+
+class _Held(Exception):
+    """Somebody holds the host, and that is not waited for."""
+
+
+def _give_up(_: float) -> None:
+    raise _Held
+
+
+def under_host_lock(
+    settings: Settings, work: Callable[[], T], *, waiting: Waiting | None
+) -> T | HostBusy:
+    """Does some work under the host's lock.
+
+    Args:
+        settings: Where the lock is.
+        work: What it raises is raised.
+        waiting: Told who holds the host, while somebody does; None waits for nobody.
+    """
+    token, tell = secrets.token_hex(8), waiting or (lambda _: None)
+    pause = _give_up if waiting is None else time.sleep
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(host_lock(settings.lock, token, waiting=tell, pause=pause))
+        except _Held:
+            return HostBusy("a trial is at work here", "run this again when it is over")
+        except InputError as error:
+            return HostBusy(error.problem, "mend that, and run this again")
+        return work()
+
+
+def look_for_benchmarks(settings: Settings) -> list[Finding]:
+    """Sees whether somebody else measures here, without waiting for them."""
+    others, holders = running("db_bench"), list[str]()
+    token = secrets.token_hex(8)
+    try:
+        with host_lock(settings.lock, token, waiting=holders.append, pause=_give_up):
+            pass
+    except _Held:
+        return judge_benchmarks(others, holders[0] if holders else "another process")
+    except InputError as error:
+        advice = "set ROCKTUNE_LOCK to a file that all who measure here may open"
+        return [Finding("lock", Severity.PROBLEM, error.problem, advice)]
+    return judge_benchmarks(others, None)
+
+
+def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[Finding]:
+    """Loads the disk for some seconds, while nobody's trial runs.
+
+    Args:
+        settings: Where.
+        waiting: As ``under_host_lock`` has it.
+    """
+    try:
+        speed = under_host_lock(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
+    except InputError as error:
+        speed = HostBusy(error.problem, "mend that, and run this again")
+    except OSError as error:
+        speed = HostBusy(f"{error.strerror}", "make room, or replace the disk if it is broken")
+    if isinstance(speed, HostBusy):
+        found = f"not measured: {speed.why}"
+        return [Finding("disk speed", Severity.NOTE, found, speed.advice)]
+    return judge_disk_speed(speed)
+
+
+def _speed_of(bench_dir: Path) -> DiskSpeed:
+    folder = make_trial_folder(bench_dir)
+    try:
+        most = min(BULK_BYTES, shutil.disk_usage(folder).free // 4)
+        return measure_disk(folder, bulk_bytes=most)
+    finally:
+        remove_trial_folder(folder)

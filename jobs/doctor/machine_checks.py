@@ -1,0 +1,336 @@
+"""Judges readings of this machine: its processors, memory, load and disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jobs.doctor.finding import Finding, Severity, graded, not_shown, percentage
+from sampler.common.byte_size import format_bytes
+from sampler.machine.cpu_state import CpuState
+from sampler.machine.disk_speed import DiskSpeed
+from sampler.machine.host_load import CpuUse, Pressure
+from sampler.machine.memory_state import MemoryState
+from sampler.runner.bench_folder import DiskState
+
+# The client, a flush and a compaction run at once as soon as a load does anything.
+LEAST_CORES = 2
+# Who sets the clock where no governor is shown: by whether a hypervisor is beneath.
+_DECIDES = {
+    True: "the hypervisor's host decides",
+    False: "the firmware decides",
+    None: "the firmware decides, or a hypervisor's host",
+}
+
+
+def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
+    """Judges the processors.
+
+    Args:
+        cpu: The reading.
+        most_jobs: The most background jobs that the space may draw.
+    """
+    findings = [_cores(cpu, most_jobs), _governor(cpu)]
+    if cpu.turbo is not None:
+        findings.append(_turbo(cpu.turbo))
+    if cpu.virtual is None:
+        found = "unknown: neither the processor nor the firmware tells whether one is beneath"
+        advice = "ask whoever runs this machine: another guest would share caches, memory and disk"
+        findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
+    if cpu.virtual:
+        found = "virtual: neighbours share caches, memory and disk, and are seen in no figure here"
+        advice = "repeat what matters at another time, or on hardware of your own"
+        findings.append(Finding("hypervisor", Severity.NOTE, found, advice))
+    if cpu.quota is not None and cpu.quota < cpu.cores:
+        found = f"a control group grants {cpu.quota:g} CPUs of {cpu.cores}: beyond it all stand"
+        advice = "raise the limit (cpu.max, docker --cpus), or pin with --cpuset-cpus instead"
+        findings.append(Finding("CPU limit", Severity.WARNING, found, advice))
+    return findings
+
+
+def _cores(cpu: CpuState, most_jobs: int) -> Finding:
+    if cpu.cores < LEAST_CORES:
+        advice = "use at least 2: clients, flushes and compactions take turns on one"
+        return Finding("cores", Severity.WARNING, f"{cpu.cores}", advice)
+    found = f"{cpu.cores}, the space draws up to {most_jobs} background jobs"
+    if most_jobs > cpu.cores:
+        advice = "do not carry max_background_jobs over to a machine with more cores"
+        return Finding("cores", Severity.NOTE, found, advice)
+    return Finding("cores", Severity.OK, found)
+
+
+def _governor(cpu: CpuState) -> Finding:
+    if not cpu.governors:
+        return Finding("governor", Severity.OK, f"not shown here: {_DECIDES[cpu.virtual]}")
+    found = ", ".join(cpu.governors)
+    if cpu.governors == ("performance",):
+        return Finding("governor", Severity.OK, found)
+    advice = "`cpupower frequency-set -g performance` as root: the clock then follows no load"
+    return Finding("governor", Severity.WARNING, found, advice)
+
+
+def _turbo(on: bool) -> Finding:
+    if not on:
+        return Finding("turbo", Severity.OK, "off")
+    advice = "turn it off for the steadiest clocks: it follows heat and the number of busy cores"
+    return Finding("turbo", Severity.NOTE, "on", advice)
+
+
+# Somebody waited for memory in so much of the last ten seconds: none do while there is enough.
+STALLED = 0.01
+
+
+def judge_memory(
+    before: MemoryState, after: MemoryState, *, load_bytes: int, stalled: float | None
+) -> list[Finding]:
+    """Judges memory.
+
+    Args:
+        before: A reading.
+        after: Another, a little later.
+        load_bytes: What the workload writes.
+        stalled: Share of the last ten seconds in which somebody waited for memory; None where
+            the kernel does not tell.
+    """
+    return [
+        _room(after, load_bytes),
+        _swapping(before, after, stalled or 0.0),
+        _huge_pages(after.huge_pages),
+    ]
+
+
+def _room(memory: MemoryState, load_bytes: int) -> Finding:
+    usable, granted = memory.usable_bytes, memory.left_by_groups
+    if usable is None:
+        return not_shown("memory", "/proc/meminfo")
+    limited = " (what a control group leaves)" if usable == granted else ""
+    found = (
+        f"{format_bytes(usable)} available{limited}, the load writes {format_bytes(load_bytes)}"
+    )
+    # Inputs and outputs of compactions are there together.
+    if usable < 2 * load_bytes:
+        if limited:
+            advice = "raise the limit (memory.max, docker --memory): page cache counts to it too"
+            return Finding("memory", Severity.NOTE, found, advice)
+        advice = "free memory: with too small a page cache compactions read from the disk, now \
+and then"
+        return Finding("memory", Severity.NOTE, found, advice)
+    return Finding("memory", Severity.OK, found)
+
+
+def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Finding:
+    if before.pages_swapped is None or after.pages_swapped is None:
+        moved = None
+    else:
+        moved = after.pages_swapped - before.pages_swapped
+    out = None if after.swap_used_bytes is None else format_bytes(after.swap_used_bytes)
+    told = [] if moved is None else [f"{moved} pages moved while I looked"]
+    told += [] if out is None else [f"{out} swapped out"]
+    if (moved or 0) > 0 or stalled > STALLED:
+        told += [f"somebody waited for memory {percentage(stalled)} of the last 10 s"]
+        advice = "free memory, then `swapoff -a`: a page fetched back stops a thread"
+        return Finding("swap", Severity.WARNING, ", ".join(told), advice)
+    if moved is None:
+        return not_shown("swap", "/proc/vmstat")
+    return Finding("swap", Severity.OK, ", ".join(told))
+
+
+def _huge_pages(setting: str | None) -> Finding:
+    if setting == "always":
+        advice = "set transparent_hugepage/enabled to madvise, or to what production has: making \
+huge pages takes time from whoever happens to run"
+        return Finding("huge pages", Severity.NOTE, setting, advice)
+    return Finding("huge pages", Severity.OK, setting or "not shown here")
+
+
+# Shares of all processors. The quick load uses 1.6 CPU seconds in 1.3 s: of 2 cores it leaves
+# 0.75, on the average and not in its bursts. What others take beyond a few percent is missing at
+# times; a quarter of the machine, half a core of two, is missing often.
+OTHERS_NOTE, OTHERS_WARNING, OTHERS_PROBLEM = 0.02, 0.05, 0.25
+# Whoever steals is not to be seen from here and cannot be ended: it counts sooner.
+STOLEN_NOTE, STOLEN_WARNING, STOLEN_PROBLEM = 0.005, 0.01, 0.10
+# Share of the last ten seconds in which somebody waited for a disk: the same few percent at first,
+# more at the end, for a trial writes mostly to the page cache.
+IO_NOTE, IO_WARNING, IO_PROBLEM = 0.05, 0.15, 0.60
+
+
+def judge_load(use: CpuUse, pressure: Pressure, *, seconds: float) -> list[Finding]:
+    """Judges what others did while Rocktune looked on.
+
+    Args:
+        use: What was used.
+        pressure: The kernel's own view.
+        seconds: How long it looked on.
+    """
+    return [_others(use, pressure, seconds), _stolen(use.stolen), _disk_pressure(pressure)]
+
+
+def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
+    if use.others is None:
+        return not_shown("other load", "/proc/stat")
+    names = ", ".join(f"{name} ({pid}) {percentage(share)}" for name, pid, share in use.busiest)
+    load = "not shown" if pressure.load is None else f"{pressure.load:g}"
+    waited = pressure.stalled.get("cpu")
+    found = (
+        f"others used {percentage(use.others)} of all CPUs over {seconds:g} s, load average {load}"
+        + (
+            f", somebody waited {percentage(waited)} of the last 10 s"
+            if waited is not None
+            else ""
+        )
+    )
+    level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
+    if level is Severity.OK:
+        return Finding("other load", level, found)
+    advice = "end it, or measure when it is over"
+    if pressure.by_session:
+        advice += (
+            "; nice does not hold it back while kernel.sched_autogroup_enabled is 1, which shares "
+            "processors between sessions first"
+        )
+    return Finding("other load", level, f"{found}: {names or 'unseen'}", advice)
+
+
+def _stolen(stolen: float | None) -> Finding:
+    if stolen is None:
+        return not_shown("stolen time", "/proc/stat")
+    level = graded(stolen, note=STOLEN_NOTE, warning=STOLEN_WARNING, problem=STOLEN_PROBLEM)
+    found = f"{percentage(stolen)} of the time of all CPUs"
+    advice = "move to a host or a kind of instance whose CPUs are yours alone"
+    return Finding("stolen time", level, found, "" if level is Severity.OK else advice)
+
+
+def _disk_pressure(pressure: Pressure) -> Finding:
+    if "io" not in pressure.stalled:
+        return not_shown("disk load", "/proc/pressure/io")
+    waited = pressure.stalled["io"]
+    level = graded(waited, note=IO_NOTE, warning=IO_WARNING, problem=IO_PROBLEM)
+    found = f"somebody waited for a disk {percentage(waited)} of the last 10 s"
+    advice = "look who (iotop, pidstat -d 1), and measure when it is over"
+    return Finding("disk load", level, found, "" if level is Severity.OK else advice)
+
+
+def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[Finding]:
+    """Judges other benchmarks at work here.
+
+    Args:
+        others: Numbers of the processes named db_bench; None where no process is shown.
+        holder: Who holds the host's lock; None where nobody does.
+    """
+    if holder:
+        found = f"{holder} holds this host for a trial"
+        advice = "wait for its job: Rocktune takes turns with it, one trial at a time"
+        return [Finding("benchmarks", Severity.WARNING, found, advice)]
+    if others:
+        found = f"db_bench runs already, outside of Rocktune's lock: {', '.join(map(str, others))}"
+        advice = "end it: two benchmarks on one machine measure each other"
+        return [Finding("benchmarks", Severity.PROBLEM, found, advice)]
+    if others is None:
+        return [not_shown("benchmarks", "/proc")]
+    return [Finding("benchmarks", Severity.OK, "no other at work")]
+
+
+_MOVE = "set ROCKTUNE_BENCH_DIR to a folder on the disk that you tune for"
+_IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
+# Another layer, or another machine, answers for the disk.
+_LAYERED = (
+    "overlay",
+    "aufs",
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "glusterfs",
+    "9p",
+    "virtiofs",
+)
+
+# The quick load's 104 MB are written 3.4 times, log included, and the kernel brings them to the
+# disk behind it. Below this rate that takes 3.5 s, longer than the load itself, and reaches into
+# the next trial.
+SLOW_WRITES = 100e6
+# One stall of the disk against the quick load's 1.3 s: 5%, 10%, 50% of it.
+SYNC_NOTE, SYNC_WARNING, SYNC_PROBLEM = 0.065, 0.13, 0.65
+# No device answers a flush sooner; what does is a cache that nothing makes safe.
+SYNC_TOO_FAST = 20e-6
+
+
+def judge_disk_state(
+    disk: DiskState, *, needed_bytes: int, least_free_bytes: int, wants_direct: bool
+) -> list[Finding]:
+    """Judges what was seen without loading the disk.
+
+    Args:
+        disk: The reading.
+        needed_bytes: Free bytes that a trial of the workload needs.
+        least_free_bytes: A trial is ended when less is left (``ROCKTUNE_FREE_BYTES``).
+        wants_direct: Whether the space may draw direct I/O.
+    """
+    findings = [_folder(disk), _disk_room(disk, needed_bytes, least_free_bytes), _kind(disk)]
+    if wants_direct and disk.direct is False:
+        found = f"{disk.kind} refuses O_DIRECT: configurations with direct I/O will fail"
+        advice = "choose another file system, or take direct I/O out of the space"
+        findings.append(Finding("direct I/O", Severity.WARNING, found, advice))
+    return findings
+
+
+def _folder(disk: DiskState) -> Finding:
+    if disk.refusal:
+        advice = "make it writable for this user, or set ROCKTUNE_BENCH_DIR to a folder that is"
+        return Finding("bench folder", Severity.PROBLEM, disk.refusal, advice)
+    return Finding("bench folder", Severity.OK, str(disk.folder))
+
+
+def _disk_room(disk: DiskState, own: int, reserve: int) -> Finding:
+    # A trial that has all its data written must still find the reserve untouched.
+    needed = own + reserve
+    free, needs, leaves = (format_bytes(n) for n in (disk.free_bytes, own, reserve))
+    found = f"{free} free, a trial needs {needs} and must leave {leaves}"
+    if disk.free_bytes < needed:
+        return Finding("free disk", Severity.PROBLEM, found, f"make room, or {_MOVE}")
+    if disk.free_bytes < 2 * needed:
+        advice = "make room: flash and file systems slow down when they are nearly full"
+        return Finding("free disk", Severity.NOTE, found, advice)
+    return Finding("free disk", Severity.OK, found)
+
+
+def _kind(disk: DiskState) -> Finding:
+    # Hypervisors often leave it at the kernel's default, so it is told and not judged.
+    turning = {True: ", said to be rotational", False: ", said to be flash", None: ""}
+    found = f"{disk.kind} on {disk.device}"
+    if disk.kind in _IN_MEMORY:
+        return Finding("file system", Severity.PROBLEM, f"{found}: memory, not a disk", _MOVE)
+    if disk.kind in _LAYERED or disk.kind.startswith("fuse"):
+        advice = f"{_MOVE}; in a container, on a volume"
+        return Finding("file system", Severity.WARNING, f"{found}: not a disk's own", advice)
+    return Finding("file system", Severity.OK, f"{found}{turning[disk.rotational]}")
+
+
+def judge_disk_speed(speed: DiskSpeed) -> list[Finding]:
+    """Judges what was measured."""
+    rate = speed.bytes_per_second
+    found = f"{rate / 1e6:,.0f} MB/s ({format_bytes(speed.written_bytes)}, fdatasync every 8 MiB)"
+    slow = "expect what is written for one trial to reach into the next; use a faster disk if it \
+is not the one that you tune for"
+    level = Severity.NOTE if rate < SLOW_WRITES else Severity.OK
+    return [
+        Finding("write speed", level, found, "" if level is Severity.OK else slow),
+        _syncs(speed),
+    ]
+
+
+def _syncs(speed: DiskSpeed) -> Finding:
+    median, p99 = speed.sync_median, speed.sync_p99
+    found = (
+        f"median {_time(median)}, p99 {_time(p99)} ({len(speed.sync_seconds)} appends of 4 KiB)"
+    )
+    if median < SYNC_TOO_FAST:
+        advice = "find out what answers before the data is safe: memory, a cache, libeatmydata"
+        return Finding("fsync", Severity.WARNING, f"{found}: faster than a device can", advice)
+    level = graded(p99, note=SYNC_NOTE, warning=SYNC_WARNING, problem=SYNC_PROBLEM)
+    advice = "look for others at this disk (iostat -x 1), or for a limit of the provider's"
+    return Finding("fsync", level, found, "" if level is Severity.OK else advice)
+
+
+def _time(seconds: float) -> str:
+    return f"{1e6 * seconds:.3g} us" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"

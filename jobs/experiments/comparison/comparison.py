@@ -1,0 +1,202 @@
+"""A whole comparison: what is asked for, its runs, and what they say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jobs.experiments.comparison.subject import Subject
+from jobs.experiments.comparison.tables import (
+    Table,
+    comparison_cautions,
+    comparison_sentences,
+    tables,
+)
+from jobs.experiments.interleaved import (
+    InterleavedRuns,
+    MeasuredRun,
+    RunsObserver,
+    measure_interleaved,
+    runs_file,
+)
+from jobs.results.output_folder import require_folder
+from optimizer.budget.power import LEAST_PAIRS
+from sampler.bench.db_bench import DbBench
+from sampler.common.errors import InputError
+from sampler.machine.machine import fingerprint, host_name
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_document
+
+MOST_ROUNDS = 1000
+MOST_WORKLOADS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonRequest:
+    """What is to be compared.
+
+    Attributes:
+        subjects: The first is what the others are compared with.
+        around: The parameter that is halved and doubled; None otherwise.
+        rounds: How often each subject is measured under each workload.
+        seed: Decides the order of the runs.
+    """
+
+    subjects: Sequence[Subject]
+    workloads: Sequence[Workload]
+    metrics: Sequence[str]
+    around: str | None
+    rounds: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonResult:
+    """What came of it.
+
+    Attributes:
+        runs: All that count, in the order in which they were made.
+    """
+
+    asked: ComparisonRequest
+    runs: Sequence[MeasuredRun]
+    tables: Sequence[Table]
+    cautions: Sequence[str]
+    verdict: Sequence[str]
+    document: Mapping[str, Any]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether some subject never ended well, so that nothing could be compared with it."""
+        return any(not table.rows for table in self.tables)
+
+
+def require_workloads(found: Sequence[Workload], scale: int | None) -> list[Workload]:
+    """The loads at their scale.
+
+    Raises:
+        InputError: One is not measured by db_bench, two have one name, or there are too many.
+    """
+    for workload in found:
+        if not workload.by_db_bench:
+            problem = f"{workload.name} is not measured by db_bench; name one that is"
+            raise InputError("--workload", problem)
+    names = [workload.name for workload in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("--workload", f"{twice} is named twice")
+    if len(found) > MOST_WORKLOADS:
+        raise InputError("--workload", f"{len(found)} are too many; {MOST_WORKLOADS} are the most")
+    if scale is not None and not 1 <= scale < 2**31:
+        raise InputError("--scale", f"{scale} is not from 1 to 2147483647")
+    if scale is None:
+        return list(found)
+    return [replace(workload, scale=scale) for workload in found]
+
+
+def require_rounds(rounds: int, seed: int) -> None:
+    """Refuses numbers that are out of range.
+
+    Raises:
+        InputError: One is.
+    """
+    if not LEAST_PAIRS <= rounds <= MOST_ROUNDS:
+        raise InputError("--rounds", f"{rounds} is not from {LEAST_PAIRS} to {MOST_ROUNDS}")
+    if not 0 <= seed < 2**31:
+        raise InputError("--seed", f"{seed} is not between 0 and 2147483647")
+
+
+def compare_subjects(
+    asked: ComparisonRequest,
+    settings: Settings,
+    out: Path,
+    *,
+    resume: bool,
+    watcher: RunsObserver,
+    caution: Callable[[str], None] = lambda _: None,
+) -> ComparisonResult:
+    """Measures what is missing and compares.
+
+    Args:
+        asked: What.
+        settings: Where things are on this machine.
+        out: Receives every run as it ends.
+        resume: Go on with the runs that are there.
+        watcher: Told how it goes.
+        caution: Told what must be known before the figures are read, before the first run.
+
+    Raises:
+        InputError: Something is wrong with what is asked for, or with this machine.
+    """
+    require_folder(out)
+    told = comparison_cautions(asked.subjects)
+    for line in told:
+        caution(line)
+    names = [subject.name for subject in asked.subjects]
+    loads = [workload.name for workload in asked.workloads]
+    with runs_file(out, _identity(asked), resume=resume) as kept:
+        sets = measure_interleaved(_turns(asked, names, loads), settings, kept, watcher)
+    found = tables(sets, loads, names[0], names[1:], asked.metrics)
+    runs = sorted((run for each in sets.values() for run in each.values()), key=_began)
+    said = comparison_sentences(found)
+    document = {
+        "schema": 1,
+        "machine": fingerprint(settings.bench_dir),
+        "subjects": {each.name: each.document() for each in asked.subjects},
+        "around": asked.around,
+        "workloads": [workload_document(each) for each in asked.workloads],
+        "rounds": asked.rounds,
+        "seed": asked.seed,
+        "cautions": told,
+        "tables": [table.document() for table in found],
+        "verdict": said,
+        "seconds": sum(run.seconds for run in runs),
+    }
+    return ComparisonResult(
+        asked=asked, runs=runs, tables=found, cautions=told, verdict=said, document=document
+    )
+
+
+def _turns(
+    asked: ComparisonRequest, names: Sequence[str], loads: Sequence[str]
+) -> InterleavedRuns:
+    by_name = dict(zip(names, asked.subjects, strict=True))
+
+    def bench(load: str, name: str) -> tuple[DbBench, Configuration]:
+        subject = by_name[name]
+        return subject.benches[load], subject.side.values_under(load)
+
+    return InterleavedRuns(
+        cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed
+    )
+
+
+def _began(run: MeasuredRun) -> str:
+    return run.started_at
+
+
+def _identity(asked: ComparisonRequest) -> dict[str, Any]:
+    """What the runs in a folder are runs of: all that must be the same to go on with them."""
+
+    def known(subject: Subject) -> dict[str, Any]:
+        side, options = subject.side, subject.side.options
+        return {
+            "build": subject.build.document(),
+            "base": side.base,
+            "options": hashlib.sha256(options.encode()).hexdigest() if options else None,
+            **side.set_values(),
+        }
+
+    return {
+        "comparison": 1,
+        "host": host_name(),
+        **{subject.name: known(subject) for subject in asked.subjects},
+        "workloads": [workload_document(each) for each in asked.workloads],
+        "rounds": asked.rounds,
+        "seed": asked.seed,
+    }

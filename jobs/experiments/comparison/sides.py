@@ -1,0 +1,350 @@
+"""What stands on one side of a comparison, from what the user wrote.
+
+Everything is read when the command begins: a file that changes while it runs changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.jobs.job_store import Store
+from jobs.specification.specification import specification_from_document
+from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
+from sampler.common.byte_size import format_bytes
+from sampler.common.documents import names_a_file, parse_toml
+from sampler.common.errors import InputError
+from sampler.kioxia_guide.for_workload import guide_values, named_threads, names_guide
+from sampler.kioxia_guide.guide import LEAST_BUFFERS
+from sampler.machine.machine import cpu_threads
+from sampler.options.normal_form import read_user_options
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Parameter, Value, parse_value
+from sampler.runner.settings import Settings
+from sampler.space.space import memtable_bytes
+from sampler.space.space_file import space_from_document
+from sampler.space.starting_points import known_points, point_names, values_of
+from sampler.workload.workload import Workload
+
+_LIBRARY = ("default", "library")
+_JOB = "job:"
+_PROGRAMS = (b"\x7fELF", b"#!")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A configuration and what runs it.
+
+    Attributes:
+        asked: As the user wrote it.
+        what: In words.
+        build: A build's name, the path of a program, or None for the one in use.
+        base: What is not set otherwise: ``library``, ``db_bench`` or a shipped starting point.
+        options: The text of an OPTIONS file over that; None without one.
+        values: Parameters over both, full scale.
+        by_workload: More of them under the workload of that name.
+        guide_threads: CPU threads of the host that the tuning guide is still to be worked out
+            for; None: it is not asked for, or is in ``by_workload``.
+        notes: What the reader must know of it.
+        drop_unknown: Whether options of the file that its RocksDB does not know are left out.
+    """
+
+    asked: str
+    what: str
+    build: str | None = None
+    base: str = "library"
+    options: str | None = None
+    values: Mapping[str, Value]
+    by_workload: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    guide_threads: int | None = None
+    notes: tuple[str, ...] = ()
+    drop_unknown: bool = False
+
+    def values_under(self, workload: str) -> dict[str, Value]:
+        """Parameters that it sets under a workload, full scale."""
+        return {**self.values, **self.by_workload.get(workload, {})}
+
+    def set_values(self) -> dict[str, Any]:
+        """What it sets, as JSON holds it: ``by_workload`` only where there is any."""
+        by_workload = {name: dict(values) for name, values in self.by_workload.items()}
+        more = {"by_workload": by_workload} if by_workload else {}
+        return {"values": dict(self.values), **more}
+
+
+def read_side(
+    text: str, settings: Settings, job_side: Callable[[int, str], Side], *, field: str
+) -> Side:
+    """Reads ``default``, a point, ``guide``, values, a file, ``job:12``, a build or ``BUILD:...``.
+
+    Args:
+        text: What the user wrote.
+        settings: Of this machine: they name its builds.
+        job_side: The side of a job's best, given its number and ``field``.
+        field: What the user calls it.
+
+    Raises:
+        InputError: It is nothing of that, or what it names is wrong.
+    """
+    name, _, rest = text.partition(":")
+    builds = ({*named_programs(settings)} | {JAVA}) - {DEFAULT_BUILD}
+    if name in builds and not names_a_file(text):
+        side = _configured(rest or _LIBRARY[0], job_side, field=field)
+        return replace(side, asked=text, build=name)
+    return _configured(text, job_side, field=field)
+
+
+def _configured(text: str, job_side: Callable[[int, str], Side], *, field: str) -> Side:
+    if text in _LIBRARY:
+        return Side(asked=text, what="the library's defaults", values={})
+    if text.startswith(_JOB):
+        number = text.removeprefix(_JOB)
+        if not (number.isascii() and number.isdecimal()) or len(number) > 18:
+            raise InputError(field, f"{number!r} is no job's number; write for example job:12")
+        return job_side(int(number), field)
+    if names_a_file(text):
+        return _of_file(text, Path(text), field)
+    if text in known_points():
+        what = f"the starting point {text}"
+        return Side(asked=text, what=what, values=values_of(text, None))
+    if names_guide(text):
+        threads = named_threads(text, field=field) or cpu_threads()
+        what = f"KIOXIA's tuning guide for {threads} CPU threads"
+        return Side(asked=text, what=what, values={}, guide_threads=threads)
+    if "=" in text:
+        return Side(asked=text, what=text, values=_assigned(text, field))
+    points = ", ".join(name for name in point_names() if name not in _LIBRARY)
+    raise InputError(
+        field,
+        f"{text!r} is neither default, parameter=value,..., job:NUMBER, one of {points}, "
+        "java, a build of this host nor a file to read",
+    )
+
+
+def _of_file(text: str, path: Path, field: str) -> Side:
+    """A program, a configuration in TOML or JSON, or an OPTIONS file."""
+    try:
+        content = path.read_bytes()
+        if os.access(path, os.X_OK) and content.startswith(_PROGRAMS):
+            build = str(path.absolute())
+            return Side(asked=text, what="the library's defaults", build=build, values={})
+        written = content.decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(field, f"{text!r} is neither a program nor a text to read") from None
+    if path.suffix in (".toml", ".json"):
+        document = _document(written, path.suffix, field)
+        return Side(asked=text, what=f"the values of {path.name}", values=_values(document, field))
+    read_user_options(written, name=field)
+    return Side(asked=text, what=f"the OPTIONS file {path.name}", options=written, values={})
+
+
+def _document(text: str, suffix: str, field: str) -> Mapping[str, Any]:
+    if suffix == ".toml":
+        return parse_toml(text, field=field)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(field, f"is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError(field, "is not an object of parameter: value")
+    return document
+
+
+def _assigned(text: str, field: str) -> dict[str, Value]:
+    given: dict[str, str] = {}
+    for each in text.split(","):
+        name, equals, value = (part.strip() for part in each.partition("="))
+        if not equals or not name or not value:
+            raise InputError(field, f"{each!r:.60} is not parameter=value")
+        if name in given:
+            raise InputError(field, f"{name} is set twice")
+        given[name] = value
+    return _values(given, field)
+
+
+def _values(given: Mapping[str, Any], field: str) -> dict[str, Value]:
+    """Checked values by parameter.
+
+    Raises:
+        InputError: A parameter is unknown or no option of RocksDB, or a value is none.
+    """
+    if not given:
+        raise InputError(field, "sets nothing; write parameter = value, or name default")
+    values: dict[str, Value] = {}
+    for name, value in given.items():
+        parameter = catalogue().get(name)
+        if parameter is None:
+            mend = "see `rocktune space all`"
+            raise InputError(field, f"there is no parameter {name!r:.60}; {mend}")
+        if parameter.section == "workload":
+            raise InputError(field, f"{name} is a fact of the load; put it into a workload file")
+        found = parse_value(parameter, value, field=f"{field} ({name})")
+        if parameter.is_numeric and float(found) < 0 and found not in parameter.special:
+            raise InputError(field, f"{name} is below 0: {found}")
+        values[name] = found
+    return values
+
+
+def side_of_job(engine: Engine, number: int, field: str) -> Side:
+    """The winner of a job over the job's own baseline; not its workload, nor its scale.
+
+    Args:
+        engine: The database that holds the job.
+        number: The job's.
+        field: What the user calls this side.
+
+    Raises:
+        InputError: There is no such job, it has no result or no winner, or it tuned a program
+            that is not db_bench.
+    """
+    store = Store(engine)
+    try:
+        row = store.job(number)
+    except KeyError:
+        raise InputError(field, f"there is no job {number} in the database (--db)") from None
+    result = store.result(number)
+    if result is None:
+        raise InputError(field, f"job {number} is {row.state.value} and has no result")
+    best = result["best"]
+    if best is None:
+        raise InputError(field, f"job {number} found nothing better than its baseline")
+    specification = specification_from_document(row.specification)
+    space = space_from_document(specification.space)
+    configuration = best["configuration"]
+    unknown = [name for name in configuration if name not in catalogue()]
+    if unknown:
+        raise InputError(field, f"job {number} tuned {unknown[0]}, which is no option of RocksDB")
+    facts = [name for name in configuration if catalogue()[name].section == "workload"]
+    notes = [
+        f"{name} = {configuration[name]} of job {number} is a fact of its load, left out here"
+        for name in facts
+    ]
+    baseline = specification.baseline or space.baseline
+    return Side(
+        asked=f"job:{number}",
+        what=f"the best of job {number}, trial {best['trial']}",
+        build=specification.db_bench,
+        base="library" if specification.baseline_options is not None else baseline,
+        options=specification.baseline_options,
+        values={name: value for name, value in configuration.items() if name not in facts},
+        notes=tuple(notes),
+        drop_unknown=specification.drop_unknown,
+    )
+
+
+def worked_out(side: Side, workloads: Sequence[Workload], baseline: Mapping[str, Value]) -> Side:
+    """The side with the guide's settings under each workload; as it is where none is asked for.
+
+    As a search that begins at the guide has them by default: within the memory of the baseline,
+    so that it is compared with as much, and with keys and values together.
+
+    Args:
+        side: What the user wants.
+        workloads: The loads, each at its scale.
+        baseline: Of every known parameter, full scale: what the guide is laid over.
+    """
+    if side.guide_threads is None:
+        return side
+    # The guide is of one family; each has write buffers of its own.
+    memory = memtable_bytes(baseline)
+    found = {
+        each.name: _settings(each, side.guide_threads, memory // each.column_families)
+        for each in workloads
+    }
+    return replace(side, guide_threads=None, by_workload=found)
+
+
+def _settings(workload: Workload, threads: int, memory: int) -> dict[str, Value]:
+    """The nearest whole step of each parameter, and what the memory holds of write buffers."""
+    values = {
+        name: _nearest_step(name, value)
+        for name, value in guide_values(
+            workload, cpu_threads=threads, memory=memory, separating=False
+        ).items()
+    }
+    step = catalogue()["write_buffer_size"].quantum
+    most = memory // LEAST_BUFFERS // step * step
+    size = min(int(values["write_buffer_size"]), most)
+    number = min(int(values["max_write_buffer_number"]), memory // size)
+    return {**values, "write_buffer_size": size, "max_write_buffer_number": number}
+
+
+def _nearest_step(name: str, value: Value) -> Value:
+    parameter = catalogue()[name]
+    if not isinstance(value, int) or isinstance(value, bool) or value < parameter.quantum:
+        return value
+    return parameter.nearest_multiple(value)
+
+
+HALF, MIDDLE, DOUBLE = "half", "as-is", "double"
+_FIELD = "--around"
+_LEAST_BYTES = 2**10  # smaller numbers are counts, and are written as they are
+
+
+def sides_around(
+    side: Side, values: Mapping[str, Mapping[str, Value]], name: str
+) -> dict[str, Side]:
+    """The three sides, the middle one first: what the others are compared with.
+
+    Args:
+        side: The middle.
+        values: Of every known parameter in it, full scale, by workload.
+        name: The parameter.
+
+    Raises:
+        InputError: There is no such parameter, it is no number, or its value is one that means
+            something else (automatic, none).
+    """
+    parameter = catalogue().get(name)
+    if parameter is None:
+        raise InputError(_FIELD, f"there is no parameter {name!r:.60}; see `rocktune space all`")
+    if not parameter.is_numeric or parameter.section == "workload":
+        raise InputError(_FIELD, f"{name} cannot be halved and doubled")
+    middle = {workload: _halvable(parameter, each[name]) for workload, each in values.items()}
+
+    def times(factor: float) -> Side:
+        moved = {load: _times(parameter, value, factor) for load, value in middle.items()}
+        return _at(side, parameter, moved)
+
+    return {MIDDLE: _at(side, parameter, middle), HALF: times(0.5), DOUBLE: times(2)}
+
+
+def _halvable(parameter: Parameter, value: Value) -> Value:
+    name = parameter.name
+    if value in parameter.special or not float(value) > 0:
+        mend = f"write A as {name}=..."
+        raise InputError(_FIELD, f"{name} is {value} in A, which cannot be halved; {mend}")
+    if _times(parameter, value, 0.5) == value:
+        raise InputError(_FIELD, f"{name} is {value} in A, and half of that is no value of it")
+    return value
+
+
+def _times(parameter: Parameter, value: Value, factor: float) -> Value:
+    """The product, as near as the parameter's type has it, and at least its quantum."""
+    product = float(value) * factor
+    return product if parameter.kind == "float" else parameter.nearest_multiple(product)
+
+
+def _at(side: Side, parameter: Parameter, values: Mapping[str, Value]) -> Side:
+    """The side with the parameter's value under each workload."""
+    name = parameter.name
+    shown = {load: _shown(parameter, value) for load, value in values.items()}
+    if len(set(shown.values())) == 1:
+        told = next(iter(shown.values()))
+    else:
+        told = ", ".join(f"{text} ({load})" for load, text in shown.items())
+    what = f"{name} = {told} in {side.what}"
+    if not side.by_workload:
+        return replace(side, what=what, values={**side.values, name: next(iter(values.values()))})
+    moved = {load: {**side.by_workload[load], name: value} for load, value in values.items()}
+    return replace(side, what=what, by_workload=moved)
+
+
+def _shown(parameter: Parameter, value: Value) -> str:
+    sized = parameter.scaled and float(value) >= _LEAST_BYTES
+    return format_bytes(float(value)) if sized else str(value)

@@ -1,0 +1,227 @@
+"""The tables of a comparison: each metric, one subject against another, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jobs.experiments.comparison.subject import Subject
+from jobs.experiments.interleaved import Sets
+from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
+from optimizer.objective.objective import Direction, Term
+from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
+from sampler.workload.metric_units import db_bench_metrics, metric_unit
+from sampler.workload.workload import Prepare, Workload
+
+# What RocksDB's pages compare by, with what it costs; a workload gives those that it has.
+METRICS = ("rate", "waf", "whole_waf", "sa", "time", "write_p99", "read_p99", "cpu_seconds")
+_HIGHER = ("rate",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One subject against another under one workload.
+
+    Attributes:
+        before: What is compared with.
+        after: What is compared.
+        rounds: In which both were measured.
+        failed: Runs that did not end well, by subject.
+        failure: The first failure of each, in its own words.
+        rows: By metric; those with too few rounds are not in it.
+    """
+
+    workload: str
+    before: str
+    after: str
+    rounds: int
+    failed: Mapping[str, int]
+    failure: Mapping[str, str]
+    rows: Mapping[str, MetricChange]
+
+    def better(self, metric: str) -> str | None:
+        """The subject that is shown to be better; None where neither is."""
+        row = self.rows[metric]
+        if not row.significant:
+            return None
+        return self.before if row.worse else self.after
+
+    def difference(self, metric: str) -> dict[str, Any]:
+        """A metric's change, how sure it is, and for whom it speaks."""
+        row = self.rows[metric]
+        return {
+            **asdict(row.change),
+            "p_holm": row.p_holm,
+            "rounds": row.pairs,
+            "could_show_percent": 100 * row.smallest_change,
+            "better": self.better(metric),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """As result.json holds it."""
+        medians = {name: {self.before: r.old, self.after: r.new} for name, r in self.rows.items()}
+        rows = {
+            name: {"unit": metric_unit(name), "medians": medians[name], **self.difference(name)}
+            for name in self.rows
+        }
+        told = {name: value for name, value in vars(self).items() if name != "rows"}
+        return told | {"metrics": rows}
+
+
+def require_metrics(given: Sequence[str], workloads: Sequence[Workload]) -> tuple[str, ...]:
+    """The metrics to be compared, in the order asked for; the usual ones where none are.
+
+    Raises:
+        InputError: No workload has one of them.
+    """
+    known = dict.fromkeys(name for each in workloads for name in db_bench_metrics(each))
+    for name in given:
+        if name not in known:
+            problem = f"there is no {name!r:.60}; known are {', '.join(known)}"
+            raise InputError("--metrics", problem)
+    return tuple(dict.fromkeys(given)) or METRICS
+
+
+def tables(
+    sets: Sets,
+    workloads: Sequence[str],
+    before: str,
+    after: Sequence[str],
+    metrics: Sequence[str],
+) -> list[Table]:
+    """Compares each of ``after`` with ``before``, workload by workload.
+
+    The family of Holm's correction is everything that is asked: if nothing differs, the chance
+    that anything is called different is 5% at most.
+
+    Args:
+        sets: The runs by round and workload.
+        workloads: Their names, in the order of the answer.
+        before: The subject that the others are compared with.
+        after: The others.
+        metrics: In the order of the answer.
+    """
+    places = [(workload, name) for workload in workloads for name in after]
+    pairs = {
+        (number, str(place)): pair
+        for place, (workload, name) in enumerate(places)
+        for (number, mine), pair in pairs_of(sets, before, name).items()
+        if mine == workload
+    }
+    terms = [Term(name, _direction(name)) for name in metrics]
+    changes = compare_cases(pairs, [str(place) for place in range(len(places))], terms)
+    return [
+        _table(sets, workload, before, name, change)
+        for (workload, name), change in zip(places, changes, strict=True)
+    ]
+
+
+def _direction(metric: str) -> Direction:
+    return "max" if metric in _HIGHER else "min"
+
+
+def _table(sets: Sets, workload: str, before: str, after: str, change: CaseChange) -> Table:
+    mine = [runs for (_, name), runs in sets.items() if name == workload]
+    bad = {name: [runs[name] for runs in mine if not runs[name].done] for name in (before, after)}
+    return Table(
+        workload=workload,
+        before=before,
+        after=after,
+        rounds=change.pairs,
+        failed={name: len(runs) for name, runs in bad.items()},
+        failure={name: runs[0].failure or runs[0].state for name, runs in bad.items() if runs},
+        rows=change.metrics,
+    )
+
+
+def comparison_cautions(subjects: Sequence[Subject]) -> list[str]:
+    """What must be known before the figures are read: unequal builds, memory, odd options."""
+    every = [w for w in subjects[0].warnings if all(w in each.warnings for each in subjects)]
+    told = [f"All: {warning}" for warning in every]
+    told += [f"{each.name}: {w}" for each in subjects for w in each.warnings if w not in every]
+    facts = [each.build.facts for each in subjects]
+    for what, states in (
+        ("assertions", {each.assertions for each in facts if each}),
+        ("an optimising compiler", {each.optimised for each in facts if each}),
+    ):
+        if len(states) > 1:
+            told.append(
+                f"One build was made with {what}, another without: TIME and RATE differ for that "
+                "alone"
+            )
+    versions = {each.name: each.build.facts.version for each in subjects if each.build.facts}
+    if len(set(versions.values())) > 1:
+        named = ", ".join(f"{name} {version}" for name, version in versions.items())
+        told.append(
+            f"They run different versions of RocksDB ({named}): what differs may be the version's "
+            "doing alone"
+        )
+    if len({each.memories for each in subjects}) > 1:
+        told.append(
+            "They do not hold the same memory: more memtable and cache buys most metrics something"
+        )
+    same = {
+        (each.build.program, each.side.options, each.side.base, str(each.values))
+        for each in subjects
+    }
+    if len(same) == 1:
+        told.append("All sides are the same: what differs is noise")
+    return told
+
+
+def load_words(workload: Workload) -> str:
+    """What a workload runs, in one line: benchmarks, sizes, threads, and how it ends."""
+    before = ""
+    if workload.prepare:
+        before = f" after {_benchmarks(workload.prepare.benchmarks, workload.prepare)}"
+    facts = [
+        f"keys of {workload.key_size} B",
+        f"values of {workload.value_size:,} B",
+        f"settle {workload.owes}",
+        f"scale {workload.scale}",
+        *(f"{name} {_plainly(value)}" for name, value in workload.flags),
+    ]
+    what = _benchmarks(workload.benchmarks, workload)
+    return f"{workload.name}: {what}{before}; {', '.join(facts)}"
+
+
+def _benchmarks(names: Sequence[str], of: Workload | Prepare) -> str:
+    """Every thread does ``num`` operations of each, unless a flag says another number."""
+    threads = "1 thread" if of.threads == 1 else f"{of.threads} threads"
+    return f"{', '.join(names)} (num {of.num:,}, {threads})"
+
+
+def _plainly(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def comparison_sentences(found: Sequence[Table]) -> list[str]:
+    """A line for each workload and pair; never empty."""
+    return [line for table in found for line in _lines(table)]
+
+
+def _lines(table: Table) -> list[str]:
+    where = f"{table.workload}, {table.after} against {table.before}"
+    lines = [
+        f"{where}: {name} failed in {count} of {table.rounds} runs: "
+        f"{' '.join(table.failure[name].split())}"
+        for name, count in table.failed.items()
+        if count
+    ]
+    if not table.rows:
+        return [*lines, f"{where}: too few rounds ended well to compare anything"]
+    parts = []
+    for how, name in (("better", table.after), ("worse", table.before)):
+        told = [_told(row) for row in table.rows.values() if table.better(row.metric) == name]
+        if told:
+            parts.append(f"{how} in {', '.join(told)}")
+    unknown = [name for name in table.rows if table.better(name) is None]
+    if unknown:
+        parts.append(f"no difference shown in {', '.join(unknown)}")
+    return [*lines, f"{where}: {'; '.join(parts)}"]
+
+
+def _told(row: MetricChange) -> str:
+    return f"{row.metric} {row.in_words}"

@@ -1,0 +1,300 @@
+"""Checks an explanation by real runs on this machine, interleaved; keeps them with the job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.jobs.job_store import Store
+from db.leases.lease import acquire, release
+from db.leases.process import this_process
+from db.schema.job_row import JobRow
+from db.trials.trial_log import StoredTrialLog
+from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.lease_meanwhile import renewed_meanwhile
+from jobs.execution.run_environment import environment_of
+from jobs.experiments.interleaved import (
+    InterleavedRuns,
+    MeasuredRun,
+    RunsObserver,
+    Sets,
+    measure_interleaved,
+    whole_sets,
+)
+from jobs.queue.lifecycle import is_external
+from jobs.report.artifacts import report_html
+from jobs.results.outcome import job_outcome, keep_report
+from jobs.specification.specification import specification_from_document
+from jobs.views.models import explanation_of_job
+from optimizer.explanation.changes import Changes
+from optimizer.explanation.compared import (
+    BASELINE,
+    MINIMAL,
+    WINNER,
+    Round,
+    compare_blocks,
+    judge_minimal,
+)
+from optimizer.explanation.document import fewer_changes
+from optimizer.trials.problem import Problem
+from sampler.common.errors import InputError
+from sampler.machine.machine import host_name
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration, digest
+
+LEAST_RUNS, MOST_RUNS = 3, 1000
+MARGIN = 0.10  # of the winner's fitness: a loss that the fewest changes may have
+
+
+@dataclass(frozen=True)
+class Design:
+    """The runs that check an explanation, declared before they are made.
+
+    Attributes:
+        configurations: By subject; what is the same configuration is one subject.
+        roles: ``baseline``, ``step 1``, ..., ``minimal`` and ``winner``, each with its subject.
+        rounds: How often each subject is measured.
+        margin: The loss of fitness that the fewest changes may have.
+        seed: Decides the order within each round.
+    """
+
+    configurations: Mapping[str, Configuration]
+    roles: Mapping[str, str]
+    rounds: int
+    margin: float
+    seed: int
+
+    @property
+    def subjects(self) -> list[str]:
+        """In a fixed order."""
+        return list(self.configurations)
+
+    def document(self) -> dict[str, Any]:
+        """What tells this design from others: runs are gone on with under the same one alone."""
+        return {
+            "subjects": {name: digest(each) for name, each in self.configurations.items()},
+            "roles": dict(self.roles),
+            "rounds": self.rounds,
+            "margin": self.margin,
+            "seed": self.seed,
+        }
+
+
+def step_name(place: int) -> str:
+    """The point after a step, counted from 1."""
+    return f"step {place}"
+
+
+def design_of(
+    problem: Problem,
+    result: Mapping[str, Any],
+    explanation: Mapping[str, Any],
+    *,
+    runs: int,
+    steps: int,
+    margin: float = MARGIN,
+) -> Design:
+    """The runs for an explanation.
+
+    Args:
+        problem: What was tuned.
+        result: The document of result.json.
+        explanation: Its explanation.
+        runs: Of each configuration.
+        steps: How many steps of the path, the first ones.
+        margin: The loss that the fewest changes may have, as a share of the winner's fitness.
+
+    Raises:
+        InputError: A number is out of its range.
+    """
+    if not LEAST_RUNS <= runs <= MOST_RUNS:
+        raise InputError("--runs", f"{runs} is not from {LEAST_RUNS} to {MOST_RUNS}, nor 0")
+    if not 0 < margin <= 1:
+        raise InputError("--margin", f"{margin:g} is not a share; write for example 10%")
+    best, baseline = result["best"], result["baseline"]["configuration"]
+    roles: dict[str, Configuration] = {BASELINE: baseline}
+    space = problem.space.at_baseline(baseline)
+    changes = Changes(replace(problem, space=space), best["configuration"])
+    made: frozenset[str] = frozenset()
+    for place, step in enumerate(explanation["steps"][:steps], start=1):
+        if not step["fixed"]:
+            made |= {change["name"] for change in step["changes"]}
+        roles[step_name(place)] = changes.configuration(made)
+    fewer = fewer_changes({"explanation": explanation})
+    if fewer is not None:
+        roles[MINIMAL] = fewer["configuration"]
+    roles[WINNER] = best["configuration"]
+    first: dict[str, str] = {}
+    for role in (BASELINE, WINNER, *roles):  # the last step is the winner, and is called so
+        first.setdefault(digest(roles[role]), role)
+    subjects = {role: first[digest(each)] for role, each in roles.items()}
+    return Design(
+        configurations={name: roles[name] for name in dict.fromkeys(subjects.values())},
+        roles=subjects,
+        rounds=runs,
+        margin=margin * best["fitness"],
+        seed=problem.seed,
+    )
+
+
+_RUNS = "explanation_runs"
+_MEASURED_ON = ("host", "build")  # what all runs that are compared must have in common
+
+
+def measure_explanation(
+    engine: Engine,
+    job: JobRow,
+    settings: Settings,
+    *,
+    runs: int,
+    steps: int,
+    margin: float,
+    watcher: RunsObserver,
+) -> Mapping[str, Any] | None:
+    """Measures what an explanation says, and keeps it in the job's result and report.
+
+    The whole rounds that an interruption left of the same design are gone on with, on the same
+    host with the same RocksDB; else all is measured anew.
+
+    Args:
+        engine: The database.
+        job: A job that is done.
+        settings: Where things are on this machine.
+        runs: Of each configuration.
+        steps: How many steps of the path.
+        margin: The loss that the fewest changes may have, as a share of the winner's fitness.
+        watcher: Told how it goes.
+
+    Returns:
+        The explanation with what was measured; None where there is nothing to explain.
+
+    Raises:
+        InputError: Another runner measures the job, a number is out of range, or this machine
+            cannot measure it.
+        LeaseHeld: Another process is busy with the job.
+    """
+    store = Store(engine)
+    result = store.result(job.id)
+    assert result is not None
+    explanation = explanation_of_job(engine, job, result)
+    if explanation is None or not explanation["steps"]:
+        return None
+    if is_external(job):
+        raise InputError("--runs", "a runner of your own measures this job; leave it out")
+    assembly = assemble(specification_from_document(job.specification), settings)
+    design = design_of(
+        assembly.problem, result, explanation, runs=runs, steps=steps, margin=margin
+    )
+    environment = environment_of(assembly, settings)
+    on = {name: environment[name] for name in _MEASURED_ON}
+    lease = acquire(engine, job.id, this_process())
+    try:
+        log = StoredTrialLog(engine, lease)
+        kept = _RunsInLog(log, design, on)
+        turns = InterleavedRuns(
+            cases=[""],
+            sides=design.subjects,
+            bench=lambda _, subject: (assembly.benchmark, design.configurations[subject]),
+            rounds=design.rounds,
+            seed=design.seed,
+        )
+        with renewed_meanwhile(engine, lease):
+            sets = measure_interleaved(turns, settings, kept, watcher)
+        measured = measured_document(assembly, design, sets, explanation)
+        whole = {**explanation, "measured": measured}
+        store.save_result(job.id, {**result, "explanation": whole}, lease=lease)
+        keep_report(log, report_html(job_outcome(engine, job.id)))
+        return whole
+    finally:
+        release(engine, lease)
+
+
+class _RunsInLog:
+    """The runs of a design, each kept with the job as it ends.
+
+    Only whole rounds are gone on with: what an interruption left of one is measured again.
+    """
+
+    def __init__(self, log: StoredTrialLog, design: Design, on: Mapping[str, Any]) -> None:
+        self._log, self._what = log, {"design": design.document(), **on}
+        kept = log.recall(_RUNS) or {}
+        whole = len(design.subjects) * design.rounds
+        same = all(name in kept and kept[name] == each for name, each in self._what.items())
+        there = [_run(each) for each in kept["runs"]] if same and len(kept["runs"]) < whole else []
+        sets = whole_sets(there, design.subjects)
+        self.runs = [run for each in sets.values() for run in each.values()]
+
+    def append(self, run: MeasuredRun) -> None:
+        self.runs.append(run)
+        self._log.remember(
+            _RUNS, {**self._what, "runs": [run_document(each) for each in self.runs]}
+        )
+
+
+def run_document(run: MeasuredRun) -> dict[str, Any]:
+    """A run as it is kept with the job."""
+    document = asdict(run)
+    del document["case"]
+    return document | {"subject": document.pop("side")}
+
+
+def _run(document: Mapping[str, Any]) -> MeasuredRun:
+    rest = {name: value for name, value in document.items() if name != "subject"}
+    return MeasuredRun(case="", side=document["subject"], **rest)
+
+
+def measured_document(
+    assembly: Assembly, design: Design, sets: Sets, explanation: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the runs say of an explanation; the part ``measured`` of its document."""
+    objective = assembly.problem.objective
+    runs = [run for each in sets.values() for run in each.values()]
+    rounds = _rounds(design, sets)
+    names = [step_name(place) for place in range(1, len(explanation["steps"]) + 1)]
+    points = [BASELINE, *(name for name in names if name in design.roles)]
+    steps = [
+        compare_blocks(objective, rounds, before, after) for before, after in pairwise(points)
+    ]
+    winner = compare_blocks(objective, rounds, BASELINE, WINNER)
+    minimal = None
+    if MINIMAL in design.roles:
+        failed = _failed_alone(design, sets)
+        minimal = judge_minimal(objective, rounds, margin=design.margin, failed=failed)
+    return {
+        "host": host_name(),
+        "rocksdb": assembly.installed.version if assembly.installed else None,
+        "ended_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rounds": design.rounds,
+        "runs": {
+            "done": sum(run.done for run in runs),
+            "total": len(runs),
+        },
+        "margin": design.margin,
+        "steps": [step and step.document() for step in steps],
+        "winner": winner and winner.document(),
+        "minimal": minimal and minimal.document(),
+    }
+
+
+def _failed_alone(design: Design, sets: Sets) -> int:
+    """Runs of the fewest changes that failed where the baseline and the winner ended well."""
+    others = [design.roles[role] for role in (BASELINE, WINNER)]
+    return sum(
+        runs[design.roles[MINIMAL]].state not in (TrialState.DONE, TrialState.LOST)
+        and all(runs[each].done for each in others)
+        for runs in sets.values()
+    )
+
+
+def _rounds(design: Design, sets: Sets) -> list[Round]:
+    """The metrics of the runs that ended well, round by round, under each of their roles."""
+    return [
+        {role: runs[name].metrics for role, name in design.roles.items() if runs[name].done}
+        for _, runs in sorted(sets.items())
+    ]

@@ -1,0 +1,263 @@
+"""Interleaved runs: sides measured next to each other in a drawn order, each kept as it ends.
+
+Machines drift: what is compared with each other is measured one after the other, who goes first
+is drawn in one round and turned round in the next, and the cases of a round (workloads,
+configurations) come in random order.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+
+from optimizer.confirmation.blocks import order_of
+from sampler.common.errors import InputError
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+
+Side = str  # "old" or "new"; in a comparison the name of a subject
+RUNS = "runs.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRun:
+    """One run of one case on one build.
+
+    Attributes:
+        round: From 1; each round measures every case once on each build.
+        state: How it ended, ``done`` if well.
+        failure: Why it did not.
+        seconds: How long db_bench lived.
+    """
+
+    round: int
+    case: str
+    side: Side
+    started_at: str
+    state: str
+    failure: str | None
+    metrics: Mapping[str, float]
+    seconds: float
+
+    @property
+    def done(self) -> bool:
+        """Whether it ended well."""
+        return self.state == TrialState.DONE.value
+
+
+class RunsFile:
+    """The runs so far, and where the next is added. Held by one process at a time."""
+
+    def __init__(self, file: BinaryIO, runs: Sequence[MeasuredRun]) -> None:
+        """Takes the open file, at its end, and the runs that it holds."""
+        self._file, self._runs = file, list(runs)
+
+    @property
+    def runs(self) -> Sequence[MeasuredRun]:
+        """All runs in the order in which they were measured."""
+        return tuple(self._runs)
+
+    def append(self, run: MeasuredRun) -> None:
+        """Adds a run; it is on the disk when this returns."""
+        _write(self._file, asdict(run))
+        self._runs.append(run)
+
+
+@contextmanager
+def runs_file(folder: Path, check: Mapping[str, Any], *, resume: bool) -> Iterator[RunsFile]:
+    """Opens the runs of a check.
+
+    Args:
+        folder: Holds the file.
+        check: What is compared with what: a file of another check is refused.
+        resume: Whether to go on with the runs that are there.
+
+    Raises:
+        InputError: There are runs and ``resume`` is not given, they are another check's, or
+            another process is at it.
+    """
+    path = folder / RUNS
+    with path.open("a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError("--out", f"another check writes to {str(folder)!r}") from None
+        lines = _whole_lines(file)
+        check = json.loads(json.dumps(check))
+        if not lines:
+            _write(file, check)
+            yield RunsFile(file, [])
+            return
+        _require_same(lines[0], check, folder, resume=resume)
+        yield RunsFile(file, [MeasuredRun(**line) for line in lines[1:]])
+
+
+def _whole_lines(file: BinaryIO) -> list[dict[str, Any]]:
+    """The lines; one that a crash cut off goes."""
+    file.seek(0)
+    content = file.read()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        file.truncate(len(whole))
+    file.seek(0, os.SEEK_END)
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError:
+        raise InputError("--out", f"its {RUNS} is not made of JSON lines; move it away") from None
+
+
+def _require_same(
+    found: Mapping[str, Any], check: Mapping[str, Any], folder: Path, *, resume: bool
+) -> None:
+    if not resume:
+        problem = f"{str(folder)!r} holds the runs of a check"
+        raise InputError("--out", f"{problem}; go on with --resume, or name another folder")
+    other = [name for name in {**check, **found} if found.get(name) != check.get(name)]
+    if other:
+        problem = f"{str(folder)!r} holds the runs of another check ({', '.join(other)} differ)"
+        raise InputError("--resume", f"{problem}; name another folder")
+
+
+def _write(file: BinaryIO, document: Mapping[str, Any]) -> None:
+    file.write(json.dumps(document, allow_nan=False).encode() + b"\n")
+    file.flush()
+    os.fsync(file.fileno())
+
+
+Sets = Mapping[tuple[int, str], Mapping[Side, MeasuredRun]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterleavedRuns:
+    """What is measured.
+
+    Attributes:
+        cases: Each is measured on all sides before the next one; one without a name is alone.
+        sides: Which are compared with each other.
+        bench: The benchmark and the configuration of a case on a side.
+        rounds: How often each case is measured.
+        seed: Decides the order, the same when it is gone on with.
+    """
+
+    cases: Sequence[str]
+    sides: Sequence[Side]
+    bench: Callable[[str, Side], tuple[Benchmark, Configuration]]
+    rounds: int
+    seed: int
+
+    @property
+    def total(self) -> int:
+        """How many runs that is."""
+        return self.rounds * len(self.cases) * len(self.sides)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsObserver:
+    """Who is told what, while it goes on.
+
+    Attributes:
+        begins: What is measured, and how many runs of it are left.
+        waiting: Who holds the host.
+        ended: A run that did.
+    """
+
+    begins: Callable[[InterleavedRuns, int], None] = lambda _runs, _left: None
+    waiting: Callable[[str], None] = lambda _: None
+    ended: Callable[[MeasuredRun], None] = lambda _: None
+
+
+def order_of_runs(
+    cases: Sequence[str], sides: Sequence[Side], *, rounds: int, seed: int
+) -> Iterator[tuple[int, str, list[Side]]]:
+    """Round, case, and the sides in their turn; every second round takes them backwards."""
+    for number in range(1, rounds + 1):
+        rng = np.random.default_rng([seed, number])
+        for place in rng.permutation(len(cases)):
+            case = cases[place]
+            # Of the places, for sides need no order of their own.
+            turns = order_of(range(len(sides)), number, seed=f"{seed}/{case}" if case else seed)
+            yield number, case, [sides[turn] for turn in turns]
+
+
+def whole_sets(runs: Sequence[MeasuredRun], sides: Sequence[Side]) -> Sets:
+    """The runs of all sides by round and case.
+
+    Only runs next to each other are a set: what an interruption left of one is measured again
+    with the rest, and does not count.
+    """
+    sets: dict[tuple[int, str], Mapping[Side, MeasuredRun]] = {}
+    begun: list[MeasuredRun] = []
+    for run in runs:
+        same = all((run.round, run.case) == (each.round, each.case) for each in begun)
+        if not same or run.side in {each.side for each in begun}:
+            begun = []
+        begun.append(run)
+        if len(begun) == len(sides):
+            sets[run.round, run.case] = {each.side: each for each in begun}
+            begun = []
+    return sets
+
+
+class KeptRuns(Protocol):
+    """Where runs are kept as they end."""
+
+    @property
+    def runs(self) -> Sequence[MeasuredRun]:
+        """All runs in the order in which they were measured."""
+
+    def append(self, run: MeasuredRun) -> None:
+        """Keeps a run, so that a crash after it loses nothing."""
+
+
+def measure_interleaved(
+    turns: InterleavedRuns, settings: Settings, kept: KeptRuns, watcher: RunsObserver
+) -> Sets:
+    """Measures what is missing; each run holds the host-wide lock.
+
+    Args:
+        turns: What.
+        settings: Where.
+        kept: Has the runs so far, and receives each run as it ends.
+        watcher: Told how it goes.
+
+    Returns:
+        The runs that count: those of before, and those that were missing.
+
+    Raises:
+        InputError: The machine cannot run it.
+    """
+    there = whole_sets(kept.runs, turns.sides)
+    order = order_of_runs(turns.cases, turns.sides, rounds=turns.rounds, seed=turns.seed)
+    missing = [turn for turn in order if turn[:2] not in there]
+    watcher.begins(turns, len(missing) * len(turns.sides))
+    for number, case, sides in missing:
+        for side in sides:
+            bench, configuration = turns.bench(case, side)
+            outcome = LocalRunner(bench, settings, waiting=watcher.waiting).run(configuration)
+            # It may have waited for the host before.
+            started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
+            run = MeasuredRun(
+                round=number,
+                case=case,
+                side=side,
+                started_at=started.isoformat(timespec="milliseconds"),
+                state=outcome.state.value,
+                failure=outcome.failure,
+                metrics=dict(outcome.metrics),
+                seconds=outcome.bench_seconds,
+            )
+            kept.append(run)
+            watcher.ended(run)
+    return whole_sets(kept.runs, turns.sides)

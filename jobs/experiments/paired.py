@@ -1,0 +1,194 @@
+"""Paired runs compared, metric by metric: change, interval, p corrected for asking so often.
+
+The core of comparisons and of upgrade checks: each pair was measured one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jobs.experiments.interleaved import MeasuredRun, Sets, Side
+from models.importance.anova import holm
+from optimizer.budget.power import LEAST_PAIRS, smallest_mean
+from optimizer.confirmation.proof import CONFIDENCE, Change, change, differences_of
+from optimizer.objective.objective import Term
+
+SIGNIFICANT = 1 - CONFIDENCE
+_MOST_LOG = 700.0
+
+RunPair = tuple[MeasuredRun, MeasuredRun]
+
+
+def pairs_of(sets: Sets, before: Side, after: Side) -> dict[tuple[int, str], RunPair]:
+    """The pairs of two sides, by round and case."""
+    return {place: (runs[before], runs[after]) for place, runs in sets.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricChange:
+    """A metric with the new build, compared with the old one.
+
+    Attributes:
+        old, new: Medians of the runs.
+        pairs: Pairs in which both runs have the metric.
+        change: From old to new, by itself.
+        p_holm: Its p-value, corrected for all metrics of all cases.
+        smallest_change: The smallest relative change that as many pairs with as much scatter show
+            with a probability of 0.8, by itself. A change that Holm's correction must let through
+            as well has to be larger.
+        better: The direction that is better, ``min`` or ``max``.
+    """
+
+    metric: str
+    old: float
+    new: float
+    pairs: int
+    change: Change
+    p_holm: float
+    smallest_change: float
+    better: str
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is no chance, at 5% for the whole check."""
+        return self.p_holm < SIGNIFICANT
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is significant, and the wrong way."""
+        return self.significant and (self.change.percent > 0) == (self.better == "min")
+
+    @property
+    def in_words(self) -> str:
+        """As ``+14.0% (+11.0% to +17.0%)``."""
+        change = self.change
+        return f"{change.percent:+.1f}% ({change.low:+.1f}% to {change.high:+.1f}%)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseChange:
+    """A case on both builds.
+
+    Attributes:
+        metrics: By metric; those with too few pairs are not in it.
+        pairs: How many were measured.
+        failed_old, failed_new: Runs that did not end well.
+        failure: The new build's first failure, in its own words.
+    """
+
+    case: str
+    metrics: Mapping[str, MetricChange]
+    pairs: int
+    failed_old: int
+    failed_new: int
+    failure: str | None
+
+    @property
+    def worse(self) -> bool:
+        """Whether a metric is worse, or the new build fails where the old one does not."""
+        return self.fails or any(each.worse for each in self.metrics.values())
+
+    @property
+    def fails(self) -> bool:
+        """Whether the new build fails where the old one does not.
+
+        Where both fail: whether the new one does so surely more often (Fisher's exact test,
+        one-sided), or so often that nothing of it can be compared and the old one's can.
+        """
+        if not self.failed_old:
+            return self.failed_new > 0
+        good_old, good_new = self.pairs - self.failed_old, self.pairs - self.failed_new
+        if good_new < LEAST_PAIRS <= good_old:
+            return True
+        from scipy.stats import fisher_exact  # takes a second to load, and is seldom asked
+
+        table = np.array([[self.failed_new, good_new], [self.failed_old, good_old]])
+        return bool(fisher_exact(table, alternative="greater").pvalue < SIGNIFICANT)
+
+
+def compare_cases(
+    pairs: Mapping[tuple[int, str], RunPair], cases: Sequence[str], terms: Sequence[Term]
+) -> list[CaseChange]:
+    """Compares every case, metric by metric.
+
+    The family of Holm's correction is all metrics of all cases: if nothing changed, the chance
+    that anything is called significant is 5% at most.
+
+    Args:
+        pairs: (old, new) by round and case.
+        cases: Their names, in the order of the answer.
+        terms: The metrics, and which way is better.
+    """
+    found = {
+        (case, term.metric): values
+        for case in cases
+        for term in terms
+        if len(values := [v for _, v in pair_values(pairs, case, term.metric)]) >= LEAST_PAIRS
+    }
+    changes = {place: change(values) for place, values in found.items()}
+    corrected = dict(zip(changes, holm([each.p for each in changes.values()]), strict=True))
+    better = {term.metric: term.direction for term in terms}
+    answers = []
+    for case in cases:
+        mine = [pair for (_, name), pair in pairs.items() if name == case]
+        failed_new = [new for _, new in mine if not new.done]
+        answers.append(
+            CaseChange(
+                case=case,
+                metrics={
+                    metric: _metric(metric, values, changes[name, metric],
+                                    corrected[name, metric], better[metric])
+                    for (name, metric), values in found.items()
+                    if name == case
+                },
+                pairs=len(mine),
+                failed_old=sum(not old.done for old, _ in mine),
+                failed_new=len(failed_new),
+                failure=failed_new[0].failure if failed_new else None,
+            )
+        )  # fmt: skip
+    return answers
+
+
+def pair_values(
+    pairs: Mapping[tuple[int, str], RunPair], case: str, metric: str
+) -> list[tuple[int, tuple[float, float]]]:
+    """(round, (old, new)) of the pairs that ended well on both sides."""
+    return [
+        (number, (old.metrics[metric], new.metrics[metric]))
+        for (number, name), (old, new) in pairs.items()
+        if name == case and old.done and new.done
+        if metric in old.metrics and metric in new.metrics
+    ]
+
+
+def _metric(
+    metric: str,
+    values: Sequence[tuple[float, float]],
+    found: Change,
+    p: float | None,
+    better: str,
+) -> MetricChange:
+    differences, logarithmic = differences_of(values)
+    smallest = smallest_mean(float(np.std(differences, ddof=1)), len(values))
+    old, new = np.median(np.array(values), axis=0)
+    return MetricChange(
+        metric=metric,
+        old=float(old),
+        new=float(new),
+        pairs=len(values),
+        change=found,
+        p_holm=known_p(p),
+        smallest_change=math.expm1(min(smallest, _MOST_LOG)) if logarithmic else smallest,
+        better=better,
+    )
+
+
+def known_p(p: float | None) -> float:
+    """A p-value that Holm's correction was asked for."""
+    assert p is not None  # Holm leaves out only what was not asked
+    return p

@@ -1,0 +1,186 @@
+"""What changed between two builds without a load: defaults, flags, and the user's own file.
+
+Defaults are those that each build writes down itself, when it opens a database with an empty
+OPTIONS file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sampler.bench.accepted import Accepted, accepted_part
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.options.option_values import title_of
+from sampler.options.options_file import DEFAULT_FAMILY, OptionsFile, leaves
+from sampler.parameters.catalogue import catalogue
+
+
+class Concern(StrEnum):
+    """What an option is known to move."""
+
+    AMPLIFICATION = "write and space amplification"
+    SPEED = "speed and memory"
+    UNKNOWN = "not in Rocktune's catalogue"
+
+
+# Shape of the tree, how it is merged, and what is stored: RocksDB wiki, "RocksDB Tuning Guide",
+# sections on amplification factors and on level and universal compaction.
+_AMPLIFICATION = frozenset({
+    "write_buffer_size", "max_write_buffer_number", "min_write_buffer_number_to_merge",
+    "level0_file_num_compaction_trigger", "max_bytes_for_level_base",
+    "max_bytes_for_level_multiplier", "target_file_size_base", "target_file_size_multiplier",
+    "num_levels", "level_compaction_dynamic_level_bytes", "max_compaction_bytes",
+    "compaction_pri", "compaction_style", "compression_type", "min_level_to_compress",
+    "compression_level", "compression_max_dict_bytes", "bottommost_compression", "block_size",
+    "block_restart_interval", "format_version", "bloom_bits", "optimize_filters_for_hits",
+    "universal_size_ratio", "universal_min_merge_width", "universal_max_merge_width",
+    "universal_max_size_amplification_percent", "universal_compression_size_percent",
+    "enable_blob_files", "min_blob_size", "blob_file_size", "blob_compression_type",
+    "enable_blob_garbage_collection", "blob_garbage_collection_age_cutoff",
+    "blob_garbage_collection_force_threshold", "blob_file_starting_level",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedValue:
+    """An option that has another value with the new build.
+
+    Attributes:
+        section: The title of its section in an OPTIONS file.
+        key: The key there; ``struct.field`` for a field of a structure.
+        old, new: The values as RocksDB writes them.
+        concern: What it is known to move.
+    """
+
+    section: str
+    key: str
+    old: str
+    new: str
+    concern: Concern
+
+    def __str__(self) -> str:
+        """As ``level_compaction_dynamic_level_bytes (false -> true)``."""
+        return f"{self.key} ({self.old} -> {self.new})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoneOption:
+    """An option that only one of the builds has, with its default."""
+
+    section: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionDrift:
+    """What changed from the old build to the new one.
+
+    Attributes:
+        changed: Defaults that differ, those that move amplification first.
+        added, removed: Options that only the new, only the old build has.
+        flags_added, flags_removed: The same of db_bench's flags.
+    """
+
+    changed: tuple[ChangedValue, ...]
+    added: tuple[LoneOption, ...]
+    removed: tuple[LoneOption, ...]
+    flags_added: tuple[str, ...]
+    flags_removed: tuple[str, ...]
+
+
+def option_drift(old: InstalledDbBench, new: InstalledDbBench) -> OptionDrift:
+    """Compares the defaults that two builds write, and their flags."""
+    before, after = dict(leaves(old.defaults)), dict(leaves(new.defaults))
+    changed = [
+        ChangedValue(section=s, key=k, old=text, new=after[s, k], concern=concern_of(s, k))
+        for (s, k), text in before.items()
+        if (s, k) in after and after[s, k] != text
+    ]
+    order = list(Concern)
+    return OptionDrift(
+        changed=tuple(sorted(changed, key=lambda each: order.index(each.concern))),
+        added=_lone(after, before),
+        removed=_lone(before, after),
+        flags_added=tuple(sorted(new.flags - old.flags)),
+        flags_removed=tuple(sorted(old.flags - new.flags)),
+    )
+
+
+def concern_of(section: str, key: str) -> Concern:
+    """What an option is known to move."""
+    for name, parameter in catalogue().items():
+        if parameter.is_option and (title_of(parameter), parameter.key) == (section, key):
+            return Concern.AMPLIFICATION if name in _AMPLIFICATION else Concern.SPEED
+    return Concern.UNKNOWN
+
+
+def _lone(
+    mine: Mapping[tuple[str, str], str], others: Mapping[tuple[str, str], str]
+) -> tuple[LoneOption, ...]:
+    return tuple(
+        LoneOption(section=section, key=key, value=text)
+        for (section, key), text in mine.items()
+        if (section, key) not in others
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnFile:
+    """The user's file under the old and the new build.
+
+    Attributes:
+        accepted: What the new build takes of it.
+        changed: Options that the file names and that have another value in effect.
+    """
+
+    accepted: Accepted
+    changed: tuple[ChangedValue, ...]
+
+    @property
+    def opens(self) -> bool:
+        """Whether the new build takes the file as it is."""
+        return self.accepted.part is not None and not self.accepted.refused
+
+
+def own_file(
+    old: InstalledDbBench,
+    new: InstalledDbBench,
+    options: OptionsFile,
+    *,
+    drop_unknown: bool = False,
+) -> OwnFile:
+    """Lets both builds open a database with the user's file.
+
+    Args:
+        old: The build in use.
+        new: The build that shall take its place.
+        options: The default column family's part is tried.
+        drop_unknown: Whether the old build may refuse options of it.
+
+    Raises:
+        InputError: The old build does not take it either.
+    """
+    options = options.of_family(DEFAULT_FAMILY)
+    before, after = accepted_part(old, options), accepted_part(new, options)
+    if before.effect is None or (before.refused and not drop_unknown):
+        said = before.said or "; ".join(each.said for each in before.refused)
+        problem = f"RocksDB {old.version}, the old build, refuses it: {said}"
+        raise InputError(
+            "--options",
+            f"{problem}; give the file that you run with it, "
+            "or leave those out with --drop-unknown",
+        )
+    changed = []
+    for (section, key), _ in leaves(options) if after.effect else ():
+        assert after.effect is not None
+        was, now = before.effect.get(section, key), after.effect.get(section, key)
+        if was is not None and now is not None and was != now:
+            concern = concern_of(section, key)
+            changed.append(
+                ChangedValue(section=section, key=key, old=was, new=now, concern=concern)
+            )
+    return OwnFile(accepted=after, changed=tuple(changed))

@@ -1,0 +1,289 @@
+"""The regression watch: each night's default and best against the nights before.
+
+The test is `change_point_watch`; docs/results/watch.md tells how often it alarms without
+cause, and how soon it finds a change of which size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+
+from db.nightly.nights import Night, nights
+from jobs.regression.series import FITNESS, Series, series_of
+from jobs.results.cache import JobCache
+from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
+from optimizer.objective.objective import SCALE
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A change with its 95% interval.
+
+    Attributes:
+        unit: ``percent``; of the fitness and of metrics that are not positive ``absolute``.
+    """
+
+    unit: str
+    change: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class LevelChange:
+    """A change of level in one series.
+
+    Attributes:
+        series: Whose.
+        alarm: The test's answer; its nights are numbers of ``RegressionReport.nights``.
+        amount: How much.
+        worse: Whether it is for the worse, by the direction that the objective names.
+        differences: What changed in the environment on the nights of the date's interval.
+    """
+
+    series: Series
+    alarm: Alarm
+    amount: Amount
+    worse: bool
+    differences: tuple[EnvironmentDifference, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class OutlierNight:
+    """A single night that stands out, which is no change of level so far."""
+
+    series: Series
+    night: int
+    distance: Amount
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionReport:
+    """What the nights of a batch show.
+
+    Attributes:
+        nights: The oldest first.
+        series: All that were followed.
+        findings: In the order of their report.
+        outliers: In the order of their nights.
+        per_100_nights: The false alarms that were borne, of the whole batch.
+        autocorrelation: Of neighbouring nights, that the newest night was judged with.
+        tested: How many series the newest night could be judged in.
+    """
+
+    nights: tuple[Night, ...]
+    series: tuple[Series, ...]
+    findings: tuple[LevelChange, ...]
+    outliers: tuple[OutlierNight, ...]
+    per_100_nights: float
+    autocorrelation: float
+    tested: int
+
+    @property
+    def worsened(self) -> bool:
+        """Whether a change for the worse was found on the newest night."""
+        newest = len(self.nights) - 1
+        return any(each.worse and each.alarm.reported == newest for each in self.findings)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "schema": SCHEMA,
+            "nights": [{"batch": n.batch_id, "at": n.at.isoformat()} for n in self.nights],
+            "false_alarms_per_100_nights": self.per_100_nights,
+            "series": len(self.series),
+            "tested": self.tested,
+            "autocorrelation": self.autocorrelation,
+            "worsened": self.worsened,
+            "findings": [self._finding(each) for each in self.findings],
+            "outliers": [
+                _named(each.series)
+                | {"at": self._at(each.night), "p": each.p, **asdict(each.distance)}
+                for each in self.outliers
+            ],
+        }
+
+    def _finding(self, found: LevelChange) -> dict[str, Any]:
+        alarm = found.alarm
+        return {
+            **_named(found.series),
+            "since": self._at(alarm.since),
+            "since_low": self._at(alarm.since_low),
+            "since_high": self._at(alarm.since_high),
+            "reported": self._at(alarm.reported),
+            "batch": self.nights[alarm.reported].batch_id,
+            "worse": found.worse,
+            **asdict(found.amount),
+            "nights_before": alarm.size.before,
+            "nights_after": alarm.size.after,
+            "p": alarm.p,
+            "by_chance_per_100_nights": alarm.by_chance,
+            "environment": [
+                {"at": self._at(d.night), "name": d.name, "before": d.before, "after": d.after}
+                for d in found.differences
+            ],
+        }
+
+    def _at(self, night: int) -> str:
+        return self.nights[night].at.isoformat()
+
+
+def detect_regressions(
+    given: Sequence[Night], *, per_100_nights: float = PER_100_NIGHTS
+) -> RegressionReport:
+    """Judges every night by itself and those before it.
+
+    Args:
+        given: The nights of one batch, in the order in which they began; a clock that was wrong
+            once does not change that.
+        per_100_nights: False alarms of the whole batch that are borne in 100 nights.
+
+    Raises:
+        ValueError: The rate is not positive.
+    """
+    series = series_of(given)
+    table = np.array([each.values for each in series]).reshape(len(series), len(given))
+    watched = detect_changes(table, per_100_nights=per_100_nights)
+    return RegressionReport(
+        nights=tuple(given),
+        series=tuple(series),
+        findings=tuple(_found(given, series[alarm.series], alarm) for alarm in watched.alarms),
+        outliers=tuple(
+            OutlierNight(series[o.series], o.night, _one(series[o.series], o.distance), o.p)
+            for o in watched.outliers
+        ),
+        per_100_nights=per_100_nights,
+        autocorrelation=float(watched.autocorrelation[-1]) if given else 0.0,
+        tested=int(watched.tested[-1]) if given else 0,
+    )
+
+
+def date_of(at: datetime) -> str:
+    """The day of a night, UTC."""
+    return at.date().isoformat()
+
+
+def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> LevelChange:
+    size = alarm.size
+    amount = Amount(
+        change_unit(series), *(_shown(series, each) for each in (size.change, size.low, size.high))
+    )
+    better = size.change > 0 if series.direction == "max" else size.change < 0
+    changed = environment_differences(given, series.item, alarm.since_low, alarm.since_high)
+    return LevelChange(series, alarm, amount, not better, tuple(changed))
+
+
+def _one(series: Series, distance: float) -> Amount:
+    shown = _shown(series, distance)
+    return Amount(change_unit(series), shown, shown, shown)
+
+
+def change_unit(series: Series) -> str:
+    """What a change of the series is told in."""
+    return "percent" if series.logarithmic else "absolute"
+
+
+def _shown(series: Series, difference: float) -> float:
+    if series.logarithmic:
+        return 100 * math.expm1(min(difference, 700.0))
+    if series.metric == FITNESS and series.kind == "best":
+        return difference * SCALE
+    known = np.isfinite(series.values) & (series.values != 0)
+    if not known.any():
+        return difference
+    return difference * float(series.shown[known][0] / series.values[known][0])
+
+
+def _named(series: Series) -> dict[str, Any]:
+    return {"item": series.item, "of": series.kind, "metric": series.metric}
+
+
+@dataclass(frozen=True)
+class EnvironmentDifference:
+    """One thing that changed.
+
+    Attributes:
+        night: The number of the first night that had it so.
+        name: Of what: ``kernel``, ``rocksdb``, ``warnings``, ...
+        before, after: As the results hold it; None where it was not known.
+    """
+
+    night: int
+    name: str
+    before: Any
+    after: Any
+
+    def words(self) -> str:
+        """In a few words."""
+        if isinstance(self.before, list) and isinstance(self.after, list):
+            gone = [f"no longer {each!r}" for each in self.before if each not in self.after]
+            new = [f"now {each!r}" for each in self.after if each not in self.before]
+            return f"{self.name}: {', '.join(gone + new) or 'in another order'}"
+        return f"{self.name} changed from {_told(self.before)} to {_told(self.after)}"
+
+
+def environment_differences(
+    nights: Sequence[Night], item: str, low: int, high: int
+) -> list[EnvironmentDifference]:
+    """What changed for an item on the nights from ``low`` to ``high``, by night and name.
+
+    Each night is compared with the last one before it that measured the item.
+    """
+    found: list[EnvironmentDifference] = []
+    before: Mapping[str, Any] | None = None
+    for number, night in enumerate(nights[: high + 1]):
+        measured = night.items.get(item)
+        if measured is None or measured.result is None:
+            continue
+        now = _flat(measured.result.get("environment") or {})
+        if before is not None and number >= low:
+            names = sorted(before.keys() | now.keys())
+            found += [
+                EnvironmentDifference(number, name, before.get(name), now.get(name))
+                for name in names
+                if before.get(name) != now.get(name)
+            ]
+        before = now
+    return found
+
+
+def _flat(document: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{within}{name}.")
+        else:
+            flat[f"{within}{name}"] = value
+    return flat
+
+
+def _told(value: Any) -> str:
+    return "unknown" if value is None else str(value)
+
+
+_known = JobCache[RegressionReport]()
+
+
+def regressions_of_batch(engine: Engine, name: str) -> RegressionReport | None:
+    """The watch of all nights of a name that have ended; None where there is none.
+
+    Args:
+        engine: The database.
+        name: Of the batch.
+    """
+    given = nights(engine, name)
+    if not given:
+        return None
+    return _known.of(
+        engine, name, tuple(n.batch_id for n in given), lambda: detect_regressions(given)
+    )

@@ -1,0 +1,191 @@
+"""Detected regressions in lines of text, and as one HTML page without script or request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from markupsafe import Markup
+
+from jobs.charts.svg import Canvas, svg_escape
+from jobs.regression.detection import (
+    Amount,
+    LevelChange,
+    OutlierNight,
+    RegressionReport,
+    change_unit,
+    date_of,
+)
+from jobs.regression.series import Series
+from jobs.results.pages import document_html
+from models.change_points.change_point import LEAST_VALUES
+
+_RECENT = 7  # nights; older outliers are in the document
+
+
+def report_lines(watch: RegressionReport) -> list[str]:
+    """What was found, a line each, and by what test.
+
+    Example:
+        ``load/default: since 2026-11-12 TIME of the default +12.3% (+9.1% to +15.6%), worse;
+        p = 2e-05, found 2026-11-14; kernel changed from A to B on that night``
+    """
+    lines = [_finding(watch, each) for each in watch.findings]
+    recent = [o for o in watch.outliers if o.night >= len(watch.nights) - _RECENT]
+    lines += [_outlier(watch, each) for each in recent]
+    return [*lines, _basis(watch)]
+
+
+def name_of(series: Series) -> str:
+    """A series in a few words."""
+    if series.kind == "default":
+        return f"{series.metric.upper()} of the default"
+    if series.metric == "fitness":
+        return "fitness of the best"
+    return f"{series.metric.upper()} of the best against the default"
+
+
+def amount_words(amount: Amount) -> str:
+    """A change with its interval."""
+    return f"{_number(amount, amount.change)} ({_number(amount, amount.low)} to " + (
+        f"{_number(amount, amount.high)})"
+    )
+
+
+def _number(amount: Amount, value: float) -> str:
+    return f"{value:+.3g}%" if amount.unit == "percent" else f"{value:+.4g}"
+
+
+def _finding(watch: RegressionReport, found: LevelChange) -> str:
+    alarm, nights = found.alarm, watch.nights
+    since, low, high, on = (
+        date_of(nights[night].at)
+        for night in (alarm.since, alarm.since_low, alarm.since_high, alarm.reported)
+    )
+    dated = since if low == high else f"{since} ({low} to {high})"
+    return (
+        f"{found.series.item}: since {dated} {name_of(found.series)} "
+        f"{amount_words(found.amount)}, {'worse' if found.worse else 'better'}; "
+        f"p = {alarm.p:.1g}, found {on}; {_changed(watch, found)}"
+    )
+
+
+def _changed(watch: RegressionReport, found: LevelChange) -> str:
+    if not found.differences:
+        return "nothing that is recorded of the machine and RocksDB changed then"
+    words = []
+    for each in found.differences:
+        there = each.night == found.alarm.since
+        when = "on that night" if there else f"on {date_of(watch.nights[each.night].at)}"
+        words.append(f"{each.words()} {when}")
+    return "; ".join(words)
+
+
+def _outlier(watch: RegressionReport, found: OutlierNight) -> str:
+    return (
+        f"{found.series.item}: {date_of(watch.nights[found.night].at)} stands out: "
+        f"{name_of(found.series)} {_number(found.distance, found.distance.change)} from the "
+        f"nights before, p = {found.p:.1g}; one night is no change of level"
+    )
+
+
+def _basis(watch: RegressionReport) -> str:
+    if not watch.tested:
+        return (
+            f"{len(watch.nights)} nights: nothing was tested; a series needs {LEAST_VALUES} "
+            "nights, that of the newest included"
+        )
+    alike = (
+        "; neighbouring nights resemble each other "
+        f"(autocorrelation {watch.autocorrelation:.2f}), which is allowed for in part"
+        if watch.autocorrelation > 0.15
+        else ""
+    )
+    return (
+        f"{len(watch.nights)} nights, {watch.tested} series tested on the newest, limits set for "
+        f"{watch.per_100_nights:g} false alarms per 100 nights of the whole batch{alike}"
+    )
+
+
+_LEAST_RANGE = 1e-3  # of the level: what varies less is drawn flat
+
+
+@dataclass(frozen=True)
+class DrawnSeries:
+    """One series as a page shows it.
+
+    Attributes:
+        title: Its name, and its unit where that is percent.
+        changed: The days of its changes.
+        svg: An element without script, its colours those of the page it stands in.
+    """
+
+    title: str
+    changed: tuple[str, ...]
+    svg: Markup
+
+
+def regression_page(report: RegressionReport, name: str) -> str:
+    """The findings in words, then every series with its changes marked.
+
+    Args:
+        report: What was found.
+        name: The batch's.
+    """
+    *found, basis = report_lines(report)
+    return document_html(
+        "regression.html", name=name, basis=basis, found=found, series=drawn_series(report)
+    )
+
+
+def drawn_series(report: RegressionReport) -> dict[str, list[DrawnSeries]]:
+    """Every series by its item."""
+    drawn: dict[str, list[DrawnSeries]] = {}
+    for each in report.series:
+        percent = ", %" if each.kind == "best" and each.logarithmic else ""
+        changes = [found.alarm.since for found in report.findings if found.series is each]
+        changed = tuple(date_of(report.nights[night].at) for night in changes)
+        picture = DrawnSeries(f"{name_of(each)}{percent}", changed, _svg(report, each))
+        drawn.setdefault(each.item, []).append(picture)
+    return drawn
+
+
+def _svg(report: RegressionReport, series: Series) -> Markup:
+    """Its nights, the mean level between its changes, its outlier nights."""
+    there = np.flatnonzero(np.isfinite(series.shown))
+    values = series.shown[there]
+    low, high = float(values.min()), float(values.max())
+    margin = max(0.08 * (high - low), _LEAST_RANGE * max(abs(low), abs(high)), 1e-9)
+    last = len(report.nights) - 1
+    canvas = Canvas(
+        720, 170, (70, 12, 10, 26), x=(0, max(last, 1)), y=(low - margin, high + margin)
+    )
+    canvas.grid(np.linspace(low, high, 3), 'class="grid"', ".4g")
+    for night, anchor in ((0, "start"), (last, "end")):
+        canvas.text(canvas.x(night), 162, date_of(report.nights[night].at), anchor)
+    mine = [each for each in report.findings if each.series is series]
+    edges = [0, *(each.alarm.since for each in mine), len(report.nights)]
+    for begin, end in pairwise(edges):
+        within = (there >= begin) & (there < end)
+        if within.any():
+            level, nights = canvas.y(float(np.median(values[within]))), there[within]
+            first, until = canvas.x(nights[0]), canvas.x(nights[-1])
+            canvas.parts.append(f'<path class="level" d="M{first:.1f} {level:.1f}H{until:.1f}"/>')
+    for found in mine:
+        kind, alarm = "worse" if found.worse else "better", found.alarm
+        canvas.band(alarm.since_low - 0.5, alarm.since_high - 0.5, f'class="{kind} band"')
+        at = canvas.x(alarm.since - 0.5)
+        canvas.parts.append(f'<path class="{kind}" d="M{at:.1f} {canvas.top}V{canvas.bottom}"/>')
+    outliers = {each.night for each in report.outliers if each.series is series}
+    for night, value in zip(there.tolist(), values, strict=True):
+        kind = "outlier" if night in outliers else "night"
+        title = svg_escape(f"{date_of(report.nights[night].at)}: {value:.6g}")
+        canvas.parts.append(
+            f'<circle class="{kind}" cx="{canvas.x(night):.1f}" cy="{canvas.y(value):.1f}" r="3">'
+            f"<title>{title}</title></circle>"
+        )
+    unit = ", in percent" if series.kind == "best" and change_unit(series) == "percent" else ""
+    label = svg_escape(f"{series.item}: {name_of(series)}{unit}")
+    # The drawing is of our own making, and escapes what others named.
+    return Markup(canvas.svg(f'aria-label="{label}"'))

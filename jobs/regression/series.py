@@ -1,0 +1,168 @@
+"""The series that a regression watch follows: one for each item, each metric, default and best."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from db.nightly.nights import Night
+from jobs.specification.specification import Specification
+from optimizer.objective.objective import SCALE, Direction
+from optimizer.objective.objective_file import objective_from_document
+
+Kind = Literal["default", "best"]
+FITNESS = "fitness"
+# What decides about the baseline's figures, and about how good the best can be.
+_OF_DEFAULT = (
+    "workload", "scale", "confirm_scale", "baseline", "baseline_options", "db_bench", "host_kind",
+    "drop_unknown",
+)  # fmt: skip
+# All but what is drawn anew each night, and where a space came from: a setting that jobs learn
+# breaks the series of the best unless it is named here.
+_OF_NO_MATTER = {"seed", "shipped_space"}
+_OF_BEST = tuple(name for name in Specification.model_fields if name not in _OF_NO_MATTER)
+_WORDS_ALONE = ("help",)
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One figure of one item through the nights.
+
+    Attributes:
+        item: The item's name.
+        kind: ``default``: the baseline as it was measured. ``best``: the night's own winner
+            against the default of the same night, whether or not it was confirmed; nights without
+            a proof have none. Another configuration may win each night, so a change there is one
+            of the gain that tuning finds, not of one configuration.
+        metric: Its name, or ``fitness`` of the best.
+        direction: Which way is better.
+        logarithmic: Whether ``values`` are natural logarithms, whose difference is a percentage.
+        values: Shape `(nights,)`; NaN where the night has none.
+        shown: Shape `(nights,)`: what a reader knows: the metric's median, the best's change in
+            percent, or its fitness.
+    """
+
+    item: str
+    kind: Kind
+    metric: str
+    direction: Direction
+    logarithmic: bool
+    values: NDArray[np.float64]
+    shown: NDArray[np.float64]
+
+
+def series_of(nights: Sequence[Night]) -> list[Series]:
+    """All series, sorted by item, kind and metric as the objective names them.
+
+    A series ends where what was asked for changes (the workload, the budget, ...), and another
+    begins: its nights do not measure the same.
+
+    Args:
+        nights: The oldest first.
+    """
+    found: list[Series] = []
+    for item in sorted({name for night in nights for name in night.items}):
+        results = [
+            (number, night.items[item].result)
+            for number, night in enumerate(nights)
+            if item in night.items
+        ]
+        known = [(number, result) for number, result in results if result is not None]
+        for kind, fields in (("default", _OF_DEFAULT), ("best", _OF_BEST)):
+            for asked, stretch in _stretches(known, fields):
+                found += _of_stretch(item, kind, asked, stretch, len(nights))  # type: ignore[arg-type]
+    return found
+
+
+_Numbered = list[tuple[int, Mapping[str, Any]]]
+
+
+def _stretches(
+    known: _Numbered, fields: tuple[str, ...]
+) -> list[tuple[Mapping[str, Any], _Numbered]]:
+    """Runs of nights that asked for the same."""
+    found: list[tuple[Mapping[str, Any], _Numbered]] = []
+    before: str | None = None
+    for number, result in known:
+        asked = result["job"]
+        # What an earlier version did not know to ask for counts as not asked for.
+        now = json.dumps([_bare(asked.get(name) or None) for name in fields], sort_keys=True)
+        if now != before:
+            found.append((asked, []))
+        found[-1][1].append((number, result))
+        before = now
+    return found
+
+
+def _bare(document: Any) -> Any:
+    if not isinstance(document, Mapping):
+        return document
+    return {name: each for name, each in document.items() if name not in _WORDS_ALONE}
+
+
+def _of_stretch(
+    item: str, kind: Kind, asked: Mapping[str, Any], stretch: _Numbered, nights: int
+) -> list[Series]:
+    terms = objective_from_document(asked["objective"]).terms
+    found = []
+    for term in terms:
+        read = _default if kind == "default" else _best
+        shown = _row(stretch, nights, lambda result, m=term.metric, of=read: of(result, m))
+        if kind == "best":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values = np.where(shown > -100, np.log1p(shown / 100), np.nan)
+            logarithmic = True
+        else:
+            values, logarithmic = _scaled(shown)
+        found.append(Series(item, kind, term.metric, term.direction, logarithmic, values, shown))
+    if kind == "best":
+        shown = _row(stretch, nights, lambda result: (result.get("verdict") or {}).get("fitness"))
+        found.append(Series(item, kind, FITNESS, "max", False, shown / SCALE, shown))
+    return [each for each in found if np.isfinite(each.values).any()]
+
+
+def _row(stretch: _Numbered, nights: int, of: Any) -> NDArray[np.float64]:
+    row = np.full(nights, np.nan)
+    for number, result in stretch:
+        value = of(result)
+        if isinstance(value, int | float) and math.isfinite(value):
+            row[number] = value
+    return row
+
+
+def _default(result: Mapping[str, Any], metric: str) -> float | None:
+    """The median of all of the night's runs of the baseline.
+
+    They are spread over the whole job, those of the proof among them, so this median is steadier
+    than that of the proof's alone. Nights count alike: how many runs a night had matters less than
+    how nights differ.
+    """
+    baseline = result["baseline"]
+    noise = (baseline.get("noise") or {}).get(metric) or {}
+    found: float | None = noise.get("median", baseline["metrics"].get(metric))
+    return found
+
+
+def _best(result: Mapping[str, Any], metric: str) -> float | None:
+    """The winner's change in percent, from the proof's pairs.
+
+    Also where the proof was not passed: to leave those nights out would leave out the bad ones.
+    """
+    verdict = result.get("verdict") or {}
+    found: float | None = ((verdict.get("change") or {}).get(metric) or {}).get("percent")
+    return found
+
+
+def _scaled(shown: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """Logarithms; where a value is not positive, the values over their usual distance from 0."""
+    known = shown[np.isfinite(shown)]
+    if (known > 0).all():
+        return np.log(shown), True
+    usual = float(np.median(np.abs(known))) or float(np.abs(known).max()) or 1.0
+    return shown / usual, False

@@ -1,0 +1,207 @@
+"""What a report says: the figures and plots of a finished job, from what is stored of it.
+
+Results of earlier versions lack some parts; theirs are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jobs.charts.changes import changes_chart
+from jobs.charts.chart import Chart
+from jobs.charts.contributions import contributions_chart, fitness_terms_chart
+from jobs.charts.convergence import convergence_chart, noise_of_fitness
+from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
+from jobs.charts.groups import groups_chart, questions
+from jobs.charts.importance import (
+    LEAST_R2,
+    by_models,
+    forests_r2,
+    importance_chart,
+    model_effects_chart,
+    ranked_r2,
+)
+from jobs.charts.memory import best_within, memory_chart
+from jobs.charts.metric_series import drift_chart
+from jobs.charts.parallel import parallel_chart
+from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.report.phases import phase_rows
+from jobs.report.rows import (
+    UNITS,
+    contributed,
+    detectable,
+    explanation_rows,
+    front_rows,
+    limit_rows,
+    proof_rows,
+    warm_start_lines,
+)
+from jobs.results.explanation_words import withheld_words
+from jobs.results.option_changes import option_changes, values_outside_file
+from jobs.results.outcome import JobOutcome
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.budget.confirm_load import confirmation_words
+from optimizer.evaluation.configurations import each_once, replicated
+from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.trial import Phase, Trial
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space_file import space_from_document
+
+_SHORT = {"time": ", s", "rate": ", ops/s", "waf": ", ratio", "sa": ", ratio"}
+
+
+def content(finished: JobOutcome) -> dict[str, Any]:
+    """All that the page's template asks for."""
+    result, trials, fitness = finished.result, finished.trials, finished.fitness
+    job, verdict = result["job"], result["verdict"]
+    objective = objective_from_document(job["objective"])
+    terms = objective.terms
+    names = [term.metric for term in terms]
+    searched = _searched(trials, result)
+    baseline = _baseline(searched)
+    points = measured(baseline, trials) if baseline else {}
+    kept = within_limits(objective, baseline.metrics, points) if baseline else {}
+    breaking = points.keys() - kept.keys()
+    on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
+    compared = proof_rows(result, names)
+    power = detectable(result)
+    parameters = _parameters(result)
+    modelled, r2, forests = by_models(result), ranked_r2(result), forests_r2(result)
+    # Beside models, forests of a few draws are shown only if they say anything.
+    least = LEAST_R2 if modelled else -math.inf
+    learned = any(value is not None and value >= least for value in forests.values())
+    ranked = [row["name"] for row in parameters]
+    winner = verdict["trial"] if verdict else None
+    budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
+    level = baseline.metrics.get("memory") if baseline else None
+    configurations, mean = each_once(trials, fitness)
+    allowed = {number: value for number, value in mean.items() if number not in breaking}
+    repeats = len(replicated(trials))
+    pairs = two_metric_front_charts(points, kept, again=repeats)
+    charts: list[Chart | None] = [
+        changes_chart([(row["metric"], row["change"]) for row in compared], terms, power),
+        contributions_chart(result.get("explanation")),
+        fitness_terms_chart(names, *_terms(result, objective, trials, baseline)),
+        memory_chart(configurations, allowed, baseline=level, budget=budget, winner=winner),
+        convergence_chart(
+            configurations, mean, breaking=breaking, baselines=searched, again=repeats
+        ),
+        stability_chart(parameters, names) if learned else None,
+        sampling_chart(result.get("sampling") or {}),
+        parallel_chart(configurations, mean, ranked, byte_sized=_byte_sized(ranked)),
+        front_chart(points, kept, on_front.numbers, terms, again=repeats),
+        *pairs,
+        front_growth_chart(on_front.growth, terms, max((t.number for t in trials), default=0)),
+        drift_chart(searched, baseline, names) if baseline else None,
+    ]
+    return {
+        "result": result,
+        "job": job,
+        "best": result["best"],
+        "verdict": verdict,
+        "terms": terms,
+        "rows": compared,
+        "limits": limit_rows(result),
+        "power": {m: power[m] for m in names if m in power},
+        "power_fitness": (result.get("power") or {}).get("fitness"),
+        "power_level": (result.get("power") or {}).get("level", 0.8),
+        "changes": option_changes(result),
+        "explained": explanation_rows(result, names),
+        "withheld": withheld_words(result),
+        "charts": {chart.name: chart for chart in charts if chart},
+        "effects": _each(
+            model_effects_chart(m, parameters, f) for m, f in result.get("models", {}).items()
+        ),
+        "modelled": modelled,
+        "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
+        "forests": forests,
+        "importances": _each(
+            importance_chart(m, parameters, f) for m, f in result["forest"].items()
+        ),
+        "boxes": _each(
+            groups_chart(question, trials, _SHORT.get(question.metric, ""))
+            for question in questions(parameters, space_from_document(job["space"]).by_name)
+        )
+        if learned
+        else [],
+        "contributed": contributed(result),
+        "two_metrics": [chart.name for chart in pairs],
+        "parameters": parameters[:15],
+        "learned": learned,
+        "r2": r2,
+        "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
+        "least_r2": LEAST_R2,
+        "within": best_within(configurations, allowed, level) if level else None,
+        "noise_of_fitness": noise_of_fitness(searched, fitness),
+        "confirmation": confirmation_words(result.get("confirmation")),
+        "front": front_rows(on_front.numbers, points, names, mean),
+        "phases": phase_rows(trials, result),
+        "given": sum(trial.given for trial in trials),
+        "warm_start": warm_start_lines(result),
+        "failures": _failures(trials),
+        "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
+        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *UNITS)},
+        "sampling": result.get("sampling") or {},
+        "options": finished.options,
+        "minimal": finished.minimal,
+        "apart": values_outside_file(result),
+    }
+
+
+def _each(charts: Any) -> list[Chart]:
+    return [chart for chart in charts if chart is not None]
+
+
+def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:
+    """The trials that measured the load of the search; the confirmation may have a larger one."""
+    if result.get("confirmation") is None:
+        return trials
+    return [trial for trial in trials if trial.phase is not Phase.CONFIRM]
+
+
+def _baseline(trials: Sequence[Trial]) -> Baseline | None:
+    runs = [trial for trial in trials if trial.is_baseline]
+    return summarise(runs) if any(run.done for run in runs) else None
+
+
+def _terms(
+    result: Mapping[str, Any],
+    objective: Objective,
+    trials: Sequence[Trial],
+    baseline: Baseline | None,
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """The terms of the candidate in the proof, and in the run that found it."""
+    verdict = result["verdict"]
+    if verdict is None:
+        return {}, {}
+    proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
+    first = next((t for t in trials if t.number == verdict["trial"] and t.done), None)
+    if first is None or baseline is None:
+        return proven, {}
+    metrics = baseline.corrected(first.metrics, first.started_at, first.host)
+    found = objective.gains(metrics, baseline.metrics)
+    return proven, found if found.keys() == proven.keys() else {}
+
+
+def _parameters(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return sorted(result["parameters"], key=lambda row: row["rank"])
+
+
+def _byte_sized(names: Sequence[str]) -> frozenset[str]:
+    known = catalogue()
+    return frozenset(name for name in names if name in known and known[name].scaled)
+
+
+def _failures(trials: Sequence[Trial]) -> list[tuple[tuple[str, str], int]]:
+    """(state, first line of the reason) with the number of trials, most often first."""
+    counts = Counter(
+        (trial.state.value, (trial.failure.splitlines() or [""])[0][:200])
+        for trial in trials
+        if trial.failure
+    )
+    return counts.most_common()

@@ -1,0 +1,158 @@
+"""What was done, in which order, and why each phase began and ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from jobs.charts.importance import by_models
+from optimizer.evaluation.configurations import replicated
+from optimizer.trials.trial import Phase, Purpose, Trial
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase of a job.
+
+    Attributes:
+        began, ended: Of its first and its last trial; None where no time is known.
+        runs: How many trials it has.
+        ended_well: How many of them were measured whole.
+        why_begun, why_ended: One line each.
+    """
+
+    name: str
+    began: datetime | None
+    ended: datetime | None
+    runs: int
+    ended_well: int
+    why_begun: str
+    why_ended: str
+
+
+def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[PhaseRow]:
+    """The phases in their order; the ranking, which runs nothing, between draws and search.
+
+    Args:
+        trials: By number; those that were given, measured before the job, are left out.
+        result: The document of result.json.
+    """
+    own = [trial for trial in trials if not trial.given]
+    present = [phase for phase in Phase if any(trial.phase is phase for trial in own)]
+    rows = []
+    for phase in present:
+        if phase is Phase.SEARCH:
+            rows.append(_rank_row(own, result))
+        rows.append(_row(phase, own, result, last=phase is present[-1]))
+    return rows
+
+
+def _row(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> PhaseRow:
+    trials = [trial for trial in own if trial.phase is phase]
+    began, ended = _span(trials)
+    return PhaseRow(
+        phase.value,
+        began,
+        ended,
+        len(trials),
+        sum(trial.done for trial in trials),
+        _why_begun(phase, own, result),
+        _why_ended(phase, trials, own, result, last=last),
+    )
+
+
+def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
+    drawn = [trial for trial in own if trial.phase is Phase.SAMPLE]
+    searched = [trial for trial in own if trial.phase is Phase.SEARCH]
+    names = ", ".join(row["name"] for row in result["parameters"][:5])
+    return PhaseRow(
+        Phase.RANK.value,
+        _span(drawn)[1],
+        _span(searched)[0],
+        0,
+        0,
+        "the draws were in",
+        f"the models know what the draws teach; at the end of the job the first are: {names}"
+        if by_models(result)
+        else f"the parameters are ranked; the first: {names}",
+    )
+
+
+def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
+    began = [trial.started_at for trial in trials if trial.started_at]
+    ended = [trial.finished_at for trial in trials if trial.finished_at]
+    return min(began, default=None), max(ended, default=None)
+
+
+def _why_begun(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any]) -> str:
+    if phase is Phase.BASELINE:
+        return "what every trial is compared with comes first"
+    if phase is Phase.SAMPLE:
+        first = sum(t.done for t in own if t.phase is Phase.BASELINE)
+        return f"the baseline was known from {first} runs; draws from the whole space teach most"
+    if phase is Phase.SEARCH:
+        if by_models(result):
+            return "the models say what is worth measuring, and learn from every trial"
+        return "the ranking names what is worth searching"
+    return "the best few single runs may be luck: they are measured again beside the baseline"
+
+
+def _why_ended(
+    phase: Phase,
+    trials: Sequence[Trial],
+    own: Sequence[Trial],
+    result: Mapping[str, Any],
+    *,
+    last: bool,
+) -> str:
+    if phase is Phase.BASELINE:
+        return f"its {len(trials)} first runs were made"
+    if phase is Phase.CONFIRM:
+        return _proof(trials)
+    if phase is Phase.SAMPLE and any(trial.phase is Phase.SEARCH for trial in own):
+        draws = sum(trial.purpose is Purpose.CANDIDATE for trial in trials)
+        why = (result.get("sampling") or {}).get("why")
+        return str(why) if why else f"its share of the budget, {draws} draws, was used"
+    return _explored(own, result, last=last)
+
+
+def _explored(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
+    """Why no new configuration was tried any more, and whether one could have gained anything."""
+    search = result.get("search")
+    if search and search["saved"]:
+        return str(search["why"])
+    ended = _explored_as_planned(own, result, last=last)
+    return f"{ended}; {search['why']}" if search else ended
+
+
+def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
+    explored, repeats = (
+        sum(trial.purpose is Purpose.CANDIDATE for trial in own),
+        len(replicated(own)),
+    )
+    new = explored - repeats
+    job, planned = result["job"], (result.get("plan") or {}).get("explore")
+    unproven = "; nothing could be confirmed" if last else ""
+    if planned is None:
+        return f"{new} new configurations were tried{unproven}"
+    if explored >= planned:
+        twice = f", {repeats} of it to measure again what was doubted" if repeats else ""
+        return f"the budget for new configurations, {planned}, was used{twice}{unproven}"
+    search = job.get("search") or {}
+    if any(search.get(name) for name in ("stop_early", "generations", "fitness")):
+        return f"the search stopped early, as its settings allow, after {new} configurations"
+    if job.get("minutes") is not None:
+        return "what was left of the minutes was needed to confirm"
+    return f"{new} of {planned} planned configurations were tried{unproven}"
+
+
+def _proof(trials: Sequence[Trial]) -> str:
+    purposes = Counter(trial.purpose for trial in trials)
+    well = sum(t.done for t in trials if t.purpose is Purpose.PROVE)
+    return (
+        f"{purposes[Purpose.SELECT]} runs chose the winner, "
+        f"{well} of {purposes[Purpose.PROVE]} proof runs ended well"
+    )

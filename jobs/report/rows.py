@@ -1,0 +1,302 @@
+"""The rows of a result's tables, the same on the report, the pages and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.results.explanation_words import basis_words, estimate_words, minimal_lines, step_words
+from optimizer.budget.power import smallest_change
+from optimizer.objective.limits import kept_words, limit_words
+from optimizer.objective.objective import Limit
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.catalogue import catalogue
+
+UNITS = {
+    "waf": "bytes written to storage per byte of user data",
+    "sa": "live bytes per byte of distinct user data",
+    "time": "s until the tree is settled",
+    "rate": "operations/s",
+    "memory": "memtables and block cache at full scale",
+    "waf_with_wal": "the same with the log",
+    "whole_waf": "preparing and measured process together",
+    "prepare_seconds": "s of the process that fills the database, in no other figure but this",
+    "peak_rss": "the most memory of the process",
+    "write_p99": "us",
+    "read_p99": "us",
+    "stall_percent": "% of the load's time",
+    "cpu_seconds": "s of all cores",
+    "cpu_percent": "% of all processors while it worked",
+    "device_bytes": "written to the device",
+}
+"""What a metric is, in a few words, by its name."""
+
+_ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p99",
+         "stall_percent", "cpu_seconds", "cpu_percent", "device_bytes",
+         "prepare_seconds")  # fmt: skip
+
+
+def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each metric that the proof measured; none where there was no proof.
+
+    Args:
+        result: The document of result.json.
+        names: The objective's metrics.
+
+    Returns:
+        ``metric``, ``help``, ``default``, ``best`` and ``change``, as the verdict has it.
+    """
+    verdict, level = result["verdict"], result["baseline"]["metrics"]
+    if verdict is None:
+        return []
+    return [
+        {
+            "metric": metric,
+            "help": UNITS.get(metric, ""),
+            "default": level[metric],
+            "best": verdict["metrics"][metric],
+            "change": verdict["change"][metric],
+        }
+        for metric in [*names, *(m for m in _ALSO if m not in names)]
+        if metric in verdict["change"] and metric in level
+    ]
+
+
+def detectable(result: Mapping[str, Any]) -> dict[str, float]:
+    """By metric, the smallest change in percent that the proof shows 8 times in 10.
+
+    Results of earlier versions do not hold it: then it follows from the baseline's spread and the
+    number of pairs, by the same calculation.
+
+    Args:
+        result: The document of result.json.
+    """
+    stored = (result.get("power") or {}).get("smallest_change")
+    if stored is not None:
+        return {name: value for name, value in stored.items() if value is not None}
+    verdict = result["verdict"]
+    if verdict is None or verdict["pairs"] < 2:
+        return {}
+    return {
+        name: 100 * smallest_change(noise["spread"], verdict["pairs"])
+        for name, noise in result["baseline"]["noise"].items()
+        if noise["spread"] is not None
+    }
+
+
+_UNKNOWN = ("at_least", "at_most", "value", "kept", "runs_kept", "runs")
+
+
+def limit_rows(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A row for each limit, as ``KeptLimit.document``; ``kept`` is null where nothing was proven.
+
+    Args:
+        result: The document of result.json; one of an earlier version does not say what was kept.
+    """
+    judged: list[Mapping[str, Any]] = (result["verdict"] or {}).get("limits") or []
+    if judged:
+        return judged
+    return [
+        {"limit": limit_words(limit), "metric": limit.metric, **dict.fromkeys(_UNKNOWN)}
+        for limit in limits_asked(result["job"]["objective"])
+    ]
+
+
+def limits_asked(objective: Mapping[str, Any]) -> list[Limit]:
+    """The limits in a stored objective's document."""
+    return [Limit(**row) for row in objective.get("limit", [])]
+
+
+def limit_lines(result: Mapping[str, Any]) -> list[str]:
+    """One line for each limit."""
+    return [
+        f"Limit {row['limit']} was not judged: there is no proof"
+        if row["kept"] is None
+        else f"Limit {kept_words(row)}"
+        for row in limit_rows(result)
+    ]
+
+
+def explanation_rows(result: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any] | None:
+    """The lines and rows of the section; None where there is nothing to explain.
+
+    Args:
+        result: The document of result.json; those of earlier versions have no explanation.
+        metrics: Those of the objective.
+    """
+    explanation = result.get("explanation")
+    if not explanation:
+        return None
+    kept = set((explanation["minimal"] or {}).get("kept", ()))
+    measured = (explanation["measured"] or {}).get("steps", [])
+    return {
+        "lines": minimal_lines(explanation),
+        "basis": basis_words(explanation),
+        "metrics": metrics,
+        "measured": bool(measured),
+        "rows": [
+            {
+                "what": step_words(step),
+                "gain": estimate_words(step["gain"]),
+                "measured": _measured(measured, place),
+                "metrics": [_percent(step["metrics"].get(name)) for name in metrics],
+                "needed": _needed(step, kept, explanation["minimal"]),
+            }
+            for place, step in enumerate(explanation["steps"])
+        ],
+    }
+
+
+def _measured(measured: Sequence[Mapping[str, Any] | None], place: int) -> str:
+    found = measured[place] if place < len(measured) else None
+    return estimate_words(found["fitness"]) if found else ""
+
+
+def _needed(step: Mapping[str, Any], kept: set[str], minimal: Mapping[str, Any] | None) -> str:
+    if minimal is None or step["fixed"]:
+        return ""
+    return "kept" if any(change["name"] in kept for change in step["changes"]) else "left out"
+
+
+def _percent(estimate: Mapping[str, float] | None) -> str:
+    if estimate is None:
+        return "n/a"
+    return f"{estimate['expected']:+.1f}% [{estimate['low']:+.1f}, {estimate['high']:+.1f}]"
+
+
+_FRONT_ROWS = 12
+TOP = 6
+CAUTION = (
+    "By the runs that chose the values, mostly single ones and the best of several: the gains are "
+    "flattered. What the whole is worth, only the proof says."
+)
+
+
+@dataclass(frozen=True)
+class ContributionRow:
+    """One parameter, all its steps together.
+
+    Attributes:
+        name: Of the parameter; or the starting point that the search began with.
+        before: Its value at the baseline of the search, in words.
+        after: The one that was kept last.
+        values: How many configurations with other values of it were measured.
+        gain: In fitness.
+        share: Percent of the whole gain; None where there is none.
+        changes: Percent of each metric of the objective, by name.
+    """
+
+    name: str
+    before: str
+    after: str
+    values: int
+    gain: float
+    share: float | None
+    changes: Mapping[str, float]
+
+
+def contribution_rows(
+    found: Mapping[str, Any], top: int | None = None
+) -> tuple[ContributionRow, ...]:
+    """The parameters that gained most, the largest gain first.
+
+    Args:
+        found: ``contributions`` of result.json.
+        top: So many at most; None: all that changed.
+    """
+    return tuple(
+        ContributionRow(
+            row["name"],
+            _value(row["name"], row["from"]),
+            _value(row["name"], row["to"]),
+            row["values"],
+            row["gain"],
+            row["share"],
+            row["change"],
+        )
+        for row in found["parameters"][:top]
+    )
+
+
+def contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The section on what each parameter gained; None but with a strategy that varies one by one.
+
+    Args:
+        result: The document of result.json.
+    """
+    found = result.get("contributions")
+    if not found:
+        return None
+    return {
+        "rows": contribution_rows(found),
+        "metrics": list(found["steps"][0]["change"]) if found["steps"] else [],
+        "lines": contribution_lines(found),
+    }
+
+
+def contribution_lines(found: Mapping[str, Any]) -> Sequence[str]:
+    """How far the search came, and how far the figures can be relied on."""
+    lines = [f"Greedy search: {found['why']}."]
+    if found["idle"]:
+        lines.append(f"Did nothing in their turn: {', '.join(found['idle'])}.")
+    if not found["parameters"]:
+        return [*lines, "No value was better than the one that the search began with."]
+    return [*lines, CAUTION]
+
+
+def _value(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    known = catalogue().get(name)
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if known is not None and known.scaled and number and value not in known.special:
+        return format_bytes(value)
+    return str(value)
+
+
+def front_rows(
+    numbers: Collection[int],
+    points: Mapping[int, Mapping[str, float]],
+    names: Sequence[str],
+    fitness: Mapping[int, float],
+) -> dict[str, Any]:
+    """The fittest of the Pareto front, and how many more there are.
+
+    Args:
+        numbers: Of the trials on the front.
+        points: The metrics of the fittest of them at least, by number.
+        names: The objective's metrics.
+        fitness: By number.
+    """
+    rows = [
+        {
+            "number": number,
+            "fitness": fitness.get(number),
+            "metrics": [points[number].get(name) for name in names],
+        }
+        for number in fittest(numbers, fitness)
+        if number in points
+    ]
+    return {"rows": rows, "more": len(numbers) - len(rows)}
+
+
+def fittest(numbers: Iterable[int], fitness: Mapping[int, float]) -> list[int]:
+    """Those that ``front_rows`` shows, the fittest first."""
+    return sorted(numbers, key=lambda number: -fitness.get(number, 0.0))[:_FRONT_ROWS]
+
+
+def warm_start_lines(result: Mapping[str, Any]) -> list[str]:
+    """One line for each earlier job; none where nothing was asked for or taken.
+
+    Args:
+        result: The document of result.json.
+    """
+    lines = []
+    for row in result.get("warm_start", ()):
+        agreed = ", ".join(f"{metric} {value:.2f}" for metric, value in row["agreement"].items())
+        lines.append(
+            f"Warm start: {row['trials']} of {row['of']} trials of job {row['job']} "
+            f"({row['workload']}); agreement with this one, from 0 to 1: {agreed}"
+        )
+    return lines

@@ -1,0 +1,53 @@
+"""Figures as people read them: on reports and pages, and in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sampler.common.byte_size import format_bytes
+
+_BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
+# Beyond this the t distribution of a few pairs is an idea of the arithmetic: bytes that are the
+# same in every run of a side would have a p of nothing at all.
+_LEAST_P = 1e-6
+
+
+def figure(value: float | None) -> str:
+    """A number with four significant digits and thousands apart."""
+    if value is None:
+        return "n/a"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def metric_amount(value: float | None, metric: str) -> str:
+    """A metric's value with its unit where that is bytes."""
+    return format_bytes(value) if metric in _BYTES and value is not None else figure(value)
+
+
+def signed(change: Mapping[str, Any], name: str) -> str:
+    """A percentage with its sign."""
+    value = change.get(name)
+    return "n/a" if value is None else f"{value:+z.1f}%"
+
+
+def share_percent(share: float) -> str:
+    """A share as a percentage of two digits, without an exponent: 0.0123 is ``1.2%``."""
+    return f"{float(f'{100 * share:.2g}'):.12g}%"
+
+
+def p_value(value: float | None) -> str:
+    """A probability as papers write it."""
+    if value is None:
+        return "n/a"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def p_figure(p: float) -> str:
+    """For a table: two digits, or that it is below what is worth telling."""
+    return f"<{_LEAST_P:.0e}" if p < _LEAST_P else f"{p:.2g}"
+
+
+def p_words(p: float) -> str:
+    """For a sentence: ``p = 0.012`` or ``p < 1e-06``."""
+    return f"p < {_LEAST_P:.0e}" if p < _LEAST_P else f"p = {p:.2g}"

@@ -1,0 +1,172 @@
+"""What came of a job: made once, kept, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine
+
+from db.jobs.job_store import Store
+from db.leases.lease import Lease
+from db.schema.job_row import JobState
+from db.trials.trial_export import KEPT_NAMES, TrialNames
+from jobs.results.export import ExportRefusedError, describe, describe_minimal
+from jobs.results.pages import VERSION
+from jobs.specification.specification import Specification
+from optimizer.explanation.document import fewer_changes
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
+from optimizer.run.ports import TrialLog
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
+from sampler.space.space import Configuration
+
+_OUTPUT, _REPORT = "output", "report"
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """A job's outcome.
+
+    Attributes:
+        result: The document of result.json.
+        options: The text of the OPTIONS file; None when nothing was proven better.
+        minimal: The text of the one with the fewest changes; None where that would be the same,
+            or nothing was proven better.
+        fitness: Of each finished trial by number, as the search saw it.
+        trials: By number.
+    """
+
+    result: Mapping[str, Any]
+    options: str | None
+    fitness: Mapping[int, float]
+    trials: Sequence[Trial]
+    minimal: str | None = None
+
+
+def conclude_job(
+    specification: Specification,
+    problem: Problem,
+    conclusion: Conclusion,
+    environment: Mapping[str, Any],
+    *,
+    export: Callable[[Configuration, list[str]], str],
+    tried: bool,
+) -> JobOutcome:
+    """The result and the OPTIONS file.
+
+    Args:
+        specification: What was asked for.
+        problem: What was tuned.
+        conclusion: How it came out.
+        environment: The machines and the RocksDB.
+        export: Writes the OPTIONS file of a configuration, with lines of comment at its top.
+        tried: Whether it lets a real RocksDB load it.
+
+    Returns:
+        The outcome. Where RocksDB does not take the file, or not as intended, it has none, and
+        ``result["export"]`` says why and holds its text.
+    """
+    result = result_document(conclusion, job=specification.document(), environment=environment)
+    options = minimal = None
+    if result["best"] is not None:
+        comments = describe(problem, result, tried=tried)
+        try:
+            options = export(result["best"]["configuration"], comments)
+        except ExportRefusedError as refused:  # what was measured is worth as much without it
+            result["export"] = {"refused": str(refused), "options": refused.text}
+    fewer = fewer_changes(result)
+    if fewer is not None:
+        try:
+            text = describe_minimal(problem, result, tried=tried)
+            minimal = export(fewer["configuration"], text)
+        except ExportRefusedError as refused:  # it was never measured, and the best file stands
+            fewer["refused"] = str(refused)
+    fitness = fitness_by_trial(conclusion)
+    return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal)
+
+
+def keep_outcome(
+    store: Store, log: TrialLog, lease: Lease, finished: JobOutcome, *, report: str
+) -> bool:
+    """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
+
+    The report is kept as it was made, without the library that draws its plots: no reader then
+    waits for it to be made again.
+
+    Raises:
+        LeaseLost: Another controller has taken the job over.
+    """
+    fitness = {str(number): value for number, value in finished.fitness.items()}
+    output = {"options": finished.options, "minimal": finished.minimal, "fitness": fitness}
+    log.remember(_OUTPUT, output)
+    log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
+    keep_report(log, report)
+    store.save_result(lease.job_id, finished.result, lease=lease)
+    return store.set_state(
+        lease.job_id,
+        JobState.DONE,
+        why="all trials are in",
+        expected=[JobState.RUNNING],
+        lease=lease,
+    )
+
+
+def keep_report(log: TrialLog, report: str) -> None:
+    """Keeps a job's report, in place of an earlier one.
+
+    Raises:
+        LeaseLost: Another controller has taken the job over.
+    """
+    log.remember(_REPORT, {"html": report, "version": VERSION})
+
+
+def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
+    """A finished job's outcome as it was stored; nothing is measured.
+
+    Raises:
+        KeyError: There is no such job, or it has no result.
+    """
+    store = Store(engine)
+    result = store.result(job_id)
+    if result is None:
+        raise KeyError(f"job {job_id} has no result yet")
+    kept, trials = kept_of(engine, job_id), store.trials(job_id)
+    return JobOutcome(result, kept.options, kept.fitness, trials, kept.minimal)
+
+
+def kept_report(engine: Engine, job_id: int) -> str | None:
+    """The report as it was made when the job ended; None if an earlier version made it."""
+    kept = Store(engine).recall(job_id, _REPORT) or {}
+    html: str | None = kept.get("html")
+    return html if kept.get("version") == VERSION else None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was kept of a finished job beside its result; attributes as in ``JobOutcome``."""
+
+    options: str | None
+    minimal: str | None
+    fitness: Mapping[int, float]
+
+
+def kept_of(engine: Engine, job_id: int) -> Kept:
+    """The files of a finished job and the fitness of its trials, without the trials."""
+    kept = Store(engine).recall(job_id, _OUTPUT) or {}
+    fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
+    return Kept(kept.get("options"), kept.get("minimal"), fitness)
+
+
+def options_of(engine: Engine, job_id: int, *, minimal: bool = False) -> str | None:
+    """The OPTIONS file of a finished job; None when nothing was proven better.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        minimal: The one with the fewest changes instead; None where no change can be left out.
+    """
+    kept = Store(engine).recall(job_id, _OUTPUT) or {}
+    text: str | None = kept.get("minimal" if minimal else "options")
+    return text

@@ -1,0 +1,62 @@
+"""The folder of a user's that receives the files of a command, each whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sampler.common.atomic_write import write_output
+from sampler.common.errors import InputError
+
+
+def require_folder(out: Path) -> None:
+    """Makes the folder, before hours are spent.
+
+    Raises:
+        InputError: It cannot be made or written to.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / f".rocktune-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError("--out", f"cannot write to {str(out)!r}: {error.strerror}") from None
+
+
+def write_files(out: Path, contents: Mapping[str, str | bytes]) -> list[Path]:
+    """Writes files by their names, and makes the folder where it is not there; returns them.
+
+    Raises:
+        InputError: One cannot be written.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("--out", f"cannot make {str(out)!r}: {error.strerror}") from None
+    for name, content in contents.items():
+        write_output(out / name, content if isinstance(content, bytes) else content.encode())
+    return [out / name for name in contents]
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """A document as its file holds it; NaN and infinity are refused."""
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV; empty where a cell is None."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return text.getvalue()
+
+
+def rows_as_csv(table: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV under all names that any of them has; empty where a row has none."""
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    return csv_text(columns, ([row.get(name) for name in columns] for row in table))

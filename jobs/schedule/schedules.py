@@ -1,0 +1,211 @@
+"""Schedules: kept when they are sound, and their batches started when they are due.
+
+A batch, its jobs and the schedule's next time are one transaction.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import structlog
+from sqlalchemy import Connection, Engine
+
+from db.connection.clock import now
+from db.connection.transactions import reading, writing
+from db.nightly.batches import begin_batch, schedules_running, skip_batch, unfinished_of
+from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
+from jobs.batch.batch_file import findings_of
+from jobs.batch.batch_plan import BatchPlan, plan_from_document
+from jobs.batch.batch_result import end_batches
+from jobs.queue.lifecycle import WAITS
+from jobs.schedule.schedule_due import UNREADABLE_AGAIN, Due, due
+from jobs.schedule.schedule_times import read_times
+from jobs.specification.resolved_job import resolve
+from sampler.common.errors import InputError, refuse_noted
+
+MISSED = ("late", "skip")
+_log = structlog.get_logger("schedule")
+
+
+def present(engine: Engine) -> datetime:
+    """The time by the database, so that all workers have the same, in UTC."""
+    with reading(engine) as connection:
+        return now(connection)
+
+
+class ScheduleTaken(ValueError):
+    """There is a schedule of this name."""
+
+
+def keep_schedule(
+    engine: Engine,
+    plan: BatchPlan,
+    *,
+    name: str,
+    cron: str,
+    time_zone: str,
+    missed: str,
+    submitter: str | None = None,
+) -> None:
+    """Keeps a schedule; it is due the first time after now.
+
+    Args:
+        engine: The database.
+        plan: The batch that it starts.
+        name: A new one.
+        cron: Five fields.
+        time_zone: In which they are meant.
+        missed: ``late`` or ``skip``.
+        submitter: The name of the token that asks.
+
+    Raises:
+        InputError: There is no such time zone, or the times are none.
+        InputErrors: Both.
+        ScheduleTaken: The name is taken.
+    """
+    times = read_times(cron, time_zone)
+    if missed not in MISSED:
+        raise InputError("missed", f"{missed!r} is neither late nor skip")
+    kept = add_schedule(
+        engine,
+        name=name,
+        cron=times.cron,
+        time_zone=time_zone,
+        missed=missed,
+        document=plan.document(),
+        next_at=times.after(present(engine)),
+        submitter=submitter,
+    )
+    if not kept:
+        raise ScheduleTaken(f"there is a schedule {name!r} already; delete it first")
+
+
+def require_sound(plan: BatchPlan) -> None:
+    """Checks each job of a batch as a whole, as far as that can be done away from the bench host.
+
+    Raises:
+        InputError: One cannot be run; the message names the job.
+        InputErrors: Several of that.
+    """
+    found: list[InputError] = []
+    for item in plan.items:
+        try:
+            resolve(item.specification, None)
+        except InputError as error:
+            found += findings_of(item.name, error)
+    refuse_noted(found)
+
+
+class BatchGoesOn(RuntimeError):
+    """The schedule's last batch has not ended."""
+
+
+def keep_schedules(engine: Engine) -> list[str]:
+    """What a worker does in each of its rounds: ends batches, then starts what is due.
+
+    Returns:
+        The names of the batches that have ended.
+    """
+    ended = [row.name for row in end_batches(engine)]
+    for name in ended:
+        _log.info("batch has ended", batch=name)
+    fire_due(engine)
+    return ended
+
+
+def fire_due(engine: Engine) -> list[int]:
+    """Starts the batches whose time has come; several workers at once start each once.
+
+    Returns:
+        The numbers of the batches that this call has recorded, the skipped ones too.
+    """
+    moment = present(engine)
+    recorded = []
+    for schedule_id in schedules_due(engine, moment):
+        with writing(engine) as connection:
+            batch_id = _fire(connection, schedule_id, moment)
+        if batch_id is not None:
+            recorded.append(batch_id)
+    return recorded
+
+
+def _fire(connection: Connection, schedule_id: int, moment: datetime) -> int | None:
+    schedule = hold_schedule(connection, schedule_id)
+    if schedule is None:
+        return None
+    try:
+        # What another worker has fired meanwhile has a later next_at, and is not due.
+        for each in due([schedule], schedules_running(connection), moment):
+            set_next(connection, schedule.id, each.next_at)
+            return _recorded(connection, each)
+    except InputError as error:  # a time zone may go with an update of the system
+        later = Due(schedule, schedule.next_at, False, str(error), moment + UNREADABLE_AGAIN)
+        set_next(connection, schedule.id, later.next_at)
+        return _skipped(connection, later, f"the schedule cannot be read: {error}")
+    return None
+
+
+def _recorded(connection: Connection, each: Due) -> int | None:
+    schedule = each.schedule
+    if each.waits:
+        _log.info("schedule waits", schedule=schedule.name, why=each.why)
+        return None
+    if not each.starts:
+        return _skipped(connection, each, each.why)
+    plan = plan_from_document(schedule.document)
+    _log.info("batch begins", schedule=schedule.name, why=each.why)
+    return _begun(connection, schedule, plan, each.why, each.at)
+
+
+def _skipped(connection: Connection, each: Due, why: str) -> int | None:
+    _log.warning("batch skipped", schedule=each.schedule.name, why=why)
+    outline = {"name": each.schedule.document["name"], "items": []}
+    return skip_batch(
+        connection,
+        name=each.schedule.document["name"],
+        document=outline,
+        digest="",
+        why=why,
+        schedule_id=each.schedule.id,
+        due_at=each.at,
+    )
+
+
+def _begun(
+    connection: Connection, schedule: ScheduleRow, plan: BatchPlan, why: str, at: datetime
+) -> int | None:
+    return begin_batch(
+        connection,
+        name=plan.name,
+        document=plan.outline(),
+        digest=plan.digest(),
+        jobs=plan.jobs(),
+        why=why,
+        job_why=WAITS,
+        schedule_id=schedule.id,
+        due_at=at,
+        submitter=schedule.submitter,
+    )
+
+
+def run_now(engine: Engine, schedule_id: int) -> int:
+    """Starts a schedule's batch now, whenever it is due.
+
+    Returns:
+        The batch's number.
+
+    Raises:
+        KeyError: There is no such schedule.
+        BatchGoesOn: The batch before it has not ended.
+        InputError: Another version has written the schedule.
+    """
+    with writing(engine) as connection:
+        schedule = hold_schedule(connection, schedule_id)
+        if schedule is None:
+            raise KeyError(f"there is no schedule {schedule_id}")
+        if (going := unfinished_of(connection, schedule_id)) is not None:
+            raise BatchGoesOn(f"batch {going} of this schedule has not ended")
+        plan = plan_from_document(schedule.document)
+        batch_id = _begun(connection, schedule, plan, "asked for", now(connection))
+        assert batch_id is not None  # nobody else has begun one at this microsecond
+        return batch_id

@@ -1,0 +1,157 @@
+"""What a configuration could save by owing it: a load that stays in memory, or uncompacted."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.space.rules import limits
+from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
+from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
+from sampler.workload.workload_file import SHIPPED, load_workload
+
+_WRITES = "writes"  # db_bench's flag for how much is written, where it is not num
+_TRIGGER = "level0_file_num_compaction_trigger"
+
+
+def small_load_warnings(workload: Workload, space: Space, memory: int | None) -> list[str]:
+    """What a job must say whose load is small beside what is searched; nothing where it is not.
+
+    Args:
+        workload: A load; one that is not db_bench's own is never looked at.
+        space: What is searched.
+        memory: The budget of every configuration in bytes, at full scale; None: there is none.
+
+    Raises:
+        InputError: The space promises a budget, and the load stays in the write buffers, or
+            flushes fewer files than level 0 may hold before compaction begins. The message names
+            a load that suffices.
+    """
+    if not workload.by_db_bench:
+        return []
+    given = workload.loaded_bytes()
+    # Each configuration of a budget may have all of it for its write buffers.
+    kept = memtable_bytes(space.context) if memory is None else _limited(space, memory)
+    found = []
+    if given < least_user_bytes(kept, workload.scale):
+        text = _in_memory(workload, kept)
+        # Column families fill their write buffers in turn: with several it is a warning.
+        one = kept // workload.column_families
+        if space.memory_budget and given < least_user_bytes(one, workload.scale):
+            fix = _larger(workload, kept, max(16, _latest_trigger(space)))
+            raise InputError(f"workload ({workload.name})", f"{text}; {fix}, or a lower --memory")
+        found.append(f"the workload {workload.name} {text}")
+    most = _most_memtables(space) if memory is None else kept
+    if memory is None and given < least_user_bytes(most, workload.scale):
+        return [*found, _kept_in_memory(workload, space, most)]
+    return [*found, *_never_compacted(workload, space, most)]
+
+
+def too_small_warnings(workload: Workload, values: Configuration) -> list[str]:
+    """What must be said of one configuration that keeps much of a load in its write buffers."""
+    kept = memtable_bytes(values)
+    if not workload.by_db_bench:
+        return []
+    if workload.loaded_bytes() >= least_user_bytes(kept, workload.scale):
+        return []
+    fix = _larger(workload, kept, 16)
+    return [f"the workload {workload.name} {_in_memory(workload, kept)}; {fix}"]
+
+
+def _in_memory(workload: Workload, memtables: int) -> str:
+    return (
+        f"writes {format_bytes(workload.loaded_bytes())}, less than 16 times the write buffers of "
+        f"{format_bytes(memtables)} at scale {workload.scale}, "
+        f"{format_bytes(least_user_bytes(memtables, workload.scale))}: "
+        "it would measure memory, not the tree"
+    )
+
+
+def _larger(workload: Workload, memtables: int, buffers: int) -> str:
+    """A load that writes so many times the write buffers: all counts that say what it writes."""
+    needed = buffers * (memtables // workload.scale)
+    times = max(1.0, needed / max(1, workload.loaded_bytes()))
+    shipped = (load_workload(name) for name in SHIPPED)
+    enough = [
+        each.name
+        for each in shipped
+        if each.by_db_bench
+        and (each.benchmarks, each.prepare is None)
+        == (workload.benchmarks, workload.prepare is None)
+        and each.loaded_bytes() >= buffers * (memtables // each.scale)
+    ]
+    named = f"take --workload {enough[0]}, or " if enough else ""
+    counts = {"num": workload.num, "flags.writes": dict(workload.flags).get(_WRITES)}
+    if workload.prepare is not None:
+        prepare = workload.prepare
+        counts["prepare.num"] = prepare.num
+        counts["prepare.flags.writes"] = dict(prepare.flags).get(_WRITES)
+    raised = [
+        f"{name} = {_rounded_up(int(count) * times):_}"
+        for name, count in counts.items()
+        if count is not None
+    ]
+    return f"{named}give a workload file with {' and '.join(raised)}"
+
+
+def _rounded_up(count: float) -> int:
+    """To three digits."""
+    least = ceil(count)
+    digits = int(10 ** max(0, len(str(least)) - 3))
+    return -(-least // digits) * digits
+
+
+def _limited(space: Space, memory: int) -> int:
+    """Bytes that memtables may have of a budget."""
+    rest = memory - cache_bytes(space.context)
+    limit = int(space.context.get("db_write_buffer_size", 0))
+    return min(limit, rest) if limit else rest
+
+
+def _kept_in_memory(workload: Workload, space: Space, memtables: int) -> str:
+    return (
+        f"the space {space.name} keeps no memory budget, and its write buffers of up to "
+        f"{format_bytes(memtables)} are at scale {workload.scale} more than a sixteenth of the "
+        f"{format_bytes(workload.loaded_bytes())} that {workload.name} writes: what holds the "
+        "load in memory hardly compacts, and may win for that alone; --memory keeps a budget"
+    )
+
+
+def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[str]:
+    most = _latest_trigger(space)
+    # No flush is larger than all memtables together.
+    flushes = workload.loaded_bytes() // max(1, memtables // workload.scale)
+    if most <= flushes:
+        return []
+    text = (
+        f"compaction may wait for {most} files in level 0, and {workload.name} may flush as few "
+        f"as {flushes}: what is never compacted looks cheap"
+    )
+    # The paper's own space promises none, and is only warned; so are several column families,
+    # which flush by themselves and share the load in a way that is not known.
+    one = memtables // workload.column_families
+    surely = most > workload.loaded_bytes() // max(1, one // workload.scale)
+    if space.memory_budget and surely and (_TRIGGER in space.by_name or _TRIGGER in space.fixed):
+        fix = _larger(workload, memtables, most)
+        raise InputError(f"parameter ({_TRIGGER})", f"{text}; {fix}, or lower it")
+    return [f"{_TRIGGER}: {text}"]
+
+
+def _most_memtables(space: Space) -> int:
+    families = int(space.start.get(COLUMN_FAMILIES, 1))
+    return families * _most(space, "write_buffer_size") * _most(space, "max_write_buffer_number")
+
+
+def _latest_trigger(space: Space) -> int:
+    """As high as the triggers above it, at which writes are slowed and stopped, let it be."""
+    moved = space.by_name.get(_TRIGGER)
+    if moved is None:
+        return int(space.start[_TRIGGER])
+    return int(limits(moved, space.start, space.names, space, None)[1])
+
+
+def _most(space: Space, name: str) -> int:
+    """The largest value that a configuration of the space can have."""
+    moved = space.by_name.get(name)
+    return int(moved.high if moved and moved.high is not None else space.start[name])

@@ -1,0 +1,277 @@
+"""The files that people name, read: into a job of this machine, or into what a service takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jobs.specification.request import NONE, parts_of, read_request
+from jobs.specification.specification import Specification
+from jobs.specification.validation import specification_of, usual_objective
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import load_objective, objective_document, objective_text
+from sampler.common.documents import parse_toml
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.kioxia_guide.for_workload import names_guide
+from sampler.options.normal_form import read_user_options
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import space_text
+from sampler.space.starting_points import known_points, point_names
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import SHIPPED as WORKLOADS
+from sampler.workload.workload_file import load_workload, workload_document
+
+BASELINES = ("library", "db_bench")
+_NAMED = ("workload", "space", "objective", "baseline", "db_bench")
+Find = Callable[[str, str], str]
+"""From a setting and what is written there to the file that is meant, or what is written."""
+
+
+def as_written(_: str, given: str) -> str:
+    """Files are looked for where the user stands."""
+    return given
+
+
+def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specification:
+    """The job that a terminal or a nightly.toml asks for, to be run on this machine.
+
+    Args:
+        settings: By the names of a request; documents, programs and OPTIONS files may be paths.
+        find: Where files are looked for.
+
+    Raises:
+        InputError: A setting is of the wrong type, or what it says is wrong.
+        InputErrors: Several are.
+    """
+    found: list[InputError] = []
+    named: dict[str, str] = {}
+    asked: dict[str, Any] = {}
+    for name in settings.keys() & set(_NAMED):
+        with noting(found):
+            named[name] = find(name, _text(name, settings[name]))
+    with noting(found):
+        rest = {n: v for n, v in settings.items() if n not in (*_NAMED, "start_from")}
+        asked = parts_of(read_request(rest), found)
+    if "start_from" in settings:
+        with noting(found):
+            asked["start_from"] = read_starts(_starts(settings["start_from"], find))
+    refuse_noted(found)
+    return specify(**named, **asked)
+
+
+def specify(
+    *,
+    workload: str = "load-quick",
+    space: str = "default",
+    objective: str | None = None,
+    baseline: str | None = None,
+    db_bench: str | None = None,
+    **asked: Any,
+) -> Specification:
+    """Reads all that is named and checks it.
+
+    Args:
+        workload: A catalogue name or a TOML file.
+        space: The same.
+        objective: The same; None for ``paper``, or ``reading`` for reads of a prepared load.
+        baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
+        db_bench: A build's name, or the path of a program; None for the host's own.
+        **asked: The rest of what ``specification_of`` takes.
+
+    Raises:
+        InputError: Something is wrong; the message names it and the fix.
+    """
+    found: list[InputError] = []
+    documents: dict[str, Any] = {}
+    usual = "paper"
+    with noting(found):
+        read = findable(load_workload(workload), Path(workload).parent)
+        documents["workload"] = workload_document(read)
+        usual = usual_objective(read)
+    with noting(found):
+        documents["space"] = parse_toml(space_text(space), field=f"--space {space}")
+    with noting(found):
+        documents["objective"] = objective_document(load_objective(objective or usual))
+    named: str | None = None
+    options: str | None = None
+    with noting(found):
+        named, options = read_baseline(baseline)
+    refuse_noted(found)
+    return specification_of(
+        **documents,
+        shipped_space=space in SPACES,
+        baseline=named,
+        baseline_options=options,
+        db_bench=findable_program(db_bench),
+        **asked,
+    )
+
+
+def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
+    """The same settings as ``POST /v1/jobs`` takes them: what files hold goes in.
+
+    Args:
+        settings: By the names of a request; spaces, objectives and OPTIONS files may be paths.
+        find: Where files are looked for.
+
+    Raises:
+        InputError: A file cannot be read, or names what cannot be sent.
+        InputErrors: Several of that.
+    """
+    found: list[InputError] = []
+    asked: dict[str, Any] = {}
+    for name, value in settings.items():
+        with noting(found):
+            asked |= _inlined(name, value, find)
+    refuse_noted(found)
+    return asked
+
+
+def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
+    if name == "workload" and str(value).endswith(".toml"):
+        raise InputError(
+            "--workload",
+            "a service runs only workloads that it knows by name; "
+            "its operator puts files into ROCKTUNE_WORKLOADS_DIR",
+        )
+    if name in ("space", "objective"):
+        known = SPACES if name == "space" else OBJECTIVES
+        text = space_text if name == "space" else objective_text
+        if value in known or not isinstance(value, str):
+            return {name: value}
+        return {name: parse_toml(text(find(name, value)), field=f"--{name} {value}")}
+    if name == "baseline" and value not in BASELINES:
+        return {"baseline_options": _options_text(find(name, str(value)))}
+    if name == "start_from":
+        rows = read_starts(_starts(value, find))
+        sent = [each if "options" in each else each["name"] for each in rows or ()]
+        return {name: None if rows is None else sent}
+    return {name: value}
+
+
+def read_baseline(given: str | None) -> tuple[str | None, str | None]:
+    """The name of a baseline, or the text of the OPTIONS file that is one.
+
+    Raises:
+        InputError: It is neither a name nor an OPTIONS file.
+    """
+    if given is None or given in BASELINES:
+        return given, None
+    text = _options_text(given)
+    read_user_options(text, name=f"--baseline {given}")
+    return None, text
+
+
+def _options_text(given: str) -> str:
+    try:
+        return Path(given).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            "--baseline",
+            f"{given!r:.80} is not text in UTF-8 (line {line}); if it is an OPTIONS file, save it "
+            "as UTF-8",
+        ) from None
+    except (OSError, ValueError):
+        problem = f"{given!r:.80} is neither library, db_bench nor an OPTIONS file to read"
+        raise InputError("--baseline", problem) from None
+
+
+def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
+    """What names of starting points and OPTIONS files stand for, with the text of each file.
+
+    Args:
+        given: Names of shipped points, OPTIONS files, or ``none`` alone.
+
+    Returns:
+        None where nothing is given: then the strategy decides.
+
+    Raises:
+        InputError: A file cannot be read.
+        InputErrors: Several.
+    """
+    if not given:
+        return None
+    found: list[InputError] = []
+    asked: list[dict[str, Any]] = []
+    for each in given:
+        with noting(found):
+            asked.append(_start(each))
+    refuse_noted(found)
+    return asked
+
+
+def _start(given: str) -> dict[str, Any]:
+    if given == NONE or given in known_points() or names_guide(given):
+        return {"name": given}
+    path = Path(given)
+    try:
+        return {"name": path.name, "options": path.read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError, ValueError):
+        names = ", ".join(point_names())
+        problem = f"{given!r} is neither one of {names}, none nor an OPTIONS file to read"
+        raise InputError("--start-from", problem) from None
+
+
+def _starts(value: Any, find: Find) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise InputError("--start-from", "write a list, as ['benchmark.sh', 'my.ini'] or ['none']")
+    return [find("start_from", each) for each in value]
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise InputError(f"--{name.replace('_', '-')}", f"{value!r:.80} is not a text")
+    return value
+
+
+def findable_program(db_bench: str | None) -> str | None:
+    """A path from the root, so that it leads to the same program from anywhere; names stay."""
+    if db_bench is None or "/" not in db_bench:
+        return db_bench
+    return str(Path(db_bench).expanduser().absolute())
+
+
+def findable(workload: Workload, beside: Path) -> Workload:
+    """A workload whose own program is named so that it is found from anywhere.
+
+    A relative path is meant from where the user stands, or else from beside the workload's file.
+    """
+    command = workload.command
+    if command is None or "/" not in command.argv[0]:
+        return workload
+    here, near = Path(command.argv[0]), beside / command.argv[0]
+    program = here if here.exists() or not near.exists() else near
+    argv = (str(program.absolute()), *command.argv[1:])
+    return replace(workload, command=replace(command, argv=argv))
+
+
+def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
+    """The documents of all workloads that jobs over HTTP may name: no request becomes a path.
+
+    Args:
+        folder: The operator's own; None for none.
+
+    Raises:
+        InputError: A file of the folder is wrong, or takes a name that is taken.
+    """
+    documents: dict[str, Mapping[str, Any]] = {
+        name: workload_document(load_workload(name)) for name in WORKLOADS
+    }
+    if folder is None:
+        return documents
+    if not folder.is_dir():
+        raise InputError("ROCKTUNE_WORKLOADS_DIR", f"{str(folder)!r} is not a folder")
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            document = workload_document(findable(load_workload(str(path)), folder))
+        except InputError as error:
+            raise InputError(f"ROCKTUNE_WORKLOADS_DIR ({path.name})", str(error)) from None
+        name = document["name"]
+        if name in documents:
+            problem = f"the name {name!r} is taken; rename the workload in it"
+            raise InputError(f"ROCKTUNE_WORKLOADS_DIR ({path.name})", problem)
+        documents[name] = document
+    return documents

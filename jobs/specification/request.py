@@ -1,0 +1,385 @@
+"""What may be asked of a job: each setting once, with its type, default, bounds and help.
+
+The body of ``POST /v1/jobs``, a job of a nightly.toml, the dashboard's form and the options of
+``rocktune tune`` and ``rocktune submit`` are all made of these fields. A new setting is a field
+here, and a check in ``validation`` where its bounds hang on something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
+
+from optimizer.budget.sample_size import parse_detect
+from optimizer.objective.limits import parse_limit
+from optimizer.objective.objective import Limit
+from optimizer.strategies.registry import DEFAULT_STRATEGY
+from optimizer.trials.problem import SearchSettings
+from sampler.common.byte_size import parse_bytes
+from sampler.common.errors import InputError, noting, refuse_noted
+
+
+def _whole(given: object) -> object:
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""A whole number as JSON has it: 100.0 is one, and neither "100" nor true is."""
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+JobNumber = Annotated[Whole, Field(ge=1, le=2**63 - 1)]
+
+
+class StartFile(BaseModel):
+    """An OPTIONS file to begin at."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str = Field(min_length=1, max_length=200, description="What it is called in reports.")
+    options: str = Field(min_length=1, max_length=500_000, description="Its text.")
+
+
+class JobDocuments(BaseModel):
+    """What is measured, what is moved, and what better means."""
+
+    workload: str = Field(default="", max_length=100, description="A registered name.")
+    space: str | dict[str, Any] = Field(
+        default="default",
+        title="Parameter space",
+        description="A shipped name, or a space as its TOML file would hold it.",
+    )
+    objective: str | dict[str, Any] = Field(
+        default="paper",
+        description="A shipped name, or an objective as its file would hold it. Left out: paper, "
+        "or reading where the workload reads a prepared database.",
+    )
+    limits: list[Annotated[str, StringConstraints(max_length=300)]] | None = Field(
+        default=None,
+        max_length=50,
+        title="Limits, one a line",
+        description="Added to those of the objective, as 'rate >= 0.95 baseline' or "
+        "'write_p99 <= 200us'. In a clone they stand instead of all limits of its objective.",
+    )
+
+
+class JobSettings(BaseModel):
+    """The settings that a job keeps as they were asked for."""
+
+    strategy: str = Field(
+        default=DEFAULT_STRATEGY,
+        max_length=100,
+        description="forest (guided by models), genetic (the paper's), greedy (Samsung's), "
+        "nsga2, random, lhs or sobol; after `make compare` tpe or smac, and with torch "
+        "optuna-gp.",
+    )
+    baseline: Literal["library", "db_bench"] | None = Field(
+        default=None, description="Else the space's own."
+    )
+    trials: Whole | None = Field(
+        default=None, description="Runs of the benchmark in all, at least 12; 96 by default."
+    )
+    minutes: Number | None = Field(default=None, description="Time instead of trials.")
+    scale: Whole | None = Field(
+        default=None, description="Divisor of byte-sized options; else the workload's."
+    )
+    confirm_scale: Whole | None = Field(
+        default=None,
+        title="Scale of the confirmation",
+        description="Choose and prove the winner at this larger scale (smaller divisor), with as "
+        "many times more keys; the same by default.",
+    )
+    seed: Whole = Field(default=1, description="Everything random comes from it.")
+    warm_start: Literal["auto", "none"] | JobNumber | None = Field(
+        default=None,
+        title="Learn from earlier jobs",
+        description="Let forest learn from earlier jobs: auto for similar ones of the same hosts, "
+        "or the number of one; none by default.",
+    )
+    host_kind: str | None = Field(
+        default=None,
+        max_length=64,
+        title="Kind of hosts",
+        description="The kind of hosts that it is for; else any.",
+    )
+
+
+class JobRequest(JobSettings, JobDocuments):
+    """A job as it is asked for; what is not set is as usual, or as in the job that is cloned."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    baseline_options: str | None = Field(
+        default=None,
+        max_length=500_000,
+        title="Baseline: the text of an OPTIONS file",
+        description="The text of an OPTIONS file, to beat that.",
+    )
+    drop_unknown: bool | None = Field(
+        default=None,
+        title="Leave out options of it that RocksDB does not know",
+        description="Leave options of the OPTIONS file that RocksDB does not know out while "
+        "measuring, and keep them in the file that is handed back.",
+    )
+    memory: (
+        Annotated[Whole, Field(ge=0, le=2**60)] | Annotated[str, Field(max_length=30)] | None
+    ) = Field(
+        default=None,
+        description="Memtables and block cache, in bytes or as 512MiB; else the baseline's.",
+    )
+    samples: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Drawn before the search; by default 20 of forest, of genetic half of all.",
+    )
+    top: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="genetic searches so many of the most important parameters; 5 by default.",
+    )
+    over: list[Annotated[str, StringConstraints(max_length=200)]] | None = Field(
+        default=None,
+        max_length=500,
+        title="Search these parameters alone, with commas between",
+        description="Search these parameters alone.",
+    )
+    generations: Whole | None = Field(
+        default=None, ge=1, le=1_000_000, description="Stop the genetic search after so many."
+    )
+    fitness: Number | None = Field(
+        default=None,
+        title="Enough fitness",
+        description="Stop the genetic search once this is reached.",
+    )
+    stop_early: bool | None = Field(
+        default=None,
+        title="Stop early, when nothing better is to be expected",
+        description="Stop searching once it no longer improves.",
+    )
+    cutoff: Number | None = Field(
+        default=None,
+        ge=0,
+        le=1e6,
+        title="Cut-off",
+        description="Cut runs off at so many times the baseline's time; 4 by default, 0: never.",
+    )
+    detect: Annotated[str, Field(max_length=220)] | Number | None = Field(
+        default=None,
+        title="Change to be shown",
+        description="Plan the proof to show such a change, as 5% or rate=5%, by the noise; "
+        "a number is in percent.",
+    )
+    start_from: list[Annotated[str, StringConstraints(max_length=100)] | StartFile] | None = Field(
+        default=None,
+        max_length=20,
+        title="Starting points, with commas between",
+        description="Measured first: names of starting points, or OPTIONS files as objects of "
+        "name and options; ['none'] for none. By default the usual points with forest.",
+    )
+    db_bench: str | None = Field(
+        default=None,
+        max_length=64,
+        title="RocksDB build",
+        description="The RocksDB build that measures, by the name that hosts know it by "
+        "(`builds` under /v1/hosts); each host's default else. No path.",
+    )
+    priority: Whole = Field(
+        default=0, ge=-1000, le=1000, description="Of queued jobs the highest goes first."
+    )
+
+
+WRITE: Mapping[str, str] = {
+    "space": "write a shipped name, or the space itself as an object",
+    "objective": "write a shipped name, or the objective itself as an object",
+    "detect": "write a change such as 5% or rate=5%",
+    "warm_start": "write auto, none, or the number of a job",
+    "memory": f"write bytes, a whole number of at most {2**60}, or a text like 512MiB",
+}
+"""What may be written where several types are allowed: pydantic names each of them by itself."""
+
+_LISTS: Mapping[str, str] = {
+    "limits": "write a list of limits, as ['rate >= 0.95 baseline']",
+    "over": "write a list of the names of parameters",
+    "start_from": "write a list, as ['benchmark.sh', 'my.ini'] or ['none']",
+}
+_PLAIN = (int, float, str)
+AUTO, NONE = "auto", "none"
+WarmStart = str | int | None
+"""``auto``, the number of a job, or None for none."""
+
+# What a clone keeps where null is asked for; null takes back whatever else was asked for.
+_NULL_KEEPS = ("strategy", "baseline", "baseline_options", "drop_unknown", "scale", "seed")
+_KEPT = {*JobSettings.model_fields, "baseline_options", "drop_unknown", "db_bench"}
+_SEARCH = set(SearchSettings().document()) & set(JobRequest.model_fields) - {"detect"}
+
+
+def read_request(given: Mapping[str, Any]) -> JobRequest:
+    """Checks the types and bounds of what a terminal or a nightly.toml asks for.
+
+    Args:
+        given: By the names of the fields; ``warm_start`` may be text.
+
+    Raises:
+        InputError: One is wrong; it is named as an option of the terminal.
+        InputErrors: Several are.
+    """
+    found: list[InputError] = []
+    asked = dict(given)
+    with noting(found):
+        if "warm_start" in asked:
+            asked["warm_start"] = parse_warm_start(asked.pop("warm_start")) or NONE
+    request = JobRequest()
+    try:
+        request = JobRequest.model_validate(asked)
+    except ValidationError as error:
+        problems = {str(each["loc"][0]): _problem(each) for each in error.errors()}
+        found += [InputError(option_of(name), problem) for name, problem in problems.items()]
+    refuse_noted(found)
+    return request
+
+
+def option_of(name: str) -> str:
+    """A field as the terminal calls it."""
+    return "--limit" if name == "limits" else f"--{name.replace('_', '-')}"
+
+
+def _problem(error: Any) -> str:
+    """One of pydantic's errors, in the words of all other checks."""
+    kind, value, (name, *_) = error["type"], error["input"], error["loc"]
+    if name in ("memory", "detect") and (isinstance(value, bool) or not isinstance(value, _PLAIN)):
+        return f"{value!r:.80} is neither a number nor a text"
+    if name in WRITE or name in _LISTS:
+        return f"{value!r:.80}: {WRITE[name]}" if name in WRITE else _LISTS[name]
+    if kind == "bool_type":
+        return "write true or false"
+    if kind == "greater_than_equal":
+        return f"{value} is below {error['ctx']['ge']:g}"
+    if kind == "less_than_equal":
+        return f"{value} is above {error['ctx']['le']:g}"
+    for start, what in (("int", "a whole number"), ("f", "a finite number")):
+        if kind.startswith(start):
+            return f"{value!r:.80} is not {what}"
+    return f"{value!r:.80} is not a text" if kind == "string_type" else str(error["msg"])
+
+
+def parse_warm_start(given: str | int | None, *, field: str = "--warm-start") -> WarmStart:
+    """Reads ``auto``, ``none`` or the number of a job.
+
+    Raises:
+        InputError: It is none of the three.
+    """
+    if given is None or given == NONE:
+        return None
+    text = str(given).strip()
+    if text == AUTO:
+        return AUTO
+    # Numbers of jobs are whole ones of at most 64 bits.
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
+    if isinstance(given, bool) or number < 1:
+        raise InputError(field, f"{given!r:.60} is neither auto, none nor the number of a job")
+    return number
+
+
+def parts_of(
+    asked: JobRequest, found: list[InputError], *, search: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What a request asks for, by the names of ``specification_of``; documents stay as they are.
+
+    Args:
+        asked: The request.
+        found: Receives what is wrong.
+        search: How the search of the job that is cloned behaves.
+
+    Returns:
+        Only what was asked for, but for ``search``, which is always told.
+    """
+    given = {name: getattr(asked, name) for name in asked.model_fields_set}
+    parts = {
+        name: value
+        for name, value in given.items()
+        if name in _KEPT and (value is not None or name not in _NULL_KEEPS)
+    }
+    budget = ("trials", "minutes")
+    if any(parts.get(name) is not None for name in budget):  # one kind replaces the other
+        parts |= {name: given.get(name) for name in budget}
+    else:
+        parts = {name: value for name, value in parts.items() if name not in budget}
+    if parts.get("warm_start") == NONE:
+        parts["warm_start"] = None
+    if {"baseline", "baseline_options"} <= parts.keys():
+        found.append(InputError("baseline_options", "give baseline or baseline_options, not both"))
+    elif {"baseline", "baseline_options"} & parts.keys():
+        parts = {"baseline": None, "baseline_options": None} | parts
+    if given.get("memory") is not None:
+        with noting(found):
+            parts["memory"] = parse_bytes(str(given["memory"]), field="--memory")
+    if "limits" in given:
+        parts["limits"] = _limits(given["limits"] or (), found)
+    if "start_from" in given:
+        rows = given["start_from"]
+        parts["start_from"] = None if rows is None else [_start(each) for each in rows]
+    return parts | {"search": _search(given, search or {}, found)}
+
+
+def _limits(texts: list[str] | tuple[()], found: list[InputError]) -> list[Limit]:
+    limits: list[Limit] = []
+    for text in texts:
+        with noting(found):
+            limits.append(parse_limit(text, field="--limit"))
+    return limits
+
+
+def _start(given: str | StartFile) -> dict[str, Any]:
+    """Where a search shall begin: a shipped point, or a file's name and text."""
+    return {"name": given} if isinstance(given, str) else given.model_dump()
+
+
+def _search(
+    given: Mapping[str, Any], before: Mapping[str, Any], found: list[InputError]
+) -> SearchSettings:
+    """How the search behaves; null stands for what is usual."""
+    usual = SearchSettings().document()
+    search = {
+        name: usual[name] if given[name] is None else given[name]
+        for name in _SEARCH & given.keys()
+    }
+    if "detect" in given:
+        search |= {"detect": None, "detect_metric": None}
+    if given.get("detect") is not None:
+        with noting(found):
+            change, metric = parse_detect(str(given["detect"]), field="--detect")
+            search |= {"detect": change, "detect_metric": metric}
+    return SearchSettings.of({**before, **search})
+
+
+def _types(annotation: Any) -> set[Any]:
+    """The types that a field may have, without null and what they are annotated with."""
+    parts = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return _types(parts[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return {kind for part in parts for kind in _types(part)} - {NoneType}
+    return {get_origin(annotation) or annotation}
+
+
+Kind = Literal["whole", "number", "check", "list", "text"]
+
+
+def kind_of(name: str) -> Kind:
+    """How a person writes a field: in an input of the form, or after an option."""
+    kinds: Mapping[frozenset[Any], Kind] = {
+        frozenset({int}): "whole", frozenset({float}): "number", frozenset({bool}): "check",
+        frozenset({list}): "list",
+    }  # fmt: skip
+    return kinds.get(frozenset(_types(JobRequest.model_fields[name].annotation)), "text")

@@ -1,0 +1,241 @@
+"""From a specification to the problem that it poses: checked, but bound to no machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from db.schema.job_row import JobRow
+from jobs.specification.compaction_debt import small_load_warnings
+from jobs.specification.measured_baseline import (
+    baseline_warnings,
+    better_scale,
+    measured_baseline,
+)
+from jobs.specification.shallow_tree import shallow_warnings
+from jobs.specification.specification import Specification, specification_from_document
+from jobs.specification.start_from import starting_points
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.problem import Problem, SearchSettings
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.build_flags import require_supported
+from sampler.bench.installed import InstalledDbBench
+from sampler.bench.user_options import UserOptions
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.parameters.catalogue import catalogue
+from sampler.space.space import (
+    LEAST_WRITE_BUFFER,
+    Space,
+    default_values,
+    holding_baseline,
+    memory_bytes,
+)
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_from_document
+
+
+@dataclass(frozen=True)
+class ResolvedJob:
+    """What a job tunes, and how a configuration becomes what is measured.
+
+    Attributes:
+        specification: What was asked for.
+        warnings: What the user must know before it runs.
+    """
+
+    specification: Specification
+    problem: Problem
+    plan: BenchPlan
+    warnings: tuple[str, ...]
+
+
+def resolve(specification: Specification, installed: InstalledDbBench | None) -> ResolvedJob:
+    """Checks a specification as a whole.
+
+    Args:
+        specification: What is asked for.
+        installed: The db_bench that will measure. Without it the catalogue's defaults are taken
+            for the library's, and what this RocksDB does not know is found out when the job runs.
+
+    Raises:
+        InputError: RocksDB does not know an option that the user asked for, the load is too
+            small to measure anything, or the memory budget cannot be kept.
+        InputErrors: Several of these.
+    """
+    workload = workload_from_document(specification.workload, stored=True)
+    if specification.scale is not None:
+        workload = replace(workload, scale=specification.scale)
+    library = installed.library_defaults() if installed else default_values("library")
+    given = space_from_document(specification.space)
+    found: list[InputError] = []
+    with noting(found):
+        _refuse_own_parameters(given, workload)
+    space = given
+    unknown: list[str] = []
+    with noting(found):
+        space, unknown = _known_to(installed, given, specification.shipped_space)
+    own = UserOptions()
+    with noting(found):
+        baseline = measured_baseline(
+            workload,
+            installed,
+            library=library,
+            base=specification.baseline or space.baseline,
+            options=specification.baseline_options,
+            drop_unknown=specification.drop_unknown,
+        )
+        own, space = baseline.own, space.at_baseline(baseline.values)
+    if own.file.sections:
+        space, unmoved = _around(space, own)
+        unknown += unmoved
+    with noting(found):
+        _require_scale(workload, space)
+    if installed:
+        with noting(found):
+            require_supported(installed, workload)
+    search = SearchSettings.of(specification.search)
+    with noting(found):
+        _require_searchable(search.over, space)
+    memory: int | None = None
+    small: list[str] = []
+    with noting(found):
+        memory = _memory(specification.memory, space)
+        small = small_load_warnings(workload, space, memory)
+    refuse_noted(found)
+    problem = Problem(
+        space=space,
+        workload=workload,
+        objective=objective_from_document(specification.objective),
+        strategy=specification.strategy,
+        memory=memory,
+        seed=specification.seed,
+        search=search,
+        confirm=_confirm_load(workload, specification.confirm_scale, specification.scale),
+    )
+    problem = replace(problem, starts=starting_points(problem, specification.start_from))
+    plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
+    shallow = shallow_warnings(workload, space)
+    warnings = (
+        *unknown,
+        *small,
+        *shallow,
+        *_factor_warnings(space),
+        *baseline_warnings(plan),
+    )
+    return ResolvedJob(specification, problem, plan, warnings)
+
+
+def resolve_stored(job: JobRow) -> ResolvedJob:
+    """A stored job as ``resolve`` makes it, for whoever reads it without its db_bench.
+
+    Raises:
+        InputError: An earlier version wrote it, or a file that it names has changed.
+    """
+    return resolve(specification_from_document(job.specification), None)
+
+
+def _confirm_load(
+    workload: Workload, confirm_scale: int | None, scale: int | None
+) -> Workload | None:
+    """The load that confirms; None where it is the search's.
+
+    Args:
+        workload: As it is written.
+        confirm_scale: What is asked for.
+        scale: What the search measures at; None: the workload's own.
+    """
+    if confirm_scale is None:
+        return None
+    # The number of keys belongs to the scale of the search, whoever named that.
+    searched = replace(workload, scale=workload.scale if scale is None else scale)
+    return searched.at_scale(confirm_scale)
+
+
+def _refuse_own_parameters(space: Space, workload: Workload) -> None:
+    own = [p.name for p in space.parameters if p.section == "command"]
+    if own and workload.by_db_bench:
+        raise InputError(
+            f"parameter ({own[0]})", "is no option of RocksDB; a [command] workload can use it"
+        )
+
+
+def _known_to(
+    installed: InstalledDbBench | None, space: Space, shipped: bool
+) -> tuple[Space, list[str]]:
+    """The space without the options that the installed RocksDB does not know."""
+    if installed is None:
+        return space, []
+    fixed = [catalogue()[name] for name in space.fixed]
+    unknown = [p.name for p in (*space.parameters, *fixed) if not installed.knows(p)]
+    if not unknown:
+        return space, []
+    names = ", ".join(unknown)
+    if not shipped or any(name in space.fixed for name in unknown):
+        raise InputError(
+            f"parameter ({unknown[0]})",
+            f"RocksDB {installed.version} does not know {names}; take it out of the space",
+        )
+    return space.without(unknown), [
+        f"RocksDB {installed.version} does not know {names}: left out of the space"
+    ]
+
+
+def _around(space: Space, own: UserOptions) -> tuple[Space, list[str]]:
+    """The space around a user's file: its ranges hold what the file has."""
+    unmoved = [name for name in space.names if name in own.immovable]
+    lines = [f"{', '.join(unmoved)}: not searched, for your OPTIONS file leaves no such choice"]
+    return holding_baseline(space.without(unmoved)), lines if unmoved else []
+
+
+def _memory(asked: int | None, space: Space) -> int | None:
+    """The budget in bytes; None where the space has none and none is asked for."""
+    if asked is None and not space.memory_budget:
+        return None
+    sizes = ("write_buffer_size", "max_write_buffer_number", "cache_size")
+    lows = {name: space.by_name[name].low or 0 for name in sizes if name in space.by_name}
+    least = memory_bytes({**space.start, **lows})
+    budget = memory_bytes(space.context) if asked is None else asked
+    if budget < least:
+        raise InputError(
+            "--memory",
+            f"{format_bytes(budget)} is less than the space {space.name} needs at least; "
+            f"give {format_bytes(least)} or more",
+        )
+    return budget
+
+
+def _require_searchable(names: Sequence[str], space: Space) -> None:
+    """Refuses to search what is not in the space, or is a fact of the user's load."""
+    for name in names:
+        if name not in space.by_name:
+            raise InputError("--over", f"the space {space.name} has no parameter {name!r}")
+        if name in space.unsearched:
+            raise InputError("--over", f"{name} is left to the users of the space {space.name}")
+
+
+def _require_scale(workload: Workload, space: Space) -> None:
+    """Refuses a scale at which RocksDB would not use the write buffers that it is told to."""
+    if not workload.by_db_bench:
+        return
+    moved = space.by_name.get("write_buffer_size")
+    smallest = min(
+        int(space.context["write_buffer_size"]),
+        int(moved.low if moved and moved.low is not None else space.start["write_buffer_size"]),
+    )
+    if smallest // workload.scale < LEAST_WRITE_BUFFER:
+        raise InputError(
+            f"workload ({workload.name})",
+            f"at scale {workload.scale} a write buffer of {format_bytes(smallest)} falls below "
+            f"RocksDB's least, {format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(smallest)}",
+        )
+
+
+def _factor_warnings(space: Space) -> list[str]:
+    factors = [p.name for p in space.parameters if p.section == "workload"]
+    if not factors:
+        return []
+    return [
+        f"{', '.join(factors)} describe the workload, not RocksDB: no OPTIONS file can carry them"
+    ]

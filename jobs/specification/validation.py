@@ -1,0 +1,323 @@
+"""A job's settings checked as a whole, wherever its documents come from; no file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jobs.specification.request import WarmStart
+from jobs.specification.specification import Specification
+from jobs.specification.start_from import require_sizes, require_starts
+from optimizer.budget.budget import LEAST_TRIALS, divide
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
+from optimizer.objective.limits import require_possible
+from optimizer.objective.objective import Limit, Objective
+from optimizer.objective.objective_file import (
+    limit_document,
+    load_objective,
+    objective_from_document,
+)
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Strategy
+from optimizer.trials.problem import SearchSettings
+from sampler.bench.builds import DEFAULT_BUILD, is_build_name
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.options.normal_form import read_user_options
+from sampler.space.space_file import space_from_document
+from sampler.workload.live_keys import why_untold
+from sampler.workload.metric_units import OF_WRITES, db_bench_metrics
+from sampler.workload.workload import Workload
+from sampler.workload.workload_file import workload_from_document
+
+DEFAULT_TRIALS = 96
+MOST_TRIALS = 1_000_000
+_OF_PREPARED = ("reading", "paper", "waf", "rate")
+_LIMIT = "--limit"
+
+
+def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specification:
+    """Checks all that is asked for, wherever the documents come from.
+
+    Args:
+        limits: Added to those of the objective.
+        **asked: The fields of a ``Specification``; ``search`` are ``SearchSettings``, and those
+            that are left out are as usual.
+
+    Raises:
+        InputError: Something is wrong; the message names it and the fix.
+        InputErrors: Several things are.
+    """
+    search = asked.pop("search", None) or SearchSettings()
+    draft = Specification.model_construct(**asked, search=search.document())
+    found = [*wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
+    trials = DEFAULT_TRIALS if draft.trials is draft.minutes is None else draft.trials
+    starts, objective = draft.start_from, draft.objective
+    with noting(found):
+        require_cutoff(search)
+    with noting(found):
+        chosen = find_strategy(draft.strategy)
+        require_heeded(search, chosen, draft.strategy)
+        require_learning(draft.warm_start, chosen, draft.strategy)
+    if starts is not None:
+        with noting(found):
+            starts = require_starts(starts)
+    with noting(found):
+        require_samples(search, trials)
+    load: Workload | None = None
+    with noting(found):
+        load = workload_from_document(draft.workload)
+    with noting(found):
+        space_from_document(draft.space)
+    goal: Objective | None = None
+    with noting(found):
+        goal = objective_from_document(objective)
+        require_detectable(search, goal, trials)
+    if load is not None and starts is not None:
+        with noting(found):
+            require_sizes(starts, load)
+    if load is not None and goal is not None:
+        with noting(found):
+            require_terms(goal, load)
+            whole = limited(goal, limits, load)
+            if limits:
+                rows = [limit_document(limit) for limit in whole.limits]
+                objective = {**objective, "limit": rows}
+    if draft.baseline_options is not None:
+        with noting(found):
+            read_user_options(draft.baseline_options, name="--baseline")
+    with noting(found):
+        require_build(draft.db_bench, draft.workload)
+    with noting(found):
+        require_kind(draft.host_kind)
+    if load is not None:
+        with noting(found):
+            require_larger(draft.confirm_scale, load, draft.scale)
+    refuse_noted(found)
+    # The build in use has a name, too: the same job has the same digest either way.
+    build = None if draft.db_bench == DEFAULT_BUILD else draft.db_bench
+    settled = {"trials": trials, "objective": objective, "start_from": starts, "db_bench": build}
+    return Specification(**dict(draft) | settled)
+
+
+def wrong_budget(asked: Specification) -> list[InputError]:
+    """What is wrong with a budget: both kinds at once, or too little or too much of one."""
+    trials, minutes = asked.trials, asked.minutes
+    found: list[InputError] = []
+    if trials is not None and minutes is not None:
+        found.append(InputError("--minutes", "give --trials or --minutes, not both"))
+    if trials is not None and trials < LEAST_TRIALS:
+        problem = f"{trials} are too few; a job needs at least {LEAST_TRIALS}"
+        found.append(InputError("--trials", problem))
+    if trials is not None and trials > MOST_TRIALS:
+        found.append(InputError("--trials", f"{trials} are too many; {MOST_TRIALS} are the most"))
+    if minutes is not None and not 0 < minutes < 1e6:
+        found.append(InputError("--minutes", f"{minutes:g} is not a time; write for example 10"))
+    return found
+
+
+def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
+    """What is wrong with the divisor of byte-sized options, and with the seed."""
+    found: list[InputError] = []
+    if scale is not None and not 1 <= scale < 2**31:
+        problem = f"{scale} is not from 1 to 2147483647; 1 measures at full scale"
+        found.append(InputError("--scale", problem))
+    if not 0 <= seed < 2**31:
+        found.append(InputError("--seed", f"{seed} is not between 0 and 2147483647"))
+    return found
+
+
+def require_cutoff(search: SearchSettings) -> None:
+    """Refuses a cutoff that would end the baseline itself, or never anything.
+
+    Raises:
+        InputError: It is so.
+    """
+    if search.cutoff and not 1 <= search.cutoff < 1e6:
+        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
+        raise InputError("--cutoff", problem)
+
+
+def require_samples(search: SearchSettings, trials: int | None) -> None:
+    """Refuses so many first draws that no trial is left to search.
+
+    Raises:
+        InputError: It is so.
+    """
+    if search.samples is None or trials is None or trials < LEAST_TRIALS:
+        return
+    explore = divide(trials).explore
+    if search.samples >= explore:
+        problem = f"{search.samples} draws leave nothing to search of {explore} configurations"
+        raise InputError("--samples", f"{problem}; write at most {explore - 1}")
+
+
+def require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> None:
+    """Refuses settings that a strategy does not heed.
+
+    Raises:
+        InputError: One is given; the message names it.
+    """
+    usual = SearchSettings()
+    for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
+        if setting not in strategy.settings and getattr(search, setting) != getattr(
+            usual, setting
+        ):
+            field = f"--{setting.replace('_', '-')}"
+            why = "only draws" if strategy.settings == {"top"} else "does not heed it"
+            raise InputError(field, f"the strategy {name} {why}; use genetic")
+
+
+def require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> None:
+    """Refuses earlier jobs where nothing learns from them.
+
+    Raises:
+        InputError: It is so.
+    """
+    if warm_start is not None and "warm_start" not in strategy.settings:
+        problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
+        raise InputError("--warm-start", problem)
+
+
+def require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
+    """Refuses a change that is none, a metric that does not decide, or too few trials for it.
+
+    Raises:
+        InputError: It is so.
+    """
+    if search.detect is None:
+        return
+    if not 0 < search.detect <= MOST_DETECTED:
+        problem = f"{search.detect:g} is not a ratio above 0 and at most {MOST_DETECTED:g}"
+        raise InputError("--detect", f"{problem}; write for example 5%")
+    names = [term.metric for term in objective.terms]
+    if search.detect_metric is not None and search.detect_metric not in names:
+        problem = f"the objective {objective.name} has no metric {search.detect_metric!r}"
+        raise InputError("--detect", f"{problem}; name one of {', '.join(names)}, or none")
+    if trials is not None and trials < LEAST_TRIALS_TO_DETECT:
+        problem = f"cannot be planned for in {trials} trials, as the noise must be measured first"
+        raise InputError("--detect", f"{problem}; give --trials {LEAST_TRIALS_TO_DETECT} or more")
+
+
+def require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
+    """Refuses what can be no build, and a build where nothing is measured by one.
+
+    Raises:
+        InputError: It is so.
+    """
+    if db_bench is None:
+        return
+    if "/" not in db_bench and not is_build_name(db_bench):
+        raise InputError("--db-bench", f"{db_bench!r} is neither a build's name nor a path")
+    if {"command", "external"} & workload.keys():
+        raise InputError("--db-bench", "this workload is not measured by db_bench; leave it out")
+
+
+def require_kind(host_kind: str | None) -> None:
+    """Refuses what can be no kind of hosts.
+
+    Raises:
+        InputError: It is so.
+    """
+    if host_kind is not None and not is_build_name(host_kind):
+        problem = f"{host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
+        raise InputError("--host-kind", problem)
+
+
+def limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
+    """The objective with further limits, all of them checked against what is measured.
+
+    Which metrics a benchmark of the user's own gives is seen in its first run.
+
+    Args:
+        objective: As its file says.
+        added: The limits that were given beside it.
+        workload: What is measured.
+
+    Raises:
+        InputError: A limit is of a metric that nothing measures, is what a budget is for, or
+            contradicts another.
+        InputErrors: Several are.
+    """
+    found: list[InputError] = []
+    for number, limit in enumerate(objective.limits, start=1):
+        with noting(found):
+            _require_measured(limit.metric, workload, f"limit[{number}].metric")
+    for limit in added:
+        with noting(found):
+            _require_measured(limit.metric, workload, _LIMIT)
+    whole = (*objective.limits, *added)
+    with noting(found):
+        require_possible(whole, field=_LIMIT if added else "objective.limit")
+    refuse_noted(found)
+    return replace(objective, limits=whole)
+
+
+def _require_measured(metric: str, workload: Workload, field: str) -> None:
+    if metric == "memory":
+        # It follows from the configuration: a budget keeps every draw within it by construction.
+        problem = "memory is a budget, not a limit: give --memory, for example --memory 512MiB"
+        raise InputError(field, f"{problem}; what a process really took is peak_rss")
+    if workload.by_db_bench and metric not in (known := db_bench_metrics(workload)):
+        names = ", ".join(name for name in known if name != "memory")
+        problem = f"nothing measures {metric!r:.80} of the workload {workload.name}"
+        raise InputError(field, f"{problem}; name one of {names}")
+
+
+def usual_objective(workload: Workload) -> str:
+    """The name of the objective where none is asked for.
+
+    ``reading`` for a load that is prepared and gives all that it asks for (so one that overwrites
+    a prepared database, which has no latencies of reads, is not among them), else ``paper``; of a
+    load that does not give all of that ``waf``, and where it writes nothing ``rate``.
+    """
+    given = db_bench_metrics(workload)
+    usual = ("paper", "waf", "rate") if workload.prepare is None else _OF_PREPARED
+    return next(
+        name for name in usual if all(t.metric in given for t in load_objective(name).terms)
+    )
+
+
+def require_terms(objective: Objective, workload: Workload) -> None:
+    """Refuses what the load cannot give: write amplification without writes, uncounted space.
+
+    Raises:
+        InputError: It is asked for; the message names what there is instead.
+    """
+    untold = why_untold(workload)
+    for term in objective.terms:
+        if workload.only_reads and term.metric in OF_WRITES:
+            raise InputError(
+                "--objective",
+                f"{objective.name} needs the metric {term.metric}, and the workload "
+                f"{workload.name} writes nothing while it is measured; choose "
+                "--objective reading, or whole_waf, which holds its preparation",
+            )
+        if untold and term.metric == "sa":
+            raise InputError(
+                "--objective",
+                f"{objective.name} needs the metric sa, which cannot be told of the workload "
+                f"{workload.name}: {untold}; choose an objective without it, such as waf",
+            )
+
+
+def require_larger(confirm_scale: int | None, workload: Workload, scale: int | None) -> None:
+    """Refuses a scale that is no larger one, and a load that cannot be made larger.
+
+    Raises:
+        InputError: It is so.
+    """
+    if confirm_scale is None:
+        return
+    if not workload.by_db_bench:
+        raise InputError(
+            "--confirm-scale", "only a load of db_bench can be made larger; leave it out"
+        )
+    searched = workload.scale if scale is None else scale
+    if not 1 <= confirm_scale < searched:
+        least = "write one from 1 to" if searched > 1 else "nothing is larger than"
+        raise InputError(
+            "--confirm-scale",
+            f"{confirm_scale} is no larger scale than that of the search, 1/{searched}; "
+            f"{least} {max(searched - 1, 1)}",
+        )

@@ -1,0 +1,130 @@
+"""What models of a job's trials say, made when it is asked for: dependence and explanation.
+
+What is made anew stays in memory, not in the database: to read it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+
+from db.jobs.job_store import Store
+from db.schema.job_row import JobRow
+from db.trials.trial_sample import sampled_trials
+from jobs.results.cache import JobCache
+from jobs.specification.resolved_job import resolve_stored
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
+from optimizer.ranking.dependence import Dependences, dependences
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose
+
+_MOST_TRIALS = 2000  # read; the models take the best and others evenly, 300 at most
+_known = JobCache[Dependences | None]()
+
+
+def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
+    """What its trials teach so far; None while they are too few, or teach nothing at all.
+
+    Args:
+        engine: The database.
+        job: Whose trials teach; of many, some evenly over the job.
+    """
+    standing = job.standing or {}
+    state = (job.run, standing.get("done"), standing.get("failed"), job.state)
+    return _known.of(engine, job.id, state, lambda: _learned(engine, job))
+
+
+def dependence_document(found: Dependences) -> dict[str, Any]:
+    """As JSON holds it; figures of effects in percent."""
+    return {
+        "trials": found.trials,
+        "unexplained": dict(found.unexplained),
+        "settings": {name: list(values) for name, values in found.settings.items()},
+        "curves": [
+            {
+                "parameter": curve.parameter,
+                "metric": curve.metric,
+                "share": curve.share,
+                "effect": curve.effect.tolist(),
+                "low": curve.low.tolist(),
+                "high": curve.high.tolist(),
+            }
+            for curve in found.curves
+        ],
+        "pairs": [
+            {
+                "parameters": list(pair.parameters),
+                "metric": pair.metric,
+                "share": pair.share,
+                "beyond": pair.beyond.tolist(),
+            }
+            for pair in found.pairs
+        ],
+    }
+
+
+def _learned(engine: Engine, job: JobRow) -> Dependences | None:
+    trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
+    runs = [trial for trial in trials if trial.purpose is Purpose.BASELINE and trial.done]
+    if not runs:
+        return None
+    try:
+        return dependences(Evaluation(_problem(job, runs[0].configuration), History(trials)))
+    except np.linalg.LinAlgError:  # a page does not fail for it
+        return None
+
+
+def _problem(job: JobRow, baseline: Any) -> Problem:
+    problem = resolve_stored(job).problem
+    # The library's defaults are those of the RocksDB that measured, not the catalogue's.
+    return replace(problem, space=problem.space.at_baseline(baseline))
+
+
+_made_anew = JobCache[dict[str, Any]]()
+
+
+def explanation_of_job(
+    engine: Engine, job: JobRow, result: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Why the job's winner is better; None where nothing was proven, or too little is known.
+
+    Args:
+        engine: The database.
+        job: A job that is done.
+        result: The document of its result.json.
+    """
+    kept: dict[str, Any] | None = explained_job(engine, job, result)["explanation"]
+    return kept
+
+
+def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``explanation`` and ``explanation_withheld`` of a job; made anew for an earlier version's.
+
+    Args:
+        engine: The database.
+        job: A job that is done.
+        result: The document of its result.json.
+    """
+    if result["best"] is None:
+        return NOTHING_EXPLAINED
+    if "explanation" in result:  # one that an earlier version made is shown as it is
+        return {name: result.get(name) for name in NOTHING_EXPLAINED}
+    return _made_anew.of(engine, job.id, job.updated_at, lambda: _anew(engine, job, result))
+
+
+def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
+    problem = resolve_stored(job).problem
+    # The library's defaults are those of the RocksDB that measured, not the catalogue's.
+    space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
+    return explanation_document(
+        Evaluation(replace(problem, space=space), History(Store(engine).trials(job.id))),
+        result["best"]["configuration"],
+        low=result["verdict"]["low"],
+        high=result["verdict"]["high"],
+    )

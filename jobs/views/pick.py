@@ -1,0 +1,261 @@
+"""What a job's trials offer to another taste: picks by preference, fronts of any two metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from jobs.results.export import export_options, outside_file_lines
+from jobs.specification.resolved_job import ResolvedJob
+from optimizer.confirmation.trade_off_selection import (
+    TradeOff,
+    require_measured,
+    select_trade_offs,
+)
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.pareto_front import Metrics, measured, within_limits
+from optimizer.objective.limits import limit_words, parse_limit, require_possible
+from optimizer.objective.objective import Direction, Objective, Term, pareto_front
+from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
+from optimizer.surrogate.predictions import Prediction, predictions_of
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Trial
+from sampler.common.byte_size import format_bytes
+from sampler.common.errors import InputError
+from sampler.space.space import memory_bytes
+
+EXPLORED = "explored, not proven"
+_THROUGHPUT = "rate"
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What is asked for.
+
+    Attributes:
+        weights: ``waf=2,sa=1``; None: those of the objective.
+        objective: Instead of the job's own.
+        limits: Texts such as ``sa <= 1.0 baseline``, beside those of the objective.
+        slos: A service level, limits as well: ``write_p99 <= 340 us``. Where neither weights nor
+            an objective is named, what is picked within it is the highest throughput.
+        top: How many picks at most.
+        model: Whether the models are asked too.
+    """
+
+    weights: str | None = None
+    objective: Objective | None = None
+    limits: Sequence[str] = ()
+    slos: Sequence[str] = ()
+    top: int = 5
+    model: bool = False
+
+
+def preferred(own: Objective, preference: Preference) -> Objective:
+    """The objective that a preference asks for; the fields of errors are those of the interface.
+
+    The limits of the job hold as well, unless another objective is named.
+
+    Raises:
+        InputError: The weights or a limit are none, or limits contradict each other.
+    """
+    base = own if preference.objective is None else preference.objective
+    weights = preference.weights
+    if weights is not None and preference.objective is not None:
+        raise InputError("weights", "give weights or an objective, not both")
+    if weights is None and preference.objective is None and preference.slos:
+        weights = _THROUGHPUT
+    if weights is not None:
+        known = {term.metric: term.direction for term in own.terms}
+        terms = parse_weights(weights, known, field="weights")
+        base = replace(base, name=weights_words(terms), terms=terms, help="a preference")
+    added = [parse_limit(text, field="limit") for text in preference.limits]
+    added += [parse_limit(text, field="slo") for text in preference.slos]
+    limits = (*base.limits, *added)
+    require_possible(limits, field="limit" if preference.limits else "slo")
+    return replace(base, limits=limits)
+
+
+def pick_of_job(
+    job_id: int,
+    framed: ResolvedJob,
+    trials: Sequence[Trial],
+    preference: Preference,
+    *,
+    proven: int | None = None,
+) -> dict[str, Any]:
+    """The few best by a preference, with their metrics against the baseline.
+
+    Args:
+        job_id: Of the job, for the comments of the OPTIONS file.
+        framed: The job, resolved.
+        trials: Those of the job so far.
+        preference: What is asked for.
+        proven: The trial that the job has proven better by its own objective, if any.
+
+    Raises:
+        InputError: The preference is none, or is for what was not measured.
+        ValueError: No run of the baseline has ended well.
+    """
+    objective = preferred(framed.problem.objective, preference)
+    history = History(trials)
+    baseline = Evaluation(framed.problem, history).baseline
+    _require_measured(objective, baseline.metrics, preference)
+    found = select_trade_offs(Evaluation(framed.problem, history), objective, count=preference.top)
+    asked = [each.trial for each in found.best] if preference.model else []
+    said = predictions_of(Evaluation(framed.problem, history), objective, asked)
+    level = baseline.metrics
+    best = found.best[0] if found.best and _worth_a_file(found.best[0], objective, level) else None
+    return {
+        "standing": EXPLORED,
+        "objective": objective_document(objective),
+        "limits": [limit_words(limit) for limit in objective.limits],
+        "judged": found.judged,
+        "keeping": found.keeping,
+        "baseline": {
+            "metrics": dict(level),
+            "configuration": dict(framed.problem.space.default_configuration()),
+        },
+        "picks": [
+            _row(objective, level, history[each.trial], each, said.get(each.trial))
+            | {"proven_by_job": each.trial == proven}
+            for each in found.best
+        ],
+        "options": _options(job_id, framed, history[best.trial], best, objective, level)
+        if best
+        else None,
+    }
+
+
+def _worth_a_file(picked: TradeOff, objective: Objective, baseline: Mapping[str, float]) -> bool:
+    """Whether it is better than the baseline, or keeps what the baseline breaks."""
+    return picked.fitness > 0 or not objective.admissible(baseline, baseline)
+
+
+def _require_measured(
+    objective: Objective, baseline: Mapping[str, float], preference: Preference
+) -> None:
+    try:
+        require_measured(objective, baseline)
+    except InputError as error:
+        term = "objective" if preference.weights is None else "weights"
+        level = "limit" if preference.limits or not preference.slos else "slo"
+        raise InputError(level if error.field == "limit" else term, error.problem) from None
+
+
+def _row(
+    objective: Objective,
+    baseline: Mapping[str, float],
+    trial: Trial,
+    picked: TradeOff,
+    opinion: Prediction | None,
+) -> dict[str, Any]:
+    return {
+        "trial": picked.trial,
+        "runs": picked.runs,
+        "fitness": picked.fitness,
+        "terms": objective.gains(picked.metrics, baseline),
+        "metrics": dict(picked.metrics),
+        "change": _changes(picked.metrics, baseline),
+        "configuration": dict(trial.configuration),
+        "model": None if opinion is None else asdict(opinion),
+    }
+
+
+def _changes(
+    metrics: Mapping[str, float], baseline: Mapping[str, float]
+) -> dict[str, float | None]:
+    """Signed changes in percent; None where the baseline's figure is 0."""
+    return {
+        name: 100 * (value - baseline[name]) / abs(baseline[name]) if baseline[name] else None
+        for name, value in metrics.items()
+        if name in baseline
+    }
+
+
+def _options(
+    job_id: int,
+    framed: ResolvedJob,
+    trial: Trial,
+    picked: TradeOff,
+    objective: Objective,
+    baseline: Mapping[str, float],
+) -> str:
+    """The OPTIONS file of the best pick."""
+    problem, workload = framed.problem, framed.problem.workload
+    changes = _changes(picked.metrics, baseline)
+    told = dict.fromkeys(
+        [t.metric for t in objective.terms] + [each.metric for each in objective.limits]
+    )
+    shown = ", ".join(
+        f"{name} {change:+.1f}%" for name in told if (change := changes.get(name)) is not None
+    )
+    runs = "a single run" if picked.runs == 1 else f"the means of {picked.runs} runs"
+    comments = [
+        f"Picked by Rocktune: trial {picked.trial} of job {job_id}, workload {workload.name}",
+        f"{EXPLORED.capitalize()}: {runs}, the best of many by a preference that was named "
+        "afterwards; measure it against what you run today",
+        f"Preference: {weights_words(objective.terms)}; fitness {picked.fitness:.0f}",
+        *(f"Limit {limit_words(limit)}" for limit in objective.limits),
+        f"Against the baseline: {shown}",
+        "Memtables and block cache: "
+        + format_bytes(memory_bytes(problem.space.complete(trial.configuration))),
+        *outside_file_lines(problem, trial.configuration),
+    ]
+    return export_options(framed.plan, None, trial.configuration, comments)
+
+
+@dataclass(frozen=True)
+class FrontOfTwo:
+    """The configurations between which only taste decides, by two metrics.
+
+    Attributes:
+        terms: The two metrics, each with its better direction.
+        points: The metrics of those on the front by trial, the best in the second metric last.
+        baseline: The baseline's, medians.
+        judged: How many configurations were measured whole and keep the job's limits.
+    """
+
+    terms: tuple[Term, Term]
+    points: Mapping[int, Metrics]
+    baseline: Metrics
+    judged: int
+
+
+def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
+    """The front of a job's new configurations in two metrics, clocks corrected for drift.
+
+    Args:
+        problem: Of the job; what breaks its limits does not count.
+        trials: Those of the job so far.
+        x: The one metric. Which way is better comes from the objective, then from the unit.
+        y: The other.
+
+    Raises:
+        InputError: A metric was not measured, or nobody knows which way it is better.
+        ValueError: No run of the baseline has ended well.
+    """
+    baseline = Evaluation(problem, History(trials)).baseline
+    directions = {term.metric: term.direction for term in problem.objective.terms}
+    terms = (
+        _term(x, "x", directions, baseline.metrics),
+        _term(y, "y", directions, baseline.metrics),
+    )
+    if terms[0].metric == terms[1].metric:
+        raise InputError("y", "is the same metric as x; a front has two")
+    points = within_limits(problem.objective, baseline.metrics, measured(baseline, trials))
+    both = {n: found for n, found in points.items() if all(t.metric in found for t in terms)}
+    on = pareto_front(both, terms)
+    last = terms[1]
+    on.sort(key=lambda n: both[n][last.metric] * (1 if last.direction == "max" else -1))
+    return FrontOfTwo(terms, {n: both[n] for n in on}, baseline.metrics, len(both))
+
+
+def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:
+    if metric not in known:
+        names = ", ".join(sorted(known))
+        problem = f"the job has not measured {metric!r:.80}; known are {names}"
+        raise InputError(field, problem)
+    (term,) = parse_weights(metric, directions, field=field)
+    return term

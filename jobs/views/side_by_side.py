@@ -1,0 +1,156 @@
+"""Jobs side by side: what was asked, what was proven, where the best configurations differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from db.schema.job_row import JobRow
+from jobs.results.option_changes import value_words
+from sampler.parameters.catalogue import catalogue
+
+_RANKS = 12
+_ALIKE = ("workload", "space", "objective", "baseline", "host", "rocksdb")
+
+
+@dataclass(frozen=True)
+class SideBySideRow:
+    """A row of a table with a column for each job.
+
+    Attributes:
+        name: What it tells.
+        values: One for each job; None: it has none.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether not all of the jobs that have a value have the same."""
+        return len({str(value) for value in self.values if value is not None}) > 1
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Jobs compared.
+
+    Attributes:
+        facts: What was asked for and where it was measured, in words.
+        cautions: Why figures of different columns may not be comparable.
+        changes: By metric, each job's change against its own baseline: ``percent``, ``low``,
+            ``high``; None without a proof.
+        baselines: By metric, each job's baseline.
+        options: Where the best configurations differ from each other, or from a baseline.
+        ranks: By parameter, its rank in each job; the most important first.
+    """
+
+    facts: Sequence[SideBySideRow]
+    cautions: Sequence[str]
+    changes: Sequence[SideBySideRow]
+    baselines: Sequence[SideBySideRow]
+    options: Sequence[SideBySideRow]
+    ranks: Sequence[SideBySideRow]
+
+
+def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> SideBySide:
+    """Compares jobs.
+
+    Args:
+        jobs: Each with its result, or None where it has none yet.
+    """
+    facts = _facts(jobs)
+    apart = [row.name for row in facts if row.name in _ALIKE and row.differs]
+    cautions = [
+        f"The jobs differ in {', '.join(apart)}: compare changes against each one's own baseline, "
+        "not figures across."
+    ]
+    results = [result for _, result in jobs]
+    return SideBySide(
+        facts=facts,
+        cautions=cautions if apart else [],
+        changes=_metrics(results, _change),
+        baselines=_metrics(results, _level),
+        options=_options(results),
+        ranks=_ranks(results),
+    )
+
+
+def _facts(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> list[SideBySideRow]:
+    columns = [_fact(row, result or {}) for row, result in jobs]
+    return [SideBySideRow(name, tuple(column[name] for column in columns)) for name in columns[0]]
+
+
+def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
+    asked, standing = row.specification, row.standing or {}
+    environment, best = row.environment or {}, result.get("best")
+    own = "an OPTIONS file" if asked.get("baseline_options") else asked.get("baseline")
+    proven = "not yet" if not result else f"{best['fitness']:.0f}" if best else "nothing"
+    return {
+        "state": row.state.value,
+        "workload": asked["workload"]["name"],
+        "space": asked["space"]["name"],
+        "objective": asked["objective"]["name"],
+        "strategy": asked["strategy"],
+        "baseline": own or "the space's own",
+        "seed": asked["seed"],
+        "trials": standing.get("done", 0) + standing.get("failed", 0),
+        "host": environment.get("host"),
+        "rocksdb": environment.get("rocksdb"),
+        "fitness proven": proven,
+    }
+
+
+def _metrics(results: Sequence[Mapping[str, Any] | None], of: Any) -> list[SideBySideRow]:
+    asked = [result["job"]["objective"]["metric"] for result in results if result]
+    names = dict.fromkeys(term["name"] for terms in asked for term in terms)
+    rows = [
+        SideBySideRow(name, tuple(of(result, name) if result else None for result in results))
+        for name in names
+    ]
+    return [row for row in rows if any(value is not None for value in row.values)]
+
+
+def _change(result: Mapping[str, Any], metric: str) -> Mapping[str, float] | None:
+    found: Mapping[str, float] | None = ((result["verdict"] or {}).get("change") or {}).get(metric)
+    return found
+
+
+def _level(result: Mapping[str, Any], metric: str) -> float | None:
+    found: float | None = result["baseline"]["metrics"].get(metric)
+    return found
+
+
+def _options(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
+    """What some job changed, with the value of each: its best one's, or else its baseline's."""
+    known = catalogue()
+    changed: dict[str, None] = {}
+    for result in results:
+        if result and result["best"]:
+            start = result["baseline"].get("configuration") or {}
+            best = result["best"]["configuration"]
+            changed |= {n: None for n, value in best.items() if start.get(n) != value}
+    return [
+        SideBySideRow(name, tuple(_option(result, name, known.get(name)) for result in results))
+        for name in changed
+    ]
+
+
+def _option(result: Mapping[str, Any] | None, name: str, parameter: Any) -> str | None:
+    if result is None or result["best"] is None:
+        return None
+    start = result["baseline"].get("configuration") or {}
+    best = result["best"]["configuration"]
+    same = best.get(name) == start.get(name)
+    return value_words(best.get(name), parameter) + (" (baseline)" if same else "")
+
+
+def _ranks(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
+    ranks = [
+        {row["name"]: row["rank"] for row in result["parameters"]} if result else {}
+        for result in results
+    ]
+    names = dict.fromkeys(name for each in ranks for name in each)
+    first = sorted(names, key=lambda n: min(each[n] for each in ranks if n in each))[:_RANKS]
+    return [SideBySideRow(name, tuple(each.get(name) for each in ranks)) for name in first]

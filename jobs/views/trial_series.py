@@ -1,0 +1,129 @@
+"""How a job goes: what its trials have found so far, compared with its baseline so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Engine
+
+from db.connection.transactions import reading
+from db.schema.job_row import JobRow
+from db.schema.tables import MAIN_METRICS
+from db.trials.trial_course import count_baseline, read_baseline, read_course
+from jobs.results.cache import JobCache
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.evaluation.configurations import each_once, replicated
+from optimizer.evaluation.pareto_front import measured
+from optimizer.objective.objective import Objective
+from optimizer.objective.objective_file import objective_from_document
+from optimizer.trials.trial import Phase, Purpose, Trial
+
+_baselines = JobCache[Baseline | None]()
+
+
+@dataclass(frozen=True)
+class TrialSeries:
+    """A job's whole measurements of the load that it searches by.
+
+    Attributes:
+        objective: What is better, and the limits.
+        baseline: Over its runs so far, those of the confirmation left out, as the job's standing
+            has it.
+        trials: By number; of a configuration that was measured again the first, with the mean.
+        metrics: Of each, clocks corrected for drift; of what was measured again the mean.
+        fitness: By number.
+        breaking: The numbers of those that break a limit.
+        repeats: How many runs measured a configuration again.
+        runs: All of them, as they were measured.
+    """
+
+    objective: Objective
+    baseline: Baseline
+    trials: Sequence[Trial]
+    metrics: Mapping[int, Mapping[str, float]]
+    fitness: Mapping[int, float]
+    breaking: frozenset[int]
+    repeats: int
+    runs: Sequence[Trial]
+
+    @property
+    def best(self) -> int | None:
+        """The number of the fittest new configuration that keeps every limit."""
+        found = [
+            trial.number
+            for trial in self.trials
+            if trial.purpose is Purpose.CANDIDATE
+            and trial.number in self.fitness
+            and trial.number not in self.breaking
+        ]
+        return max(found, key=lambda number: self.fitness[number], default=None)
+
+
+def trial_series_of(engine: Engine, row: JobRow) -> TrialSeries | None:
+    """The course of a job; None before a run of its baseline has ended well."""
+    objective = objective_from_document(row.specification["objective"])
+    others = not set(objective.metrics) <= set(MAIN_METRICS)
+    with reading(engine) as connection:
+        runs = _searching(row, read_course(connection, row.id, others=others))
+    own = [trial for trial in runs if trial.purpose is Purpose.BASELINE]
+    if not own:
+        return None
+    baseline = summarise(own)
+    metrics = {
+        trial.number: baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        for trial in runs
+    }
+    fitness = _fitness(objective, metrics, baseline)
+    trials, mean = each_once(runs, fitness)
+    once = measured(baseline, runs) if len(trials) < len(runs) else {}
+    bounds = objective.bounds(baseline.metrics)
+    metrics |= once
+    return TrialSeries(
+        objective=objective,
+        baseline=baseline,
+        trials=trials,
+        metrics=metrics,
+        fitness=mean,
+        breaking=frozenset(n for n, m in metrics.items() if not all(b.holds(m) for b in bounds)),
+        repeats=len(replicated(runs)),
+        runs=runs,
+    )
+
+
+def confirms_larger_load(row: JobRow) -> bool:
+    """Whether a job's confirmation measures another load than its search: no figures compare."""
+    return row.specification.get("confirm_scale") is not None
+
+
+def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
+    """The baseline of a job, with all its metrics; None before a run of it has ended well."""
+    with reading(engine) as connection:
+        state = count_baseline(connection, row.id)
+
+        def summed_up() -> Baseline | None:
+            runs = read_baseline(connection, row.id)
+            return summarise(runs) if runs else None
+
+        return _baselines.of(engine, row.id, state, summed_up)
+
+
+def _fitness(
+    objective: Objective, metrics: Mapping[int, Mapping[str, float]], baseline: Baseline
+) -> dict[int, float]:
+    """By number, of those that have every metric of the objective."""
+    columns = {
+        term.metric: np.array([found.get(term.metric, np.nan) for found in metrics.values()])
+        for term in objective.terms
+    }
+    values = objective.fitness_of_many(columns, baseline.metrics).tolist()
+    return {n: v for n, v in zip(metrics, values, strict=True) if not math.isnan(v)}
+
+
+def _searching(row: JobRow, runs: Sequence[Trial]) -> Sequence[Trial]:
+    """Those that measured the load of the search."""
+    if not confirms_larger_load(row):
+        return runs
+    return [trial for trial in runs if trial.phase is not Phase.CONFIRM]

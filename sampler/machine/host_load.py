@@ -1,0 +1,219 @@
+"""How busy the host is: processor time, the processes that use it, and how long work waits."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sampler.machine.kernel_files import PROC, line_of, process_stat, text_of
+
+
+@dataclass(frozen=True)
+class ProcessorTime:
+    """CPU seconds, since boot or between two moments.
+
+    Attributes:
+        busy: Everything but idle and stolen.
+        idle: Waiting for a disk included.
+        stolen: Ready to run, while the hypervisor ran something else.
+    """
+
+    busy: float = 0.0
+    idle: float = 0.0
+    stolen: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Of all three."""
+        return self.busy + self.idle + self.stolen
+
+    def since(self, first: ProcessorTime) -> ProcessorTime:
+        """What was added after an earlier moment."""
+        return ProcessorTime(
+            self.busy - first.busy, self.idle - first.idle, self.stolen - first.stolen
+        )
+
+
+def read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
+    """The counters now; zeros where they cannot be read.
+
+    Returns:
+        Of the processors that this process may run on, if every one of them is there: lxcfs
+        numbers a container's from 0, while the affinity keeps the host's numbers. And of all
+        processors that are shown, the line ``cpu``.
+    """
+    tick = os.sysconf("SC_CLK_TCK")
+    rows: dict[str, ProcessorTime] = {}
+    for line in (text_of(proc / "stat") or "").splitlines():
+        if line.startswith("cpu"):
+            name, *numbers = line.split()
+            rows[name] = _row([int(number) / tick for number in numbers])
+    mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+    shown = mine <= rows.keys()
+    return _sum(rows[name] for name in mine if shown), rows.get("cpu", ProcessorTime())
+
+
+def _row(seconds: list[float]) -> ProcessorTime:
+    # proc(5). A guest's time, which follows, is in user and nice already.
+    user, nice, system, waits, io, irq, soft, steal = (*seconds, *[0.0] * 8)[:8]
+    return ProcessorTime(user + nice + system + irq + soft, waits + io, steal)
+
+
+def _sum(rows: Iterable[ProcessorTime]) -> ProcessorTime:
+    busy = idle = stolen = 0.0
+    for row in rows:
+        busy, idle, stolen = busy + row.busy, idle + row.idle, stolen + row.stolen
+    return ProcessorTime(busy, idle, stolen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuMoment:
+    """The kernel's counters at one moment, in CPU seconds.
+
+    Attributes:
+        mine: Of the processors that this process may run on; zeros where they are not shown.
+        shown: Of all processors that are shown.
+        own: Of this process and those of its children that have ended.
+        processes: Of every other process that can be seen, by number and start: name, seconds.
+    """
+
+    mine: ProcessorTime
+    shown: ProcessorTime = field(default_factory=ProcessorTime)
+    own: float
+    processes: Mapping[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuUse:
+    """What was used between two moments, as shares of all processors from 0 to 1.
+
+    Attributes:
+        others: By other processes and the kernel; None where no processor's time was shown.
+        own: By this process; None likewise.
+        stolen: By the hypervisor's other guests; None likewise.
+        busiest: Up to three other processes: name, number, share.
+    """
+
+    others: float | None
+    own: float | None
+    stolen: float | None
+    busiest: tuple[tuple[str, int, float], ...] = ()
+
+
+def watch_cpu(seconds: float) -> CpuUse:
+    """Looks on for some seconds, using next to nothing itself."""
+    first = read_moment()
+    time.sleep(seconds)
+    return between(first, read_moment())
+
+
+def between(first: CpuMoment, last: CpuMoment) -> CpuUse:
+    """What was used from one moment to a later one.
+
+    Of the processors that this process may run on; where their counters do not grow, of all that
+    are shown.
+    """
+    growth = (last.mine.since(first.mine), last.shown.since(first.shown))
+    spent = next((grown for grown in growth if grown.total > 0), None)
+    if spent is None:
+        return CpuUse(others=None, own=None, stolen=None)
+    total, own = spent.total, last.own - first.own
+    used = [
+        (name, pid, (seconds - first.processes.get((pid, start), ("", 0.0))[1]) / total)
+        for (pid, start), (name, seconds) in last.processes.items()
+    ]
+    busiest = sorted((row for row in used if row[2] > 0), key=lambda row: -row[2])
+
+    def share(seconds: float) -> float:
+        # Counters are kept in ticks, and one may even step back a little: proc(5), /proc/stat.
+        return min(max(seconds / total, 0.0), 1.0)
+
+    return CpuUse(
+        others=share(spent.busy - own),
+        own=share(own),
+        stolen=share(spent.stolen),
+        busiest=tuple(busiest[:3]),
+    )
+
+
+def read_moment(proc: Path = PROC) -> CpuMoment:
+    """Reads ``/proc/stat`` and ``/proc/PID/stat`` (proc(5)) now."""
+    mine, shown = read_processor_time(proc)
+    spent = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return CpuMoment(
+        mine=mine,
+        shown=shown,
+        own=sum(used.ru_utime + used.ru_stime for used in spent),
+        processes=_processes(proc, os.sysconf("SC_CLK_TCK")),
+    )
+
+
+def running(name: str, proc: Path = PROC) -> tuple[int, ...] | None:
+    """The numbers of the processes of a name, as far as they can be seen.
+
+    None where not even this process can be.
+    """
+    if not (proc / str(os.getpid())).exists():
+        return None
+    return tuple(sorted(pid for (pid, _), (own, _) in _processes(proc, 1).items() if own == name))
+
+
+def _processes(proc: Path, tick: int) -> dict[tuple[int, int], tuple[str, float]]:
+    found = {}
+    for number in _numbers(proc):
+        stat = process_stat(number, proc)
+        if stat is not None:
+            name, fields = stat
+            seconds = (int(fields[11]) + int(fields[12])) / tick
+            found[number, int(fields[19])] = (name, seconds)
+    return found
+
+
+def _numbers(proc: Path) -> list[int]:
+    """Of all processes that are shown, but this one."""
+    try:
+        names = [folder.name for folder in proc.iterdir() if folder.name.isdecimal()]
+    except OSError:
+        return []
+    return [int(name) for name in names if int(name) != os.getpid()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pressure:
+    """The kernel's view of crowding.
+
+    Attributes:
+        load: Tasks that run or wait, mean of the last minute; None where that is not shown.
+        stalled: For ``cpu``, ``io`` and ``memory`` the share of the last ten seconds, from 0 to 1,
+            in which at least one task waited for it; what the kernel does not tell is left out.
+        by_session: Whether processors are shared between sessions first, and by niceness only
+            within each (Documentation/scheduler/sched-design-CFS.rst, autogroup).
+    """
+
+    load: float | None
+    stalled: Mapping[str, float]
+    by_session: bool = False
+
+
+def read_pressure(proc: Path = PROC) -> Pressure:
+    """Reads ``loadavg`` and ``pressure/*`` (Documentation/accounting/psi.rst)."""
+    stalled = {kind: _some(proc / "pressure" / kind) for kind in ("cpu", "io", "memory")}
+    means = (text_of(proc / "loadavg") or "").split()
+    return Pressure(
+        load=float(means[0]) if means else None,
+        stalled={kind: share for kind, share in stalled.items() if share is not None},
+        by_session=line_of(proc / "sys/kernel/sched_autogroup_enabled") == "1",
+    )
+
+
+def _some(file: Path) -> float | None:
+    # A kernel that was started with psi=0 has the file and refuses to read it.
+    text = text_of(file)
+    if not text:
+        return None
+    fields = dict(part.split("=") for part in text.splitlines()[0].split()[1:])
+    return float(fields["avg10"]) / 100

@@ -1,0 +1,1 @@
+"""What proves the claims of docs/: each study runs by `make prove-NAME` and writes its page."""

@@ -1,0 +1,190 @@
+"""The page of the coverage study, made from its raw results."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sampler.machine.machine import fingerprint
+from studies.explanation_coverage.counts import Claims, Count, count, of_step
+from studies.explanation_coverage.judged import Claim, Line
+from studies.explanation_coverage.real import real_lines
+
+LABELS = ("before", "after")
+LEAST = 0.93  # of the intervals of a row; the exact claim is 95%
+_FEW_JOBS = 5
+_KINDS: Mapping[str, str] = {
+    "gain": "gain in fitness", "waf": "WAF", "sa": "SA", "time": "time", "rate": "rate",
+}  # fmt: skip
+
+
+def write_page(
+    out: Path, command: str, lines: Sequence[Line], real: Sequence[Mapping[str, Any]]
+) -> str:
+    """Writes the page and returns it.
+
+    Args:
+        out: Its path without the ending.
+        command: What was called last.
+        lines: All jobs that count.
+        real: Explanations that were measured with the real ``db_bench``.
+    """
+    machine = fingerprint(out.parent)
+    functions = ", ".join(dict.fromkeys(line.key.function for line in lines))
+    text = "\n".join(
+        [
+            "# How often do the intervals of an explanation hold?",
+            "",
+            f"`{command}`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, {machine['cores']} "
+            f"cores, {machine['system']}, Python {platform.python_version()}.",
+            "",
+            "`rocktune explain` tells a 95% interval of what each change of a winner contributes. "
+            f"Here whole jobs tune functions learned from recorded runs ({functions}; see "
+            "[search.md](search.md)), so the truth of every step is known: the function at the "
+            "two configurations that the step leads from and to. A run's noise is that of a "
+            "recorded run of the default, all metrics together. Only jobs whose proof passed have "
+            "a winner to explain. Rows are by the number of new configurations that a job "
+            "measures. `before` is the code of d6b98e6, `after` is this version's; both explain "
+            f"the same jobs: {_jobs(lines)}. `explanation_coverage.jsonl` has a line for each job "
+            "and version.",
+            "",
+            "In brackets: the 95% interval of the share. Intervals of one job hold or fail "
+            "together, so it is the binomial interval of the effective number of independent ones "
+            "(Korn and Graubard, 1998).",
+            "",
+            "## Every step",
+            "",
+            "| configurations | version | jobs explained, of proven ones | "
+            + " | ".join(_KINDS.values())
+            + " |",
+            "|--:|---|--:|" + "--:|" * len(_KINDS),
+            *(
+                f"| {n} | {label} | {_told(group)} | "
+                + " | ".join(_share(count(group, of_step(kind)), group) for kind in _KINDS)
+                + " |"
+                for n, label, group in groups_of(lines)
+            ),
+            "",
+            "## What is read first",
+            "",
+            "The first step is the largest of some twenty expected gains, so it is the one that "
+            "is most easily overestimated. The winner was chosen as the best of all "
+            "configurations. The fewest changes are those that seem to lose least.",
+            "",
+            "| configurations | version | gain of the first step | gains of the first three | "
+            "fitness of the winner | loss of the fewest changes | jobs with fewer changes | "
+            "left out, mean | of these, truly lose more than 10% |",
+            "|--:|---|--:|--:|--:|--:|--:|--:|--:|",
+            *(_first(n, label, group) for n, label, group in groups_of(lines)),
+            "",
+            "## Length of the intervals",
+            "",
+            "Mean and, in brackets, median over all steps: of the gain in points of fitness, of "
+            "metrics in percentage points. Seconds are processor time of one explanation.",
+            "",
+            "| configurations | version | " + " | ".join(_KINDS.values()) + " | seconds, mean |",
+            "|--:|---|" + "--:|" * (len(_KINDS) + 1),
+            *(
+                f"| {n} | {label} | "
+                + " | ".join(_length(count(group, of_step(kind))) for kind in _KINDS)
+                + f" | {np.mean([line.seconds for line in group if line.told] or [0.0]):.1f} |"
+                for n, label, group in groups_of(lines)
+            ),
+            "",
+            *_verdict(lines),
+            *real_lines(real),
+        ]
+    )
+    out.with_suffix(".md").write_text(f"{text}\n", encoding="utf-8")
+    return text
+
+
+def groups_of(lines: Sequence[Line]) -> list[tuple[int, str, list[Line]]]:
+    """Proven jobs by their number of configurations and the version that explained them."""
+    sizes = sorted({line.key.configurations for line in lines})
+    return [
+        (size, label, [x for x in lines if x.key.configurations == size and x.label == label])
+        for size in sizes
+        for label in LABELS
+    ]
+
+
+def too_rarely(lines: Sequence[Line]) -> list[str]:
+    """The rows of this version in which intervals hold less often than they should."""
+    found = []
+    for size, label, group in groups_of(lines):
+        for name, claims in _judged_claims().items():
+            counted = count(group, claims) if label == "after" else None
+            if counted is not None and counted.share < LEAST:
+                found.append(f"{size} configurations, {name}: {_share(counted)}")
+    return found
+
+
+def _judged_claims() -> dict[str, Claims]:
+    every = {f"{said} of every step": of_step(kind) for kind, said in _KINDS.items()}
+    return every | {
+        "gain of the first step": of_step("gain", 1),
+        "gains of the first three": of_step("gain", 3),
+        "fitness of the winner": _predicted,
+    }
+
+
+def _verdict(lines: Sequence[Line]) -> list[str]:
+    rare = too_rarely(lines)
+    if not rare:
+        return [f"In every row of this version at least {100 * LEAST:.0f}% of the intervals hold."]
+    return [f"Where fewer than {100 * LEAST:.0f}% of this version's intervals hold:", "",
+            *(f"- {each}" for each in rare)]  # fmt: skip
+
+
+def _jobs(lines: Sequence[Line]) -> str:
+    every = {line.key for line in lines}
+    return f"{len(every)}, of which {len({x.key for x in lines if x.proven})} proved a winner"
+
+
+def _told(group: Sequence[Line]) -> str:
+    proven = [line for line in group if line.proven]
+    return f"{sum(line.told for line in proven)} of {len(proven)}"
+
+
+def _share(counted: Count | None, group: Sequence[Line] = ()) -> str:
+    if counted is None:
+        proven = [line for line in group if line.proven]
+        return "withheld" if proven and not any(line.told for line in proven) else "none"
+    share, low, high = (100 * x for x in (counted.share, counted.low, counted.high))
+    return f"{share:.1f}% ({low:.0f} to {high:.0f})"
+
+
+def _length(counted: Count | None) -> str:
+    return "" if counted is None else f"{counted.mean:,.0f} ({counted.median:,.0f})"
+
+
+def _first(size: int, label: str, group: Sequence[Line]) -> str:
+    told = [line for line in group if line.told]
+    fewer = [line for line in told if line.dropped]
+    worse = sum(
+        line.loss[3] > 0.1 * line.predicted[3] for line in fewer if line.loss and line.predicted
+    )
+    cells = [
+        _share(count(told, of_step("gain", 1)), group),
+        _share(count(told, of_step("gain", 3)), group),
+        _share(count(told, _predicted), group),
+        _share(count(fewer, _loss)) if fewer else "none",
+        f"{len(fewer)}",
+        f"{np.mean([line.dropped for line in fewer]):.1f}" if fewer else "",
+        f"{worse}" if fewer else "",
+    ]
+    return f"| {size} | {label} | " + " | ".join(cells) + " |"
+
+
+def _predicted(line: Line) -> list[Claim]:
+    return [line.predicted] if line.predicted else []
+
+
+def _loss(line: Line) -> list[Claim]:
+    return [line.loss] if line.loss else []

@@ -1,0 +1,1 @@
+"""Services and clusters that are killed, cut off and filled up, and what was lost."""

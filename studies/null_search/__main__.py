@@ -1,0 +1,99 @@
+"""Counts how often a job reports an improvement where no option does anything.
+
+Run with ``make prove-null ARGS="--jobs 200"``. What was run before is not run again. It writes
+raw results and a page, ends with status 1 when more than 5% report one, and measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from models.importance.ranking import rank_parameters
+from optimizer.evaluation import evaluation as knowledge
+from sampler.common.errors import InputError
+from studies.arguments import make_command, names
+from studies.null_search.job import Key, Line, keys_of, run_job
+from studies.null_search.machine import level_of
+from studies.null_search.page import too_often, write_page
+from studies.search.recorded import read_recorded
+
+OUT = Path("docs/results/null_search")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the jobs that are missing, and writes the page from all that are there."""
+    given = _parser().parse_args(arguments)
+    try:
+        recorded = read_recorded(given.problem)
+        level, raw = level_of(recorded), given.out.with_suffix(".jsonl")
+        keys = keys_of(recorded.digest, given.strategies, given.trials, given.jobs, (False, True))
+        raw.parent.mkdir(parents=True, exist_ok=True)
+        known = {line.key: line for line in read_lines(raw)}
+        _rank_little()
+        # A prediction of one configuration is too small to be shared by threads.
+        with threadpool_limits(1), raw.open("a", encoding="utf-8") as file:
+            for key in keys:
+                if key not in known:
+                    known[key] = run_job(recorded.problem, level, key)
+                    file.write(json.dumps(asdict(known[key])) + "\n")
+                    file.flush()
+    except InputError as error:
+        sys.exit(str(error))
+    lines = [line for line in known.values() if line.key.digest == recorded.digest]
+    command = make_command("prove-null", arguments)
+    print(write_page(given.out, command, lines, level, len(recorded.problem.space.names)))
+    wrong = too_often(lines)
+    for each in wrong:
+        print(each, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def read_lines(path: Path) -> list[Line]:
+    """The jobs that are kept; a last line that a kill has cut off is taken out of the file.
+
+    Raises:
+        InputError: Another line is no result.
+    """
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    lines = []
+    for number, row in enumerate(whole.splitlines(), start=1):
+        try:
+            document = json.loads(row)
+            lines.append(Line(**{**document, "key": Key(**document["key"])}))
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError("--out", f"line {number} of {path} is no result: {error}") from None
+    return lines
+
+
+def _rank_little() -> None:
+    """The ranking is for the report: it guides none of these searches, and would take longest."""
+    knowledge.rank_parameters = partial(  # type: ignore[attr-defined]
+        rank_parameters, trees=2, resamples=1, n_repeats=1
+    )
+    gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Jobs on a space whose options do nothing.")
+    parser.add_argument("--jobs", type=int, default=200, help="of each kind, from seed 0")
+    parser.add_argument("--trials", type=int, default=60, help="runs of the benchmark of a job")
+    parser.add_argument("--strategies", type=names, default=("forest",))
+    parser.add_argument("--problem", default="load", help="whose space and noise are taken")
+    parser.add_argument("--out", type=Path, default=OUT, help="the page's path, without ending")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""The page of the null test, made from its raw results."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from sampler.machine.machine import fingerprint
+from studies.null_search.job import Line
+from studies.null_search.machine import Level
+
+MOST = 0.05
+_HEAD = (
+    "| strategy | runs | stop early | jobs | report an improvement | runs saved, mean (least to "
+    "most) | measured again, mean | expected gain and noise at the end, medians |\n"
+    "|---|--:|---|--:|--:|--:|--:|--:|"
+)
+
+
+def write_page(out: Path, command: str, lines: Sequence[Line], level: Level, options: int) -> str:
+    """Writes the page and returns it.
+
+    Args:
+        out: Its path without the ending.
+        command: What was called last.
+        lines: All jobs that count.
+        level: The noise.
+        options: How many options do nothing.
+    """
+    machine = fingerprint(out.parent)
+    noise = ", ".join(f"{name} {100 * s:.1f}%" for name, s in level.noise.scatter.items())
+    text = "\n".join(
+        [
+            "# Does a search find what is not there?",
+            "",
+            f"`{command}`, {datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, {machine['cores']} "
+            f"cores, {machine['system']}, Python {platform.python_version()}. No RocksDB is "
+            "involved: the benchmark is simulated, everything else is the whole tuning loop with "
+            "its draws, search, choice and proof.",
+            "",
+            f"Of {options} options none does anything. Every run, of the baseline as of any "
+            f"configuration, measures the same times the noise of one of {level.runs} recorded "
+            f"runs of the default, all metrics of that run together ({noise}). Whatever a job "
+            "finds is an error. `null_search.jsonl` has a line for each job; a second call goes "
+            "on with those that are missing.",
+            "",
+            _HEAD,
+            *(_row(group) for group in groups_of(lines)),
+            "",
+            "In brackets behind a share its exact 95% interval (Clopper, Pearson). At most "
+            f"{100 * MOST:.0f}% may report an improvement; 2.5% are declared by the proof. Jobs "
+            "of the same seed are the same until `--stop-early` ends one of them. The noise is "
+            "the standard deviation of the baseline's own fitness.",
+        ]
+    )
+    out.with_suffix(".md").write_text(f"{text}\n", encoding="utf-8")
+    return text
+
+
+def groups_of(lines: Sequence[Line]) -> list[list[Line]]:
+    """Jobs that differ by their seed alone, in the order of the lines."""
+    groups: dict[tuple[str, int, bool], list[Line]] = {}
+    for line in lines:
+        key = line.key
+        groups.setdefault((key.strategy, key.trials, key.stop_early), []).append(line)
+    return list(groups.values())
+
+
+def too_often(lines: Sequence[Line]) -> list[str]:
+    """Of which jobs more than 5% report an improvement."""
+    return [
+        f"{group[0].key.strategy}: {_share(group)} report an improvement"
+        for group in groups_of(lines)
+        if sum(line.confirmed for line in group) > MOST * len(group)
+    ]
+
+
+def _row(group: Sequence[Line]) -> str:
+    key, saved = group[0].key, [line.saved for line in group]
+    again = float(np.mean([line.again for line in group]))
+    told = f"{np.mean(saved):.1f} ({min(saved)} to {max(saved)})" if key.stop_early else ""
+    return (
+        f"| {key.strategy} | {key.trials} | {'yes' if key.stop_early else 'no'} | {len(group)} "
+        f"| {_share(group)} | {told} | {again:.1f} | {_ends(group)} |"
+    )
+
+
+def _share(group: Sequence[Line]) -> str:
+    count = sum(line.confirmed for line in group)
+    interval = stats.binomtest(count, len(group)).proportion_ci(0.95)
+    return (
+        f"{count}: {100 * count / len(group):.1f}% "
+        f"({100 * interval.low:.1f} to {100 * interval.high:.1f})"
+    )
+
+
+def _ends(group: Sequence[Line]) -> str:
+    known = [(x.gain, x.noise) for x in group if x.gain is not None and x.noise is not None]
+    if not known:
+        return ""
+    gain, noise = np.median(np.array(known), axis=0).tolist()
+    return f"{gain:.0f}, {noise:.0f}"

@@ -1,0 +1,1 @@
+"""Drawn configurations and random OPTIONS files, opened by the real db_bench."""

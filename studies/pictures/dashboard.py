@@ -1,0 +1,126 @@
+"""Pictures of the dashboard over real jobs: each page light, dark and narrow.
+
+    make dashboard-pictures
+
+Jobs 1 and 2 are those of docs/results/limits, put back from their archives; job 3 is the first
+again, cut off after a hundred trials and gone on with by the server's own worker while its picture
+is taken. The nights of the batch are made up, for nobody has measured 24 nights: they are
+``tests/support/api/watched_nights.py``. db_bench, Chromium and pngquant must be installed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2
+from playwright.sync_api import expect, sync_playwright
+from sqlalchemy import Engine
+
+from db.access.tokens import Role, make_token
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
+from jobs.archive import read_archive, restore_archive, restore_archived
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.specification.specification import specification_from_document
+from sampler.runner.settings import Settings
+from studies.memory_log import Silent
+from studies.pictures.report import smaller
+from tests.support import ROOT
+from tests.support.api.processes import environment, rocktune
+from tests.support.api.seen_page import FLAGS, PROGRAM, SeenPage, seen_page
+from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
+
+ARCHIVES = ROOT / "docs" / "results" / "limits"
+_CUT = 100
+_HEIGHT = 1800  # a picture shows no more of a page
+_PAGES = {
+    "jobs": "/",
+    "new-job": "/jobs/new",
+    "live": "/jobs/3",
+    "matters": "/jobs/1/matters",
+    "won": "/jobs/1/won",
+    "trials": "/jobs/1/trials",
+    "compare": "/compare?jobs=1,2",
+    "hosts": "/hosts",
+    "schedules": "/schedules",
+    "interface": "/docs",
+}
+_LOG_IN = {"log-in": "/login"}
+_NIGHTS = {"nights": "/nights/nightly"}
+_LOOKS = {"light": (1100, False), "dark": (1100, True), "narrow": (390, False)}
+_SCHEDULE = {
+    "name": "nightly", "cron": "30 2 * * *", "time_zone": "Europe/Berlin",
+    "batch": {"workloads": ["load-quick", "mixed-quick"], "spaces": ["default"]},
+}  # fmt: skip
+
+
+def stock(engine: Engine, folder: Path) -> None:
+    """Puts the jobs into a database; the first two are concluded, nothing is measured."""
+    settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
+    for name in ("load-quick", "mixed-quick"):
+        job_id = restore_archive(engine, ARCHIVES / f"{name}.jsonl.gz")
+        specification = specification_from_document(Store(engine).job(job_id).specification)
+        assembly = assemble(specification, settings)
+        run_job(engine, job_id, specification, assembly, settings, progress=Silent())
+    whole = read_archive(ARCHIVES / "load-quick.jsonl.gz")
+    restore_archived(engine, replace(whole, trials=whole.trials[:_CUT]))
+
+
+def take(page: SeenPage, url: str, folder: Path, pages: Mapping[str, str]) -> None:
+    """Writes a file for each page and look."""
+    for name, path in pages.items():
+        for look, (width, dark) in _LOOKS.items():
+            page.size(width, 900, dark=dark)
+            page.open(url + path)
+            expect(page.page.locator("[aria-busy]")).to_have_count(0)
+            if name == "live":
+                page.await_plots()
+            expect(page.page.locator("figure .plot:not(.js-plotly-plot)")).to_have_count(0)
+            tall = page.page.evaluate("document.documentElement.scrollHeight")
+            clip = {"x": 0, "y": 0, "width": width, "height": min(tall, _HEIGHT)}
+            picture = page.page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
+            (folder / f"{name}-{look}.png").write_bytes(smaller(picture))
+
+
+def main(folder: str) -> None:
+    """Writes them."""
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+        own = Path(made)
+        database = own / "rocktune.db"
+        engine = make_engine(database)
+        upgrade(engine)
+        stock(engine, own)
+        token = make_token(engine, "somebody", Role.ADMIN)
+        named = {"Authorization": f"Bearer {token}"}
+        env = environment(own)
+        with (
+            rocktune("serve", "--port=0", f"--db={database}", env=env, until="worker is ready")
+            as server,
+            httpx2.Client(base_url=server.url, headers=named) as client,
+            sync_playwright() as playwright,
+        ):  # fmt: skip
+            client.post("/v1/schedules", json=_SCHEDULE).raise_for_status()
+            client.post("/v1/jobs/3/resume").raise_for_status()
+            browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
+            # To take a picture Playwright adds a style, which the pages' policy would refuse.
+            with seen_page(browser, bypass_csp=True) as page:
+                take(page, server.url, out, _LOG_IN)
+                page.log_in(server.url, token)
+                take(page, server.url, out, _PAGES)
+                kept_nights(engine, nights_that_turn_worse())
+                take(page, server.url, out, _NIGHTS)
+            browser.close()
+            client.post("/v1/jobs/3/cancel")
+        engine.dispose()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,1 @@
+"""How many draws are enough to know what matters."""

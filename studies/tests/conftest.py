@@ -1,0 +1,6 @@
+from tests.conftest import (  # noqa: F401
+    installed,
+    pytest_collection_finish,
+    pytest_collection_modifyitems,
+    settings,
+)

@@ -1,0 +1,41 @@
+"""A test function by a formula, which costs nothing to ask."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimizer.objective.objective_file import load_objective
+from optimizer.trials.problem import Problem
+from sampler.space.space_file import space_from_document
+from sampler.workload.workload_file import load_workload
+from studies.known_truth import SPACE, truth
+from studies.search.function import TestFunction
+from studies.search.noise import Noise
+
+METRICS = ("waf", "sa", "time", "rate")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Stands in for a learned truth."""
+
+    def logarithms(self, configurations):
+        found = [truth(configuration) for configuration in configurations]
+        return {m: np.log([each[m] for each in found]) for m in METRICS}
+
+    def metrics(self, configuration):
+        return truth(configuration)
+
+
+def toy(noise=0.03):
+    """Twelve parameters of which six matter."""
+    rows = noise * np.random.default_rng(3).standard_normal((200, len(METRICS)))
+    problem = Problem(
+        space=space_from_document(SPACE),
+        workload=load_workload("load-quick"),
+        objective=load_objective("paper"),
+        strategy="",
+        memory=None,
+        seed=0,
+    )
+    return TestFunction("toy/formula", "abc", problem, Formula(), Noise(METRICS, rows))

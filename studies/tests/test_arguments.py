@@ -1,0 +1,29 @@
+"""Lists on a benchmark's command line."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from studies.arguments import counts, names
+
+
+def test_words_stand_in_their_order_each_once() -> None:
+    assert names("mixed, load,,mixed") == ("mixed", "load")
+
+
+def test_whole_numbers_stand_in_their_order_each_once() -> None:
+    assert counts("4, 1,4") == (4, 1)
+
+
+@pytest.mark.parametrize("text", ["", " , "])
+def test_an_empty_list_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="at least one"):
+        names(text)
+
+
+@pytest.mark.parametrize(("text", "part"), [("1,many", "many"), ("0", "0"), ("2,-4", "-4")])
+def test_what_is_no_count_is_named(text: str, part: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=f"'{part}' is no whole number"):
+        counts(text)

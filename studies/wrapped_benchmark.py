@@ -1,0 +1,57 @@
+"""A benchmark around another one: what it does not change is the other's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sampler.runner.benchmark import Benchmark, Count, Preparation
+from sampler.runner.outcome import Outcome
+from sampler.runner.process import EndedProcess
+from sampler.space.space import Configuration
+
+
+class WrappedBenchmark:
+    """Meets ``sampler.runner.benchmark.Benchmark``, as another one does."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        """Around the other one."""
+        self._benchmark = benchmark
+
+    @property
+    def timeout_seconds(self) -> float:
+        """As the other's."""
+        return self._benchmark.timeout_seconds
+
+    @property
+    def space_bytes(self) -> int:
+        """As the other's."""
+        return self._benchmark.space_bytes
+
+    def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
+        """As the other's."""
+        return self._benchmark.prepare(configuration, folder)
+
+    def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
+        """As the other's."""
+        return self._benchmark.preparing(configuration, folder)
+
+    def environment(self) -> Mapping[str, str]:
+        """As the other's."""
+        return self._benchmark.environment()
+
+    def settled(self, folder: Path) -> bool:
+        """As the other's."""
+        return self._benchmark.settled(folder)
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
+    ) -> Outcome:
+        """As the other's."""
+        return self._benchmark.harvest(configuration, folder, ended, began)
+
+    def counting(
+        self, configuration: Configuration, folder: Path, outcome: Outcome
+    ) -> Count | None:
+        """As the other's."""
+        return self._benchmark.counting(configuration, folder, outcome)

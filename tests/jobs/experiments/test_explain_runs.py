@@ -1,0 +1,194 @@
+"""Real runs that check an explanation: interleaved, kept, gone on with after an interruption."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from db.jobs.job_store import Store
+from db.leases.lease import LeaseHeld, acquire, release
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.experiments.explain import measure_explanation, run_document
+from jobs.experiments.interleaved import MeasuredRun, RunsObserver
+from jobs.results.outcome import job_outcome, kept_report
+from jobs.specification.named_files import specify
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from tests.support.jobs.instant import Watcher as Progress
+from tests.support.jobs.instant import write_space, write_workload
+
+
+class Explained:
+    """A job that is done, with an instant benchmark whose runs are recorded."""
+
+    def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
+        self.engine, self.settings = engine, settings
+        self.record = folder / "measured"
+        workload = write_workload(folder, record=self.record, repeatable=True)
+        specification = specify(
+            workload=str(workload), space=str(write_space(folder)), objective="waf",
+            strategy="random", trials=24,
+        )  # fmt: skip
+        self.store = Store(engine)
+        self.id = self.store.create_job(specification.document(), specification.digest())
+        assembly = assemble(specification, settings)
+        run_job(engine, self.id, specification, assembly, settings, progress=Progress())
+        self.ended: list[dict[str, Any]] = []
+        self.stop_after = 1000
+
+    def measure(self, *, runs: int = 3, steps: int = 2) -> Any:
+        """Measures, and is interrupted after ``stop_after`` runs."""
+        self.record.write_text("")
+        left = self.stop_after
+
+        def ended(run: MeasuredRun) -> None:
+            nonlocal left
+            self.ended.append(run_document(run))
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        return measure_explanation(
+            self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
+            margin=0.1, watcher=RunsObserver(ended=ended),
+        )  # fmt: skip
+
+    @property
+    def measured(self) -> list[Any]:
+        return [json.loads(line) for line in self.record.read_text().splitlines()]
+
+
+@pytest.fixture
+def job(database: Engine, tmp_path: Path, settings: Settings) -> Explained:
+    return Explained(database, tmp_path, settings)
+
+
+def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
+    found = job.measure(runs=4)
+    subjects = {"baseline", "step 1", "winner"}  # the minimal one is the first step's
+    assert len(job.measured) == 4 * 3 == found["measured"]["runs"]["done"]
+    rounds = [job.ended[at : at + 3] for at in range(0, 12, 3)]
+    for number, runs in enumerate(rounds, start=1):
+        assert {run["round"] for run in runs} == {number}
+        assert {run["subject"] for run in runs} == subjects
+    assert len({tuple(run["subject"] for run in runs) for runs in rounds}) > 1
+    by_subject = {run["subject"]: c for run, c in zip(job.ended, job.measured, strict=True)}
+    assert by_subject["baseline"]["codec"] == "slow"
+    assert by_subject["step 1"]["codec"] == "fast"
+    assert by_subject["step 1"]["level"] == by_subject["baseline"]["level"]
+    assert by_subject["winner"]["level"] != by_subject["baseline"]["level"]
+    first, second = found["measured"]["steps"]
+    assert first["fitness"]["low"] > 300
+    assert second["fitness"]["low"] < 30
+    assert found["measured"]["minimal"]["shown"]
+
+    kept = job.store.result(job.id)
+    assert kept is not None and kept["explanation"] == json.loads(json.dumps(found))
+    finished = job_outcome(job.engine, job.id)
+    assert finished.options is not None and finished.minimal is not None
+    assert "Measured: 4 rounds on" in (kept_report(job.engine, job.id) or "")
+    assert job.store.job(job.id).lease_owner is None
+
+
+def test_a_run_that_counts_for_nothing_is_made_again(
+    job: Explained, monkeypatch: pytest.MonkeyPatch
+):
+    real, first = LocalRunner.wait, iter([True])
+
+    def wait(runner: LocalRunner, timeout: float) -> Outcome | None:
+        outcome = real(runner, timeout)
+        if outcome is not None and next(first, False):
+            return Outcome(state=TrialState.LOST, failure="the machine's clock was set")
+        return outcome
+
+    monkeypatch.setattr(LocalRunner, "wait", wait)
+    found = job.measure()
+    assert len(job.measured) == 9 + 1
+    assert found["measured"]["runs"] == {"done": 9, "total": 9}
+
+
+def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
+    job: Explained, monkeypatch: pytest.MonkeyPatch
+):
+    job.measure(runs=5)
+    steps = [
+        c for run, c in zip(job.ended, job.measured, strict=True) if run["subject"] == "step 1"
+    ]
+    real, first = LocalRunner.run, iter([True])
+
+    def run(runner: LocalRunner, configuration: Any, **asked: Any) -> Outcome:
+        outcome = real(runner, configuration, **asked)
+        if dict(configuration) == steps[0] and next(first, False):
+            return Outcome(state=TrialState.FAILED, failure="it crashed")
+        return outcome
+
+    monkeypatch.setattr(LocalRunner, "run", run)
+    minimal = job.measure(runs=4)["measured"]["minimal"]
+    assert not minimal["shown"]
+    assert "1 of its runs failed, where the others ended well" in minimal["why"]
+
+
+def test_what_an_interruption_left_is_gone_on_with(job: Explained):
+    job.stop_after = 4
+    with pytest.raises(KeyboardInterrupt):
+        job.measure()
+    result = job.store.result(job.id)
+    assert result is not None and result["explanation"]["measured"] is None
+    assert job.store.job(job.id).lease_owner is None
+    left, job.ended = job.ended, []
+    job.stop_after = 1000
+    found = job.measure()
+    assert len(job.measured) == 9 - 3, "the whole round counts, and not the run after it"
+    assert found["measured"]["runs"] == {"done": 9, "total": 9}
+    places = [(run["round"], run["subject"]) for run in [*left[:3], *job.ended]]
+    assert len(places) == len(set(places)) == 9
+    assert [number for number, _ in places] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    kept = job.store.recall(job.id, "explanation_runs")
+    assert kept is not None and kept["runs"] == json.loads(json.dumps([*left[:3], *job.ended]))
+
+
+def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
+    job.measure()
+    job.measure()  # that design is complete: whoever asks again wants new runs
+    assert len(job.measured) == 9
+    job.stop_after = 2
+    with pytest.raises(KeyboardInterrupt):
+        job.measure(runs=5)
+    job.stop_after = 1000
+    job.measure(runs=4)  # another design
+    assert len(job.measured) == 12
+
+
+@pytest.mark.parametrize(
+    "other", [{"host": "elsewhere"}, {"build": {"version": "7.7.2"}}, {"host": ...}],
+    ids=["another host", "another RocksDB", "an earlier version's, which told of neither"],
+)  # fmt: skip
+def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
+    job: Explained, other: dict[str, Any]
+):
+    job.stop_after = 7
+    with pytest.raises(KeyboardInterrupt):
+        job.measure()
+    kept = {**(job.store.recall(job.id, "explanation_runs") or {}), **other}
+    lease = acquire(job.engine, job.id, this_process())
+    told = {name: each for name, each in kept.items() if each is not ...}
+    StoredTrialLog(job.engine, lease).remember("explanation_runs", told)
+    release(job.engine, lease)
+    job.stop_after = 1000
+    assert job.measure()["measured"]["runs"] == {"done": 9, "total": 9}
+    assert len(job.measured) == 9
+
+
+def test_one_process_at_a_time(job: Explained):
+    lease = acquire(job.engine, job.id, "somebody else")
+    with pytest.raises(LeaseHeld):
+        job.measure()
+    assert job.measured == []
+    release(job.engine, lease)
+    assert job.measure()["measured"]["rounds"] == 3

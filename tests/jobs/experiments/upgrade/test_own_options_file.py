@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from jobs.experiments.upgrade.builds import own_file
+from sampler.bench.installed import InstalledDbBench, probe
+from sampler.common.errors import InputError
+from sampler.options.options_file import CF, DB, parse_options
+from tests.support.sampler.second_builds import REFUSES, build, with_default, without_option
+
+pytestmark = pytest.mark.db_bench
+OWN = parse_options("""\
+[DBOptions]
+  max_background_jobs=4
+  bytes_per_sync=1048576
+[CFOptions "default"]
+  write_buffer_size=33554432
+  num_levels=6
+  compaction_options_universal={size_ratio=3;}
+""")
+
+
+def test_a_file_that_both_take_is_told_to_open(installed: InstalledDbBench, tmp_path: Path):
+    file = own_file(installed, probe(build(tmp_path, "same")), OWN)
+    assert file.opens
+    assert (file.accepted.refused, file.changed) == ((), ())
+    assert file.accepted.part == OWN
+
+
+def test_every_option_that_is_refused_is_named_and_left_out(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    refuses = "".join(REFUSES % {"key": k} for k in ("bytes_per_sync", "num_levels"))
+    file = own_file(installed, probe(build(tmp_path, "new", refuses)), OWN)
+    assert not file.opens
+    assert {(each.section, each.key, each.value) for each in file.accepted.refused} == {
+        (DB, "bytes_per_sync", "1048576"), (CF, "num_levels", "6"),
+    }  # fmt: skip
+    assert all("Could not find option" in each.said for each in file.accepted.refused)
+    part = file.accepted.part
+    assert part is not None
+    assert part.get(DB, "bytes_per_sync") is part.get(CF, "num_levels") is None
+    assert part.get(CF, "write_buffer_size") == "33554432"
+
+
+def test_a_value_that_the_new_build_replaces_silently_is_found(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    body = """\
+[ -n "$file" ] && sed 's/num_levels=6/num_levels=7/' "$file" > "$file.x" \\
+    && set -- "$@" "--options_file=$file.x"
+"""
+    file = own_file(installed, probe(build(tmp_path, "new", body)), OWN)
+    assert file.opens
+    assert [str(each) for each in file.changed] == ["num_levels (6 -> 7)"]
+
+
+def test_a_default_that_the_file_does_not_name_is_not_its_own(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    new = probe(with_default(tmp_path, "new", "compression", "kNoCompression"))
+    assert own_file(installed, new, OWN).changed == ()
+
+
+def test_of_a_build_that_names_no_option_the_one_that_it_refuses_is_found(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    body = 'grep -q write_buffer_size=33554432 "$file" && { echo "no." >&2; exit 1; }\n'
+    file = own_file(installed, probe(build(tmp_path, "new", body)), OWN)
+    assert not file.opens
+    (refused,) = file.accepted.refused
+    assert (refused.key, refused.value) == ("write_buffer_size", "33554432")
+    assert file.accepted.part is not None
+    assert file.accepted.part.get(CF, "write_buffer_size") is None
+
+
+def test_a_file_that_the_old_build_refuses_is_bad_input(
+    installed: InstalledDbBench, tmp_path: Path
+):
+    old = probe(without_option(tmp_path, "old", "bytes_per_sync"))
+    with pytest.raises(InputError, match=r"--options: RocksDB 7\.8\.3, the old build, refuses it"):
+        own_file(old, installed, OWN)

@@ -1,0 +1,186 @@
+"""`rocktune upgrade-check` with the real db_bench and builds that differ from it."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.main import main
+from jobs.experiments.interleaved import RUNS
+from tests.support.cli.terminal import Desk
+from tests.support.sampler.second_builds import build, with_default, without_option
+
+Capture = pytest.CaptureFixture[str]
+Check = Callable[..., int]
+
+
+@pytest.fixture
+def check(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """The command in this process, from the desk: seconds of imports are saved."""
+    for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
+        monkeypatch.delenv(name)
+    for name, value in desk.variables().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(desk.folder)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments: object) -> int:
+        try:
+            return main(["upgrade-check", *map(str, arguments)])
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+
+    return run
+
+
+def lines(desk: Desk) -> list[dict[str, Any]]:
+    text = (desk.folder / "rocktune-upgrade" / RUNS).read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.db_bench
+def test_a_changed_default_is_measured_blamed_and_gone_on_with(
+    check: Check, desk: Desk, capsys: Capture
+):
+    """Without compression everything written doubles nearly: to the byte, in every run."""
+    new = with_default(desk.folder, "new", "compression", "kNoCompression")
+    asked = ("default", new, "--workload", "tiny.toml", "--pairs", 3)
+    assert check(*asked, "--json") == 3
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
+    kept = desk.folder / "rocktune-upgrade"
+    assert document == json.loads((kept / "upgrade.json").read_text())
+    (changed,) = document["drift"]["changed"]
+    assert (changed["key"], changed["old"], changed["new"]) == (
+        "compression", "kSnappyCompression", "kNoCompression",
+    )  # fmt: skip
+    defaults, old_defaults = document["cases"]
+    waf = defaults["metrics"]["waf"]
+    assert waf["worse"]
+    assert waf["change"]["low"] > 50
+    assert not old_defaults["metrics"]["waf"]["significant"]
+    assert any("the changed defaults are the cause" in each for each in document["verdict"])
+    assert document["old"]["digest"] != document["new"]["digest"]
+    assert "round 3" in printed.err
+
+    runs = lines(desk)[1:]
+    assert len(runs) == 3 * 2 * 2
+    assert {each["state"] for each in runs} == {"done"}
+
+    # Interrupted within the last pair, in the middle of a line.
+    path = kept / RUNS
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(whole[:-1]) + whole[-1][:40])
+    assert check(*asked) == 2
+    assert "go on with --resume" in capsys.readouterr().err
+    assert check(*asked, "--seed", 2, "--resume") == 2
+    assert "seed differ" in capsys.readouterr().err
+    assert check(*asked, "--resume") == 3
+    again = lines(desk)
+    assert again[: len(whole) - 1] == [json.loads(line) for line in whole[:-1]]
+    # The half of a pair that was left is measured again with its partner.
+    assert len(again) == len(whole) + 1
+    printed = capsys.readouterr()
+    assert "2 runs of 12 are left" in printed.err
+    assert printed.err.count("round 3") == 2
+    assert "round 1" not in printed.err
+    assert "WAF" in printed.out
+
+
+@pytest.mark.db_bench
+def test_the_users_file_that_is_refused_is_worse_and_measured_without(
+    check: Check, desk: Desk, capsys: Capture
+):
+    new = without_option(desk.folder, "new", "bytes_per_sync")
+    (desk.folder / "OWN").write_text(
+        '[DBOptions]\n  bytes_per_sync=1048576\n[CFOptions "default"]\n  num_levels=6\n'
+        "  comparator=mine\n"
+    )
+    asked = ("default", new, "--options", "OWN", "--workload", "tiny.toml")
+    assert check(*asked, "--pairs", 0) == 3
+    printed = capsys.readouterr().out
+    assert "Options only of the old build (1): bytes_per_sync" in printed
+    assert "The new build refuses your OPTIONS file for bytes_per_sync" in printed
+    assert "Your OPTIONS file: comparator = mine: left out while measuring" in printed
+    assert "Nothing was measured." in printed
+
+
+@pytest.mark.db_bench
+def test_of_the_same_build_nothing_is_different(check: Check, desk: Desk, capsys: Capture):
+    same = build(desk.folder, "same")
+    assert check("default", same, "--workload", "tiny.toml", "--pairs", 0) == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "No default changed.",
+        "Nothing was measured.",
+    ]
+
+
+@pytest.mark.db_bench
+def test_interrupted_it_keeps_what_was_measured_and_leaves_nothing_running(desk: Desk):
+    """By a signal in the third run; real processes."""
+    new = desk.folder / "new"
+    count, fifo = desk.folder / "count", desk.folder / "fifo"
+    os.mkfifo(fifo)
+    # The third measured run of the new build says so, and stays.
+    body = (
+        f'case "$*" in *--num=40000*) echo >> {count};\n'
+        f'[ "$(wc -l < {count})" = 2 ] && {{ echo here > {fifo}; exec sleep 600; }} ;; esac\n'
+    )
+    build(desk.folder, new.name, body)
+    asked = ("upgrade-check", "default", str(new), "--workload", "tiny.toml", "--pairs", 5)
+    with desk.start(*asked) as process:
+        fifo.read_text()
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "with --resume" in said.splitlines()[-1]
+    assert len(lines(desk)) >= 3
+    assert [*desk.bench.glob("trial-*")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nix", "default"), "OLD: there is no build 'nix'; name one of default"),
+        (("default", "/nowhere/db_bench"), "NEW: '/nowhere/db_bench' is no program"),
+        (("default", "/bin/true"), "NEW: /bin/true does not work"),
+        (("default", "default", "--pairs", 2), "--pairs: 2 is not from 3 to 1000"),
+        (("default", "default", "--configurations", 101), "--configurations: 101 is not from"),
+        (("default", "default", "--options", "nix"), "--options: 'nix' is no OPTIONS file"),
+        (("default", "default", "--workload", "external"), "--workload: is not measured by"),
+        (("default", "default", "--out", "tiny.toml"), "--out: cannot write to 'tiny.toml'"),
+    ],
+)
+@pytest.mark.db_bench
+def test_bad_input_is_one_line_that_names_the_field(
+    check: Check, capsys: Capture, arguments: tuple[object, ...], said: str
+):
+    assert check(*arguments) == 2
+    assert capsys.readouterr().err.startswith(f"rocktune: {said}")
+
+
+@pytest.mark.db_bench
+def test_two_checks_do_not_write_to_one_folder(check: Check, desk: Desk, capsys: Capture):
+    import fcntl
+
+    folder = desk.folder / "rocktune-upgrade"
+    folder.mkdir()
+    with (folder / RUNS).open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert check("default", "default", "--workload", "tiny.toml", "--pairs", 3) == 2
+    assert "--out: another check writes to 'rocktune-upgrade'" in capsys.readouterr().err
+
+
+def test_lines_that_are_none_are_not_overwritten(check: Check, desk: Desk, capsys: Capture):
+    folder = desk.folder / "rocktune-upgrade"
+    folder.mkdir()
+    path = Path(folder / RUNS)
+    path.write_text("my notes\n")
+    asked = ("default", "default", "--workload", "tiny.toml", "--pairs", 3)
+    assert check(*asked) == check(*asked, "--resume") == 2
+    assert "is not made of JSON lines; move it away" in capsys.readouterr().err
+    assert path.read_text() == "my notes\n"

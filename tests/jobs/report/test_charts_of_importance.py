@@ -1,0 +1,113 @@
+"""Plots of what matters, from a few known trials."""
+
+from jobs.charts.groups import Question, groups_chart, questions
+from jobs.charts.importance import importance_chart
+from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from optimizer.trials.trial import Phase, Trial
+from sampler.runner.outcome import TrialState
+from tests.support.jobs.chart_parts import row, trace
+from tests.support.optimizer.pretend_bench import trial_of
+
+
+class TestImportance:
+    def test_both_importances_and_the_spread(self):
+        rows = [row("a", 1, 0.2), row("b", 2, 0.7)]
+        chart = importance_chart("waf", rows, {"r2": 0.8, "trials": 50})
+        assert chart is not None
+        assert chart.title == "waf: b matters most"
+        assert trace(chart, "permutation")["x"] == [0.7, 0.2]
+        assert trace(chart, "permutation")["error_x"]["array"] == [0.1, 0.1]
+        assert trace(chart, "impurity")["x"] == [0.5, 0.5]
+
+    def test_a_forest_that_learned_nothing_is_not_relied_on(self):
+        chart = importance_chart("waf", [row("a", 1, 0.2)], {"r2": 0.29, "trials": 50})
+        assert chart is not None
+        assert chart.title == "waf: do not rely on the order, R2 is 0.29"
+
+    def test_a_metric_that_could_not_be_learned(self):
+        assert importance_chart("waf", [row("a", 1, 0.2)], {"r2": None}) is None
+        assert importance_chart("sa", [row("a", 1, 0.2)], {"r2": 0.9}) is None
+
+
+class TestStability:
+    def test_intervals_of_the_rank(self):
+        rows = [row("a", 1, 0.2, rank_low=1.0, rank_high=2.0),
+                row("b", 2, 0.1, rank_low=3.0, rank_high=29.0)]  # fmt: skip
+        chart = stability_chart(rows, ["waf", "sa"])
+        assert chart is not None
+        assert trace(chart, "waf")["x"] == [1.0, 2.0, None, 3.0, 29.0, None]
+        assert "1 of the 2 first" in chart.title
+
+    def test_ranks_that_were_not_resampled(self):
+        assert stability_chart([row("a", 1, 0.2)], ["waf"]) is None
+
+
+class TestSampling:
+    POINTS = (
+        {"draws": 20, "top_k_overlap": 0.4, "kendall_tau": 0.1, "low": 0.2, "high": 0.6},
+        {"draws": 40, "top_k_overlap": 0.8, "kendall_tau": None, "low": 0.6, "high": 1.0},
+    )
+
+    def test_the_curve(self):
+        chart = sampling_chart({"draws": 40, "planned": 50, "curve": self.POINTS})
+        assert chart is not None
+        assert chart.title == "The ranking rests on 40 draws of at most 50"
+        overlap, tau = chart.traces
+        assert (overlap["x"], overlap["y"]) == ([20, 40], [0.4, 0.8])
+        assert overlap["error_y"]["array"] == [0.2, 0.2]
+        assert tau["x"] == [20]
+
+    def test_results_of_earlier_versions_have_none(self):
+        assert sampling_chart({}) is None
+        assert sampling_chart({"draws": 20, "curve": self.POINTS[:1]}) is None
+
+
+class TestGroups:
+    def drawn(self) -> list[Trial]:
+        values = [("a", 1.0), ("a", 2.0), ("a", 3.0), ("a", 4.0), ("a", 50.0), ("b", 7.0),
+                  ("b", 9.0), ("alone", 1.0)]  # fmt: skip
+        trials = [trial_of(n, {"waf": waf}, configuration={"codec": codec})
+                  for n, (codec, waf) in enumerate(values, start=1)]  # fmt: skip
+        searched = trial_of(20, {"waf": 99.0}, configuration={"codec": "b"}, phase=Phase.SEARCH)
+        failed = trial_of(21, {}, configuration={"codec": "b"}, state=TrialState.FAILED)
+        return [*trials, searched, failed]
+
+    def test_quartiles_of_each_group_of_drawn_trials(self):
+        anova = {"p_holm": 0.0004, "eta_squared": 0.4}
+        chart = groups_chart(Question("codec", "waf", True, anova), self.drawn(), ", ratio")
+        assert chart is not None
+        (box,) = chart.traces
+        assert box["y"] == ["a<br>n = 5", "b<br>n = 2"]
+        assert (box["q1"], box["median"], box["q3"]) == ([2.0, 7.5], [3.0, 8.0], [4.0, 8.5])
+        assert (box["lowerfence"], box["upperfence"]) == ([1.0, 7.0], [4.0, 9.0])
+        assert box["mean"] == [12.0, 8.0]
+        assert chart.title.endswith("waf differs between its values")
+        assert chart.caption.startswith("p < 0.001 (Holm), eta squared 0.40.")
+
+    def test_what_was_cut_off_counts_as_it_does_in_the_analysis(self):
+        cut = [trial_of(30 + n, {"time": 9.0}, configuration={"codec": "b"},
+                        state=TrialState.CENSORED) for n in range(3)]  # fmt: skip
+        whole = [trial_of(40 + n, {"time": 1.0 + n}, configuration={"codec": "a"})
+                 for n in range(2)]  # fmt: skip
+        chart = groups_chart(Question("codec", "time", True, {}), [*whole, *cut], ", s")
+        assert chart is not None
+        assert chart.traces[0]["y"] == ["a<br>n = 2", "b<br>n = 3"]
+        assert "logarithms" in chart.caption
+        assert groups_chart(Question("codec", "waf", True, {}), [*whole, *cut], "") is None
+
+    def test_one_group_is_no_comparison(self):
+        question = Question("codec", "waf", True, {})
+        assert groups_chart(question, self.drawn()[:5], "") is None
+
+    def test_the_top_and_the_bottom_for_the_metric_that_shows_it(self):
+        rows = [row(name, rank, 0.1) for rank, name in enumerate("abcdef", start=1)]
+        for each in rows:
+            each["importance"]["sa"] = each["importance"]["waf"] | {"permutation": 0.9}
+            each["anova"]["sa"] = each["anova"]["waf"]
+        found = [(q.parameter, q.metric, q.top) for q in questions(rows, {})]
+        assert found == [("a", "sa", True), ("b", "sa", True), ("e", "waf", False),
+                         ("f", "waf", False)]  # fmt: skip
+
+    def test_three_parameters_are_not_asked_about_twice(self):
+        rows = [row(name, rank, 0.1) for rank, name in enumerate("abc", start=1)]
+        assert [q.parameter for q in questions(rows, {})] == ["a", "b", "c"]

@@ -1,0 +1,26 @@
+"""The report of a job that was proved at a larger scale than it was searched at."""
+
+import numpy as np
+
+from jobs.report.artifacts import report_html
+from jobs.report.content import content
+from optimizer.trials.trial import Phase
+from tests.support.jobs.pretended_job import finished_job, lsm
+from tests.support.optimizer.two_loads import LARGER, TwoLoads
+
+
+def test_says_where_and_compares_runs_of_one_load_alone() -> None:
+    noise = {"waf": 0.02, "time": 0.06, "rate": 0.06}
+    finished = finished_job(40, bench=TwoLoads(lsm, noise=noise), confirm=LARGER, strategy="sobol")
+    html = report_html(finished)
+    words = "earched at scale 1/64 (100,000 keys); chosen and proved at scale 1/8 (800,000 keys)"
+    assert html.count(words) == 2
+    if finished.result["best"]:
+        assert "it was proved at scale 1/8 on the workload" in html
+    searched = [t for t in finished.trials if t.is_baseline and t.phase is not Phase.CONFIRM]
+    known = content(finished)
+    spread = np.std([finished.fitness[t.number] for t in searched], ddof=1)
+    assert known["noise_of_fitness"] == spread
+    dots = next(t for t in known["charts"]["drift"].figure["data"] if t["mode"] == "markers")
+    assert len(dots["x"]) == len(searched)
+    assert "chosen and proved" not in report_html(finished_job(24, strategy="sobol"))

@@ -1,0 +1,77 @@
+"""The report of a job that models have guided: they say what matters."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from cli.render.outcome_screen import print_outcome
+from jobs.charts.importance import model_effects_chart
+from jobs.report.artifacts import report_html
+from jobs.report.content import content
+from jobs.results.outcome import JobOutcome
+from tests.support.jobs.pretended_job import finished_job
+
+SURE = {"total": 0.5, "low": 0.4, "high": 0.7, "alone": 0.45, "p": 1e-9, "p_holm": 1e-8}
+
+
+@pytest.fixture(scope="module")
+def guided() -> JobOutcome:
+    return finished_job(44, strategy="forest")
+
+
+def rows(**totals: float) -> list[dict]:
+    return [{"name": n, "model": {"waf": {**SURE, "total": t}}} for n, t in totals.items()]
+
+
+def test_models_say_what_matters(guided: JobOutcome):
+    said, page = content(guided), report_html(guided)
+    assert said["modelled"]
+    assert [chart.name for chart in said["effects"]] == [
+        f"effects-{metric}" for metric in guided.result["models"]]  # fmt: skip
+    assert "Learned from all new configurations" in page
+    first = said["parameters"][0]
+    assert first["name"] == "compression_type"
+    assert f"{100 * first['model']['waf']['total']:.1f}% (" in page
+    assert "max_background_jobs" in said["idle"] or "max_background_jobs" not in page
+    assert "at the end of the job the first are: compression_type" in page
+    assert "models learn from them, and from every trial of the search" in page
+
+
+def unlearned(guided: JobOutcome, r2: float) -> JobOutcome:
+    forest = {m: {**f, "r2_cross_validated": r2} for m, f in guided.result["forest"].items()}
+    return replace(guided, result={**guided.result, "forest": forest})
+
+
+def test_forests_of_few_draws_are_shown_only_if_they_say_anything(guided: JobOutcome):
+    few, enough = (report_html(unlearned(guided, r2)) for r2 in (0.1, 0.5))
+    assert "want more draws than this strategy makes" in few
+    assert "one random forest per metric" not in few
+    assert "<h2>The draws alone</h2>" in enough
+    assert "one random forest per metric" in enough
+
+
+def test_the_terminal_tells_what_matters_by_the_models(guided: JobOutcome):
+    page = Console(record=True, width=200, file=io.StringIO())
+    print_outcome(page, guided.result)
+    (line,) = [x for x in page.export_text().splitlines() if x.startswith("What matters most")]
+    assert line.startswith("What matters most: compression_type, ")
+    r2 = guided.result["models"]["waf"]["r2_cross_validated"]
+    assert f"waf {r2:.2f}" in line
+
+
+def test_a_chart_names_the_first_and_its_doubt():
+    model = {"r2_cross_validated": 0.8, "trials": 60}
+    chart = model_effects_chart("waf", rows(b=0.2, a=0.6, c=0.0), model)
+    assert chart is not None
+    assert chart.title == "waf: a matters most"
+    assert chart.layout["yaxis"]["ticktext"] == ["a", "b"]
+    assert chart.traces[1]["x"] == [0.6, 0.2]
+    assert chart.traces[1]["error_x"]["arrayminus"] == pytest.approx([0.2, 0.0])
+    doubtful = model_effects_chart("waf", rows(a=0.6), {"r2_cross_validated": 0.1, "trials": 20})
+    unknown = model_effects_chart("waf", rows(a=0.6), {"r2_cross_validated": None, "trials": 9})
+    assert doubtful is not None and "do not rely on the order, R2 is 0.10" in doubtful.title
+    assert unknown is not None and "R2 is unknown" in unknown.title
+    assert model_effects_chart("waf", rows(c=0.0), model) is None
+    assert model_effects_chart("sa", rows(a=0.6), model) is None

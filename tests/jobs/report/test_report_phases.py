@@ -1,0 +1,89 @@
+"""Why each phase began and ended, told from the trials alone."""
+
+from dataclasses import replace
+from typing import Any
+
+from jobs.report.phases import phase_rows
+from jobs.results.outcome import JobOutcome
+from optimizer.budget.budget import divide
+from optimizer.trials.trial import Phase
+from tests.support.jobs.pretended_job import finished_job
+
+
+def test_all_phases_in_their_order(finished: JobOutcome):
+    rows = phase_rows(finished.trials, finished.result)
+    assert [row.name for row in rows] == ["baseline", "sample", "rank", "search", "confirm"]
+    assert sum(row.runs for row in rows) == len(finished.trials) == 60
+    begun = [row.began for row in rows]
+    assert begun == sorted(begun, key=str)
+    for row in rows:
+        assert row.began is not None and row.ended is not None and row.began <= row.ended
+    search, confirm = rows[3], rows[4]
+    assert search.why_ended == f"the budget for new configurations, {divide(60).explore}, was used"
+    assert f"{2 * divide(60).pairs} proof runs ended well" in confirm.why_ended
+
+
+def ended(finished: JobOutcome, planned: int | None, **job: Any) -> str:
+    """Why the search ended, had the job been asked for so and planned so many configurations."""
+    asked = {**finished.result["job"], **job}
+    plan = None if planned is None else {"explore": planned}
+    result = {**finished.result, "job": asked, "sampling": None, "plan": plan}
+    rows = phase_rows(finished.trials, result)
+    return next(row.why_ended for row in rows if row.name == "search")
+
+
+def test_a_search_that_ended_otherwise(finished: JobOutcome):
+    explored = finished.result["plan"]["explore"]
+    assert ended(finished, 99, search={"stop_early": True}) == (
+        f"the search stopped early, as its settings allow, after {explored} configurations"
+    )
+    used = f"the budget for new configurations, {explored}, was used"
+    assert ended(finished, explored, trials=None, minutes=5) == used
+    assert ended(finished, 99, trials=None, minutes=5) == (
+        "what was left of the minutes was needed to confirm"
+    )
+    assert ended(finished, 99) == f"{explored} of 99 planned configurations were tried"
+    # Results of earlier versions do not tell what was planned.
+    assert ended(finished, None) == f"{explored} new configurations were tried"
+
+
+def test_what_the_search_could_still_have_gained_is_told(finished: JobOutcome):
+    explored = finished.result["plan"]["explore"]
+    search = {"saved": 0, "why": "expected gain 30, the noise is 21"}
+    told = replace(finished, result={**finished.result, "search": search})
+    used = f"the budget for new configurations, {explored}, was used"
+    assert ended(told, explored) == f"{used}; expected gain 30, the noise is 21"
+    search |= {"saved": 9, "why": "expected gain 3, below the noise of 21: 9 runs saved"}
+    assert ended(told, explored + 9, search={"stop_early": True}) == search["why"]
+
+
+def test_configurations_that_were_measured_again_are_not_new(finished: JobOutcome):
+    explored = finished.result["plan"]["explore"]
+    last = max(t.number for t in finished.trials if t.phase is Phase.SEARCH and not t.is_baseline)
+    trials = tuple(replace(t, subject=5) if t.number == last else t for t in finished.trials)
+    again = replace(finished, trials=trials)
+    assert ended(again, explored) == (
+        f"the budget for new configurations, {explored}, was used, "
+        "1 of it to measure again what was doubted"
+    )
+    assert ended(again, None) == f"{explored - 1} new configurations were tried"
+
+
+def test_why_the_draws_ended_is_told_where_it_is_known(finished: JobOutcome):
+    result = {**finished.result, "sampling": {"why": "the order was steady"}}
+    rows = phase_rows(finished.trials, result)
+    assert rows[1].why_ended == "the order was steady"
+    draws = sum(t.phase is Phase.SAMPLE and not t.is_baseline for t in finished.trials)
+    rows = phase_rows(finished.trials, {**finished.result, "sampling": None})
+    assert rows[1].why_ended == f"its share of the budget, {draws} draws, was used"
+
+
+def test_a_job_without_a_search_has_no_ranking_phase():
+    job = finished_job(12, strategy="random")
+    rows = phase_rows(job.trials, job.result)
+    assert [row.name for row in rows] == ["baseline", "sample", "confirm"]
+
+
+def test_given_trials_are_no_part_of_what_was_done(finished: JobOutcome):
+    given = [replace(trial, given=True) for trial in finished.trials]
+    assert phase_rows(given, finished.result) == []

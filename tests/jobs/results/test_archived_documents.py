@@ -1,0 +1,153 @@
+"""What a job has decided and remembers goes with its archive: it is not decided anew elsewhere."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from db.connection.engine import make_engine
+from db.connection.migrate import upgrade
+from db.jobs.job_store import Store
+from db.jobs.restored_job import restore_job
+from db.leases.lease import acquire, release
+from db.leases.process import this_process
+from db.trials.trial_log import StoredTrialLog
+from jobs.archive import read_archive, restore_archive, write_archive
+from jobs.execution.assembly import assemble
+from jobs.execution.run_job import run_job
+from jobs.results.outcome import JobOutcome
+from jobs.specification.named_files import specify
+from jobs.specification.specification import Specification
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings
+from tests.support.db.any_trials import plain_trial
+from tests.support.jobs.instant import Watcher, write_space, write_workload
+
+DECIDED: dict[str, dict[str, Any]] = {
+    "prior": {
+        "jobs": [
+            {"job": 3, "workload": "load", "of": 40,
+             "trials": [{"point": {"level": 0.25}, "ratios": {"waf": -0.5}}]},
+        ]
+    },
+    "hosts_set_aside": {"hosts": {"odd": "its baseline's time jumped by +100% and stayed there"}},
+    "declared_test": {"winner": 7, "pairs": 3, "alpha": 0.025},
+    "withdrawn": {"trials": [{"number": 5, "why": "odd was set aside", "metrics": {"waf": 2.5}}]},
+}  # fmt: skip
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Specification:
+    return specified(tmp_path, strategy="random", trials=12)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Engine]:
+    """Another database, of which nobody of the first knows."""
+    engine = make_engine(str(tmp_path / "other.db"))
+    upgrade(engine)
+    yield engine
+    engine.dispose()
+
+
+def specified(folder: Path, **more: object) -> Specification:
+    workload, space = write_workload(folder), write_space(folder)
+    return specify(workload=str(workload), space=str(space), objective="waf", **more)
+
+
+def remembering(engine: Engine, job_id: int, documents: dict[str, dict[str, Any]]) -> None:
+    lease = acquire(engine, job_id, this_process())
+    log = StoredTrialLog(engine, lease)
+    for name, body in documents.items():
+        log.remember(name, body)
+    release(engine, lease)
+
+
+def head_of(path: Path) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()).splitlines()[0])
+    return head
+
+
+def test_what_a_job_remembers_comes_back_with_it(
+    database: Engine, elsewhere: Engine, tmp_path: Path, asked: Specification
+):
+    trials = [plain_trial(1), plain_trial(2)]
+    job_id = restore_job(database, asked.document(), asked.digest(), None, trials)
+    made_of_trials = {"ranking": {"parameters": []}, "report": {"html": "", "version": 0}}
+    remembering(database, job_id, {**DECIDED, **made_of_trials})
+    write_archive(database, job_id, tmp_path / "a.gz")
+    other = restore_archive(elsewhere, tmp_path / "a.gz")
+    store = Store(elsewhere)
+    assert {name: store.recall(other, name) for name in DECIDED} == DECIDED
+    assert [store.recall(other, name) for name in made_of_trials] == [None, None]
+    assert store.trials(other) == trials
+    write_archive(elsewhere, other, tmp_path / "b.gz")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_an_archive_of_a_job_that_remembers_nothing_is_what_it_always_was(
+    database: Engine, elsewhere: Engine, tmp_path: Path, asked: Specification
+):
+    job_id = restore_job(database, asked.document(), asked.digest(), None, [plain_trial(1)])
+    write_archive(database, job_id, tmp_path / "a.gz")
+    assert set(head_of(tmp_path / "a.gz")) == {"rocktune_archive", "specification", "environment"}
+    assert read_archive(tmp_path / "a.gz").documents == {}
+    other = restore_archive(elsewhere, tmp_path / "a.gz")
+    assert Store(elsewhere).recall(other, "prior") is None
+
+
+def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
+    database: Engine, elsewhere: Engine, tmp_path: Path, settings: Settings
+):
+    def ran(engine: Engine, job_id: int, specification: Specification) -> JobOutcome:
+        assembly = assemble(specification, settings)
+        return run_job(engine, job_id, specification, assembly, settings, progress=Watcher())
+
+    def stored(specification: Specification) -> int:
+        return Store(database).create_job(specification.document(), specification.digest())
+
+    earlier = specified(tmp_path, strategy="random", trials=30)
+    ran(database, stored(earlier), earlier)
+    warm = specified(tmp_path, strategy="forest", trials=14, warm_start="auto")
+    job_id = stored(warm)
+    whole = ran(database, job_id, warm)
+    assert [row["trials"] > 10 for row in whole.result["warm_start"]] == [True]
+    write_archive(database, job_id, tmp_path / "a.gz")
+
+    other = restore_archive(elsewhere, tmp_path / "a.gz")
+    again = ran(elsewhere, other, warm)
+    assert [trial.number for trial in again.trials] == list(range(1, 15)), "nothing was measured"
+    told = ("warm_start", "best", "verdict")
+    assert {name: again.result.get(name) for name in told} == {
+        name: whole.result.get(name) for name in told
+    }
+    recalled = [Store(e).recall(n, "prior") for e, n in ((database, job_id), (elsewhere, other))]
+    assert recalled[0] == recalled[1] is not None
+
+
+@pytest.mark.parametrize(
+    ("documents", "why"),
+    [
+        ([], "its documents are no object"),
+        ({"newer": {}}, "its document 'newer' is unknown; another version wrote it"),
+        ({"withdrawn": []}, "its document 'withdrawn' does not tell 'trials'"),
+        ({"hosts_set_aside": {}}, "its document 'hosts_set_aside' does not tell 'hosts'"),
+        ({"declared_test": {"winner": "7"}}, "its document 'declared_test' does not tell"),
+        ({"prior": {"jobs": [{"job": 3}]}}, "no whole archive: 'workload'"),
+        ({"prior": {"jobs": [3]}}, "no whole archive"),
+        ({"withdrawn": {"trials": [float("nan")]}}, r"withdrawn\.trials\[0\] is nan"),
+    ],
+)
+def test_documents_that_a_job_could_not_go_on_with_are_refused(
+    tmp_path: Path, asked: Specification, documents: object, why: str
+):
+    specification = json.loads(json.dumps(asked.document()))
+    head = {"rocktune_archive": 1, "environment": None, "specification": specification}
+    text = json.dumps({**head, "documents": documents})
+    (tmp_path / "odd.gz").write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(InputError, match=why):
+        read_archive(tmp_path / "odd.gz")

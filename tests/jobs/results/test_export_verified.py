@@ -1,0 +1,161 @@
+from pathlib import Path
+
+import pytest
+
+from jobs.execution.assembly import Assembly, assemble
+from jobs.results.export import ExportRefusedError, describe, export_options
+from jobs.specification.named_files import specify
+from sampler.common.errors import InputError
+from sampler.options.options_file import CF, DB, TABLE, parse_options
+from sampler.runner.settings import Settings
+from tests.support.jobs.instant import write_space, write_workload
+
+GIB = 2**30
+
+
+@pytest.fixture
+def assembly(settings: Settings) -> Assembly:
+    return assemble(specify(), settings)
+
+
+def test_what_rocksdb_keeps_is_exported(assembly: Assembly):
+    tuned = {
+        "write_buffer_size": 33554432,
+        "compression_type": "zstd",
+        "bloom_bits": 12,
+        "max_background_jobs": 8,
+    }
+    text = export_options(assembly.plan, assembly.installed, tuned, ["first", "second"])
+    assert text.startswith("# first\n# second\n[Version]\n")
+    options = parse_options(text)
+    assert options.get(CF, "write_buffer_size") == "33554432"
+    assert options.get(CF, "compression") == "kZSTD"
+    assert options.get(TABLE, "filter_policy") == "bloomfilter:12:false"
+    assert options.get(DB, "max_background_jobs") == "8"
+
+
+@pytest.mark.parametrize("share", [0.05, 0.35, 0.65, 0.95])
+@pytest.mark.parametrize("space", ["default", "universal", "blob"])
+def test_whatever_the_search_draws_is_exported(space: str, share: float, settings: Settings):
+    assembly = assemble(specify(space=space, workload="load"), settings)
+    tuned = assembly.problem.configuration(dict.fromkeys(assembly.problem.space.names, share))
+    assert export_options(assembly.plan, assembly.installed, tuned, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "tuned"),
+    [
+        (
+            "soft_pending_compaction_bytes_limit",
+            {
+                "soft_pending_compaction_bytes_limit": 48 * GIB,
+                "hard_pending_compaction_bytes_limit": 32 * GIB,
+            },
+        ),
+        (
+            "level0_slowdown_writes_trigger",
+            {"level0_file_num_compaction_trigger": 8, "level0_slowdown_writes_trigger": 4},
+        ),
+        (
+            "min_write_buffer_number_to_merge",
+            {"max_write_buffer_number": 3, "min_write_buffer_number_to_merge": 3},
+        ),
+    ],
+)
+def test_what_rocksdb_would_change_is_refused(
+    assembly: Assembly, name: str, tuned: dict[str, int]
+):
+    with pytest.raises(ExportRefusedError, match=rf"changes the file: .*{name}: intended"):
+        export_options(assembly.plan, assembly.installed, tuned, [])
+
+
+def test_a_default_that_rocksdb_would_change_is_refused(assembly: Assembly):
+    """A default is not in the file, but it was measured all the same."""
+    tuned = {
+        "soft_pending_compaction_bytes_limit": 64 * GIB,
+        "hard_pending_compaction_bytes_limit": 32 * GIB,
+    }
+    with pytest.raises(ExportRefusedError, match="soft_pending_compaction_bytes_limit"):
+        export_options(assembly.plan, assembly.installed, tuned, [])
+
+
+def test_what_rocksdb_does_not_know_is_named_at_once_or_kept_apart(
+    tmp_path: Path, settings: Settings
+):
+    file = tmp_path / "OPTIONS"
+    file.write_text(
+        "[Version]\n  rocksdb_version=9.1.1\n[DBOptions]\n  no_such_option=1\n"
+        '[CFOptions "default"]\n  compression_opts={level=3;checksum=true;}\n'
+    )
+    with pytest.raises(InputError, match=r"no_such_option, compression_opts.checksum \(since"):
+        assemble(specify(baseline=str(file)), settings)
+    assembly = assemble(specify(baseline=str(file), drop_unknown=True), settings)
+    measured = assembly.plan.options({"block_size": 8192})
+    assert measured.get(DB, "no_such_option") is None
+    assert measured.get(CF, "compression_opts.checksum") is None
+    text = export_options(assembly.plan, assembly.installed, {"block_size": 8192}, [])
+    exported = parse_options(text)
+    assert exported.version == (9, 1, 1)
+    assert exported.get(DB, "no_such_option") == "1"
+    assert exported.get(CF, "compression_opts") == "{level=3;checksum=true;}"
+    assert exported.get(TABLE, "block_size") == "8192"
+    assert "# Not measured as your file says: no_such_option, compression_opts.checksum" in text
+
+
+def test_without_a_db_bench_it_is_written_untried(tmp_path: Path, settings: Settings):
+    workload, space = write_workload(tmp_path), write_space(tmp_path)
+    assembly = assemble(specify(workload=str(workload), space=str(space)), settings)
+    text = export_options(
+        assembly.plan, assembly.installed, {"codec": "fast", "level": 2}, ["mine"]
+    )
+    assert text.startswith("# mine\n")
+    assert "codec" not in parse_options(text).sections[CF]
+
+
+def test_its_comments_say_what_it_rests_on(settings: Settings):
+    assembly = assemble(specify(space="all", workload="load", objective="waf"), settings)
+    best = {
+        "configuration": {"cache_size": 16777216, "write_buffer_size": 33554432},
+        "change": {"waf": {"percent": -12.34, "low": -15.0, "high": -9.87, "p": 0.001}},
+        "fitness": 123.4,
+        "runs": 8,
+    }
+    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
+    assert lines[0].endswith("the workload load (settle = wait, measured at scale 1/64)")
+    assert "fitness 123 against the baseline, 8 fresh runs of each" in lines[1]
+    assert "waf -12.3% [-15.0, -9.9]" in lines[2]
+    assert lines[3] == "Memtables and block cache: 80 MiB"
+    assert lines[4] == (
+        "Set cache_size = 16777216 in the application: no OPTIONS file can hold it"
+    )
+
+
+def test_its_comments_name_workload_factors(settings: Settings):
+    assembly = assemble(specify(space="paper", workload="load", objective="waf"), settings)
+    best = {
+        "configuration": {"threads": 4, "compression_ratio": 0.5},
+        "change": {"waf": {"percent": -1.0, "low": -2.0, "high": -0.5, "p": 0.001}},
+        "fitness": 10.0,
+        "runs": 3,
+    }
+    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
+    assert "Measured with threads = 4, a fact of the workload, not an option" in lines
+
+
+def test_its_comments_hold_what_rocksdb_does_not_know(settings: Settings, tmp_path: Path):
+    space, workload = write_space(tmp_path), write_workload(tmp_path)
+    assembly = assemble(
+        specify(space=str(space), workload=str(workload), objective="waf"), settings
+    )
+    best = {
+        "configuration": {"codec": "fast", "level": 3},
+        "change": {"waf": {"percent": -1.0, "low": -2.0, "high": -0.5, "p": 0.001}},
+        "fitness": 10.0,
+        "runs": 3,
+    }
+    lines = describe(assembly.problem, {"best": best}, tried=assembly.installed is not None)
+    assert lines[-3:] == [
+        "Measured by your own command: this file was not tried with RocksDB",
+        "Set codec = fast yourself: it is no option of RocksDB",
+        "Set level = 3 yourself: it is no option of RocksDB",
+    ]

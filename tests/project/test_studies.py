@@ -1,0 +1,38 @@
+"""Studies and benchmarks can be started: what they use of the product is still there."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support import ROOT
+
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for room in ("studies", "benchmarks")
+    for path in (ROOT / room).rglob("*.py")
+    if "tests" not in path.relative_to(ROOT).parts
+)
+
+
+def test_every_module_is_imported() -> None:
+    """In a process of its own: that takes what they would wait for anyway."""
+    script = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *MODULES],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert len(MODULES) > 100
+
+
+@pytest.mark.parametrize(
+    "study", ["studies.search", "studies.watch.power", "benchmarks.page_views"]
+)
+def test_its_help_says_what_it_measures(study: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", study, "--help"],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert "usage:" in ended.stdout

@@ -1,0 +1,180 @@
+import json
+import math
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sampler.bench.db_bench_output import parse_output
+from sampler.bench.rocksdb_log import RocksdbLog, joined, parse_log
+from tests.support.sampler.log_lines import AT_6, FLUSH_BEGINS, FLUSH_ENDS, OPENED, dump, event
+from tests.support.sampler.real_runs import OUTPUTS, Kept
+
+
+def nonsense(log: RocksdbLog) -> list[str]:
+    numbers = {
+        name: getattr(log, name) or 0.0
+        for name in ("opened", "load_ended", "flushed", "work_ended", "dumped", "stall_percent")
+    }
+    numbers |= log.tickers
+    return [name for name, number in numbers.items() if not 0 <= number < math.inf]
+
+
+def test_stamps_are_read_as_utc_and_events_by_their_own_clock():
+    log = parse_log(OPENED + event("flush_finished", AT_6 + 3) + FLUSH_BEGINS + FLUSH_ENDS)
+    assert log.opened == pytest.approx(AT_6, abs=1e-4)
+    assert log.load_ended == AT_6 + 2.5
+    assert log.flushed == AT_6 + 3.25
+    assert log.work_ended == AT_6 + 3
+
+
+def test_the_last_opening_counts_because_db_bench_opens_twice():
+    later = OPENED.replace("06:00:00", "06:00:09")
+    assert parse_log(OPENED + later).opened == pytest.approx(AT_6 + 9, abs=1e-4)
+
+
+def test_work_under_way_is_what_began_and_has_not_ended():
+    begun = event("compaction_started", AT_6, 1) + event("flush_started", AT_6 + 1, 2)
+    assert parse_log(begun).working == 2
+    assert parse_log(begun).work_ended is None
+    done = begun + event("flush_finished", AT_6 + 2, 2) + event("compaction_finished", AT_6 + 7, 1)
+    assert (parse_log(done).working, parse_log(done).work_ended) == (0, AT_6 + 7)
+
+
+def test_events_of_other_kinds_are_no_work():
+    other = event("table_file_creation", AT_6) + event("trivial_move", AT_6)
+    assert parse_log(other) == RocksdbLog()
+
+
+def test_the_last_whole_dump_counts():
+    log = parse_log(dump(100) + dump(200, percent=7.5))
+    assert log.tickers == {"bytes.written": 200, "flush.write.bytes": 400}
+    assert log.stall_percent == 7.5
+    assert log.dumped == AT_6 + 4
+
+
+def test_a_dump_that_is_cut_off_is_passed_over_for_the_one_before():
+    second = dump(200)
+    whole = second.index("rocksdb.db.get.micros P50 : ") + len("rocksdb.db.get.micros P50 : ")
+    for end in range(len(second)):
+        log = parse_log(dump(100) + second[:end])
+        written = 200 if end >= whole else 100
+        assert log.tickers == {"bytes.written": written, "flush.write.bytes": 2 * written}
+
+
+def test_an_only_dump_that_is_cut_off_is_none():
+    log = parse_log(dump(100)[:-120])
+    assert (log.tickers, log.dumped) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        'EVENT_LOG_v1 {"job": 1, "time_micros": 1, "event": "flush_started"',
+        'EVENT_LOG_v1 {"job": true, "time_micros": 1, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": [1], "time_micros": 1, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": "1", "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": -1, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": 1e400, "event": "flush_finished"}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": 1, "event": ["flush_started"]}',
+        'EVENT_LOG_v1 {"job": 1, "time_micros": true, "event": "flush_finished"}',
+        "EVENT_LOG_v1 " + "{" * 5000 + "}",
+        "EVENT_LOG_v1 {}",
+        "2026/13/45-99:00:00.000000 77 DB pointer 0x1",
+        "0001/01/01-00:00:00.000000 77 DB pointer 0x1",
+        "DB pointer 0x1",
+    ],
+)
+def test_a_broken_line_is_passed_over(broken: str):
+    assert parse_log(broken + "\n") == RocksdbLog()
+
+
+@pytest.mark.db_bench
+def test_a_real_log_tells_of_the_load_the_flush_and_the_work(measured_flush: Kept):
+    log = parse_log(measured_flush.log)
+    assert log.opened is not None and log.load_ended is not None and log.flushed is not None
+    assert log.opened < log.load_ended < log.flushed
+    assert log.work_ended is not None and log.opened < log.work_ended
+
+
+@pytest.mark.db_bench
+def test_the_clock_of_a_real_log_s_stamps_is_that_of_its_events(measured_flush: Kept):
+    log = parse_log(measured_flush.log)
+    assert log.opened is not None and log.work_ended is not None
+    assert 0 < log.work_ended - log.opened < measured_flush.ended.wall_seconds
+
+
+@pytest.mark.db_bench
+def test_a_real_log_cut_off_anywhere_gives_figures_of_the_whole_or_fewer(measured_flush: Kept):
+    text = measured_flush.log
+    whole = parse_log(text)
+    assert nonsense(whole) == [] and len(text) > 20_000
+    begins = text.index("DB pointer")
+    opening, rest = text[begins - 100 : begins + 2_000], text[-6_000:]
+    for end in range(0, len(opening + rest), 50):
+        part = parse_log((opening + rest)[:end])
+        assert nonsense(part) == [], end
+    for end in range(0, len(text), len(text) // 40):
+        part = parse_log(text[:end])
+        assert nonsense(part) == [] and part.working >= 0, end
+
+
+@pytest.mark.db_bench
+def test_a_real_log_cut_off_in_a_dump_gives_the_dump_before(measured_flush: Kept):
+    real = (OUTPUTS / "load_default_settle_wait.txt").read_text()
+    statistics = real[real.index("STATISTICS:") :]
+    stamp = "2026/11/21-06:00:04.000000 77 [WARN] [db/db_impl/db_impl.cc:1000] "
+    text = measured_flush.log + stamp + statistics
+    later = parse_output(real).tickers
+    begins = len(measured_flush.log) + len(stamp)
+    first_histogram = text.index(" P50 : ", begins)
+    for end in (begins + 11, begins + 5000, first_histogram):
+        assert parse_log(text[:end]).tickers != later
+    assert parse_log(text).tickers == later
+
+
+@st.composite
+def mutated_logs(draw: st.DrawFn) -> str:
+    pieces = [OPENED, FLUSH_BEGINS, FLUSH_ENDS, dump(5), event("flush_started", AT_6)]
+    text = "".join(draw(st.lists(st.sampled_from(pieces), max_size=8)))
+    for _ in range(draw(st.integers(0, 4))):
+        begin = draw(st.integers(0, len(text)))
+        end = min(len(text), begin + draw(st.integers(0, 30)))
+        text = text[:begin] + draw(st.text(max_size=12)) + text[end:]
+    return text
+
+
+@given(st.one_of(mutated_logs(), st.text(), st.binary().map(lambda b: b.decode("latin-1"))))
+@example(f"Cumulative stall: 1, {'9' * 400} percent\n")
+def test_no_log_breaks_the_parser_or_makes_it_tell_nonsense(text: str):
+    assert nonsense(parse_log(text)) == []
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=200)
+@given(
+    st.dictionaries(st.sampled_from(["time_micros", "event", "job"]), json_values),
+)
+def test_no_event_breaks_the_parser(told: dict[str, object]):
+    log = parse_log(f"2026/11/21-06:00:01.000000 77 EVENT_LOG_v1 {json.dumps(told)}\n")
+    assert nonsense(log) == []
+
+
+def test_the_sizes_of_files_that_jobs_made_are_added_up():
+    table = (
+        'EVENT_LOG_v1 {"event": "table_file_creation", "file_number": 9, "file_size": 4122, '
+        '"file_checksum": ""}\n'
+    )
+    blob = (
+        'EVENT_LOG_v1 {"event": "blob_file_creation", "file_number": 10, '
+        '"total_blob_count": 225, "total_blob_bytes": 235800, "x": ""}\n'
+    )
+    log = parse_log(table + blob + table)
+    assert log.created_bytes == 2 * 4122 + 235_800
+    assert joined(log, parse_log(blob)).created_bytes == 2 * (4122 + 235_800)

@@ -1,0 +1,47 @@
+"""The machine's clock is set, or the machine sleeps, in the middle of a run."""
+
+import pytest
+
+from sampler.bench.run_ending import clock_problem
+from sampler.runner import process
+from sampler.runner.outcome import TrialState
+from sampler.runner.process import EndedProcess, Ending
+from tests.support.sampler.real_runs import Measure
+
+
+def ran(wall_seconds: float, clock_set_by: float) -> EndedProcess:
+    return EndedProcess(
+        ending=Ending.EXIT, status=0, wall_seconds=wall_seconds, cpu_seconds=1.0, peak_rss=1,
+        device_bytes=0, clock_set_by=clock_set_by,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("by", "wrong"), [(0.0, False), (0.1, False), (-0.1, False), (-0.12, True), (3600, True)]
+)
+def test_a_clock_that_was_set_is_told(by: float, wrong: bool):
+    said = clock_problem(ran(10, by))
+    assert (said is not None) is wrong
+    if said:
+        assert f"set by {by:+,.1f} s" in said
+
+
+@pytest.mark.db_bench
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("by", [-3600.0, 3600.0])
+def test_its_seconds_count_for_nothing_and_it_is_measured_again(
+    by: float, times: int, measure: Measure, monkeypatch: pytest.MonkeyPatch
+):
+    real, runs = process._clocks, iter([*[0.0, by] * times, *[0.0] * 9])
+
+    def clocks() -> tuple[float, float]:
+        monotonic, wall = real()
+        return monotonic, wall + next(runs)
+
+    monkeypatch.setattr(process, "_clocks", clocks)
+    outcome = measure({}, settle="flush").outcome
+    if times < 3:
+        assert outcome.state is TrialState.DONE
+        return
+    assert (outcome.state, outcome.metrics) == (TrialState.LOST, {})
+    assert outcome.failure is not None and f"set by {by:+,.1f} s" in outcome.failure

@@ -1,0 +1,209 @@
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sampler.common.errors import InputError
+from sampler.machine.process_identity import is_alive, kill_marked, own_process, start_time
+from sampler.runner.host_lock import MARK, default_lock_path, host_lock
+from tests.support import ROOT
+from tests.support.sampler.watching import gone, read_line
+
+HOLDER = ROOT / "tests/support/sampler/holding_the_lock.py"
+Hold = Callable[..., tuple["subprocess.Popen[bytes]", str]]
+
+
+class GaveUp(Exception):
+    pass
+
+
+def give_up(_: float) -> None:
+    raise GaveUp
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    return tmp_path / "host.lock"
+
+
+@pytest.fixture
+def hold(lock: Path) -> Iterator[Hold]:
+    """Lets another process hold the lock; gives it and the line that it said."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(token: str, *rest: str) -> tuple["subprocess.Popen[bytes]", str]:
+        argv = [sys.executable, str(HOLDER), str(lock), token, *rest]
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+        started.append(process)
+        assert process.stdout is not None
+        return process, read_line(process.stdout.fileno())
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_a_free_lock_is_taken_and_signed(lock: Path):
+    with host_lock(lock, "mine", pause=give_up) as descriptor:
+        pid, started = own_process()
+        assert json.loads(os.pread(descriptor, 400, 0)) == {
+            "pid": pid,
+            "started": started,
+            "token": "mine",
+        }
+
+
+def test_a_lock_can_be_taken_again_and_again(lock: Path):
+    for token in ("first", "second, a longer one", "third"):
+        with host_lock(lock, token, pause=give_up) as descriptor:
+            assert json.loads(os.pread(descriptor, 400, 0))["token"] == token
+
+
+def test_a_lock_is_held_against_others_in_the_same_process(lock: Path):
+    with (
+        host_lock(lock, "mine", pause=give_up),
+        pytest.raises(GaveUp),
+        host_lock(lock, "theirs", pause=give_up),
+    ):
+        pass
+
+
+def test_a_lock_held_by_another_process_is_waited_for_and_its_holder_told(lock: Path, hold: Hold):
+    holder, said = hold("theirs")
+    assert said == "started"
+    told: list[str] = []
+    with pytest.raises(GaveUp), host_lock(lock, "mine", waiting=told.append, pause=give_up):
+        pass
+    assert told == [f"process {holder.pid}"]
+
+
+def test_a_lock_is_free_as_soon_as_its_holder_is_killed(lock: Path, hold: Hold):
+    holder, _ = hold("theirs")
+    waits: list[float] = []
+
+    def kill_the_holder(seconds: float) -> None:
+        waits.append(seconds)
+        holder.kill()
+        holder.wait()
+
+    with host_lock(lock, "mine", pause=kill_the_holder):
+        assert len(waits) == 1
+
+
+def test_a_lock_that_gave_up_is_free_for_others(lock: Path, hold: Hold):
+    holder, _ = hold("theirs")
+    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
+        pass
+    holder.kill()
+    holder.wait()
+    with host_lock(lock, "mine", pause=give_up):
+        assert lock.exists()
+
+
+def test_what_a_dead_controller_left_running_is_ended_and_the_lock_taken(lock: Path, hold: Hold):
+    holder, said = hold(secrets.token_hex(8), "orphan")
+    orphan = int(said)
+    holder.kill()
+    holder.wait()
+    assert start_time(orphan) is not None
+    waits: list[float] = []
+
+    def until_the_orphan_is_gone(seconds: float) -> None:
+        waits.append(seconds)
+        assert gone(orphan)
+
+    told: list[str] = []
+    with host_lock(lock, "mine", waiting=told.append, pause=until_the_orphan_is_gone):
+        assert start_time(orphan) is None
+    assert (len(waits), told) == (1, [])
+
+
+def test_what_a_living_controller_runs_is_left_alone(lock: Path, hold: Hold):
+    token = secrets.token_hex(8)
+    _, said = hold(token, "orphan")
+    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
+        pass
+    assert start_time(int(said)) is not None
+    assert kill_marked(MARK, token) == 1
+    assert gone(int(said))
+
+
+@pytest.mark.parametrize(
+    "signature", ["", "not json", "[]", "{}", '{"pid": "x"}', '{"pid": 1e999}', '{"pid": null}']
+)
+def test_a_signature_that_cannot_be_read_is_waited_for_like_any_other(
+    signature: str, lock: Path, hold: Hold
+):
+    hold("theirs")
+    lock.write_text(signature)
+    with pytest.raises(GaveUp), host_lock(lock, "mine", pause=give_up):
+        pass
+
+
+def test_a_lock_that_cannot_be_made_names_its_variable(tmp_path: Path):
+    with (
+        pytest.raises(InputError, match="ROCKTUNE_LOCK: cannot open the host's lock"),
+        host_lock(tmp_path / "nowhere" / "lock", "mine", pause=give_up),
+    ):
+        pass
+
+
+def test_a_lock_that_is_a_link_is_refused_and_what_it_leads_to_left_alone(tmp_path: Path):
+    theirs, link = tmp_path / "theirs", tmp_path / "lock"
+    theirs.write_text("of somebody else")
+    link.symlink_to(theirs)
+    with (
+        pytest.raises(InputError, match=r"ROCKTUNE_LOCK: the host's lock .* is a symbolic link"),
+        host_lock(link, "mine", pause=give_up),
+    ):
+        pass
+    assert theirs.read_text() == "of somebody else"
+
+
+def test_all_users_of_a_host_share_one_lock(lock: Path):
+    assert default_lock_path().is_absolute()
+    with host_lock(lock, "mine", pause=give_up):
+        assert lock.stat().st_mode & 0o777 == 0o666
+
+
+def test_a_process_is_told_from_a_later_one_with_its_number():
+    pid, started = own_process()
+    assert is_alive(pid, started)
+    assert not is_alive(pid, started + 1)
+
+
+def test_a_zombie_counts_as_gone():
+    child = subprocess.Popen(["true"])
+    assert gone(child.pid)
+    assert start_time(child.pid) is None
+    child.wait()
+
+
+def test_only_processes_with_the_very_mark_are_ended():
+    token = secrets.token_hex(8)
+    children = [
+        subprocess.Popen(
+            ["/bin/sh", "-c", "echo ready; kill -STOP $$"],
+            env={"PATH": os.environ["PATH"], MARK: mark},
+            stdout=subprocess.PIPE,
+        )
+        for mark in (token, token + "-2")
+    ]
+    try:
+        for child in children:
+            assert child.stdout is not None and read_line(child.stdout.fileno()) == "ready"
+        assert kill_marked(MARK, token) == 1
+        assert gone(children[0].pid)
+        assert start_time(children[1].pid) is not None
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()

@@ -1,0 +1,290 @@
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.command_bench import CommandBench
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.common.errors import InputError
+from sampler.machine.process_identity import start_time
+from sampler.runner.bench_folder import (
+    make_trial_folder,
+    nearest_folder,
+    remove_leftovers,
+    require_space,
+)
+from sampler.runner.host_lock import host_lock
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import default_values
+from sampler.space.space_file import load_space
+from sampler.workload.workload import Command, Workload
+from tests.support import ROOT
+from tests.support.sampler.real_runs import tiny_plan
+from tests.support.sampler.watching import gone, make_fifo, read_line
+
+FOREVER = "exec tail -f /dev/null"
+Shell = Callable[..., LocalRunner]
+
+
+def give_up(_: float) -> None:
+    raise TimeoutError
+
+
+@pytest.fixture
+def shell(settings: Settings) -> Shell:
+    """A runner whose benchmark is a shell script."""
+
+    def make(script: str, *, timeout: float = 30, **changed: object) -> LocalRunner:
+        command = Command(argv=("/bin/sh", "-c", script), timeout_seconds=timeout)
+        workload = Workload(name="own", command=command, settle="none", scale=1)
+        plan = BenchPlan(workload, load_space("default"), default_values("library"))
+        where = settings.model_copy(update=changed)
+        return LocalRunner(CommandBench(command, plan), where, pause=give_up)
+
+    return make
+
+
+def left(settings: Settings) -> list[str]:
+    return sorted(path.name for path in settings.bench_dir.iterdir())
+
+
+def outcome_of(runner: LocalRunner) -> Outcome:
+    outcome = runner.wait(60)
+    assert outcome is not None
+    return outcome
+
+
+GOOD = """echo '{"waf": 2.5}'"""
+
+
+@pytest.mark.parametrize(
+    ("script", "state", "reason"),
+    [
+        (GOOD, TrialState.DONE, None),
+        ("echo no >&2; exit 3", TrialState.FAILED, "no"),
+        ("exit 3", TrialState.FAILED, "exit status 3 without a word"),
+        ("echo dying >&2; kill -KILL $$", TrialState.FAILED, "killed by SIGKILL: dying"),
+        ("ulimit -c 0; kill -SEGV $$", TrialState.FAILED, "killed by SIGSEGV"),
+        ("yes", TrialState.FAILED, "ended because it printed without end"),
+    ],
+    ids=["good", "refused", "silent", "killed", "crashed", "flood"],
+)
+def test_every_end_has_its_state_and_reason_and_leaves_nothing_behind(
+    script: str, state: TrialState, reason: str | None, shell: Shell, settings: Settings
+):
+    outcome = shell(script).run({})
+    assert (outcome.state, outcome.failure) == (state, reason)
+    assert left(settings) == []
+
+
+def test_a_trial_that_takes_too_long_is_timed_out(shell: Shell, settings: Settings):
+    outcome = shell(FOREVER, timeout=0.1).run({})
+    assert outcome.state is TrialState.TIMED_OUT
+    assert outcome.failure is not None and outcome.failure.startswith("timed out after")
+    assert left(settings) == []
+
+
+def test_a_trial_too_slow_to_win_is_cut_off_and_its_time_is_kept(shell: Shell, settings: Settings):
+    runner = shell(FOREVER)
+    runner.start({}, cutoff_seconds=0.1)
+    outcome = outcome_of(runner)
+    assert outcome.state is TrialState.CENSORED
+    assert outcome.metrics == {"time": outcome.bench_seconds}
+    assert left(settings) == []
+
+
+def test_a_trial_that_fills_the_disk_is_ended(shell: Shell, settings: Settings):
+    outcome = shell(FOREVER, free_bytes=2**62).run({})
+    assert outcome.state is TrialState.FAILED
+    assert outcome.failure == "ended because the disk of the bench folder was nearly full"
+    assert left(settings) == []
+
+
+def test_a_cancelled_trial_leaves_nothing_and_frees_the_host(shell: Shell, settings: Settings):
+    runner = shell(FOREVER)
+    runner.start({})
+    assert len(left(settings)) == 1
+    runner.cancel()
+    assert left(settings) == []
+    with host_lock(settings.lock, "next", pause=give_up):
+        runner.cancel()  # nothing is in flight: nothing happens
+
+
+def test_an_interrupted_run_ends_its_trial(shell: Shell, settings: Settings):
+    class Interrupting(CommandBench):
+        def settled(self, _: Path) -> bool:
+            raise KeyboardInterrupt
+
+    runner = shell(FOREVER)
+    benchmark = runner._benchmark
+    assert isinstance(benchmark, CommandBench)
+    runner = LocalRunner(Interrupting(benchmark.command, benchmark.plan), settings, pause=give_up)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run({})
+    assert left(settings) == []
+    with host_lock(settings.lock, "next", pause=give_up):
+        assert settings.lock.exists()
+
+
+def test_a_trial_in_flight_holds_the_host(shell: Shell, settings: Settings):
+    runner = shell(FOREVER)
+    runner.start({})
+    with (
+        pytest.raises(TimeoutError),
+        host_lock(settings.lock, "other", pause=give_up),
+    ):
+        pass
+    with pytest.raises(RuntimeError, match="in flight already"):
+        runner.start({})
+    runner.cancel()
+
+
+def test_trials_follow_one_another(shell: Shell, settings: Settings):
+    runner = shell(GOOD)
+    assert [runner.run({}).metrics["waf"] for _ in range(3)] == [2.5, 2.5, 2.5]
+    assert left(settings) == []
+
+
+def test_waiting_for_nothing_is_a_mistake(shell: Shell):
+    with pytest.raises(RuntimeError, match="no trial is in flight"):
+        shell(GOOD).wait(0)
+
+
+@pytest.mark.parametrize("how", ["ended by itself", "cancelled"])
+def test_a_child_that_left_the_group_dies_with_the_trial(
+    how: str, shell: Shell, settings: Settings, tmp_path: Path
+):
+    pipe = make_fifo(tmp_path / "pipe")
+    last = FOREVER if how == "cancelled" else GOOD
+    script = f"setsid sh -c 'echo $$ >{tmp_path}/pipe; kill -STOP $$' & {last}"
+    runner = shell(script)
+    runner.start({})
+    child = int(read_line(pipe))
+    assert start_time(child) is not None
+    runner.cancel() if how == "cancelled" else outcome_of(runner)
+    assert gone(child)
+    assert left(settings) == []
+    os.close(pipe)
+
+
+def test_the_folders_of_dead_controllers_are_removed_and_no_others(settings: Settings):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    bench = settings.bench_dir
+    mine = make_trial_folder(bench)
+    for name in (f"trial-{dead.pid}-1-00ff", "trial-1-1-zz", "notes", "trial-x-1-00"):
+        (bench / name / "db").mkdir(parents=True)
+    assert remove_leftovers(bench) == 1
+    assert left(settings) == sorted([mine.name, "trial-1-1-zz", "notes", "trial-x-1-00"])
+
+
+def test_a_recycled_process_number_does_not_protect_a_leftover(settings: Settings):
+    (settings.bench_dir / f"trial-{os.getpid()}-1-00ff").mkdir(parents=True)
+    assert remove_leftovers(settings.bench_dir) == 1
+
+
+def test_a_bench_folder_that_is_not_there_has_no_leftovers(settings: Settings):
+    assert remove_leftovers(settings.bench_dir / "nowhere") == 0
+
+
+def test_a_disk_too_full_is_refused_before_the_trial(settings: Settings):
+    with pytest.raises(InputError, match=r"ROCKTUNE_BENCH_DIR: the disk of .* make room"):
+        require_space(settings.bench_dir, 2**62)
+
+
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_bench_folder_that_cannot_be_made_is_refused_by_name(
+    below: str, shell: Shell, settings: Settings, tmp_path: Path
+):
+    (tmp_path / "file").write_text("not a folder")
+    runner = shell(GOOD, bench_dir=tmp_path / "file" / below)
+    with pytest.raises(InputError) as refused:
+        runner.run({})
+    assert refused.value.field == "ROCKTUNE_BENCH_DIR"
+    with host_lock(settings.lock, "next", pause=give_up):
+        assert settings.lock.exists()
+
+
+def test_a_bench_folder_that_cannot_be_looked_into_is_refused_by_name(
+    shell: Shell, tmp_path: Path
+):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for place in (tmp_path / "circle", tmp_path / ("x" * 300)):
+        assert nearest_folder(place) == tmp_path
+        with pytest.raises(InputError, match="cannot look into") as refused:
+            shell(GOOD, bench_dir=place).run({})
+        assert refused.value.field == "ROCKTUNE_BENCH_DIR"
+
+
+def test_whoever_waits_is_called_meanwhile_and_may_end_the_trial(shell: Shell, settings: Settings):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shell(FOREVER).run({}, meanwhile=interrupted)
+    assert left(settings) == []
+    with host_lock(settings.lock, "next", pause=give_up):
+        assert settings.lock.exists()
+
+
+@pytest.mark.parametrize("name", ["./nowhere.sh", "no-such-benchmark"])
+def test_a_benchmark_that_is_not_there_is_refused_by_name(
+    name: str, settings: Settings, shell: Shell
+):
+    benchmark = shell("")._benchmark
+    assert isinstance(benchmark, CommandBench)
+    missing = dataclasses.replace(benchmark, command=Command(argv=(name,), timeout_seconds=5))
+    with pytest.raises(InputError, match=r"command\.argv: .* is not a program") as refused:
+        LocalRunner(missing, settings, pause=give_up).run({})
+    assert refused.value.field == "command.argv"
+    assert left(settings) == []
+
+
+def test_what_a_start_that_failed_held_is_free_again(shell: Shell, settings: Settings):
+    good = shell(GOOD)
+    broken = LocalRunner(good._benchmark, settings.model_copy(), pause=give_up)
+    with pytest.raises(TypeError):
+        broken.run({"write_buffer_size": object()})  # type: ignore[dict-item]
+    assert left(settings) == []
+    assert good.run({}).state is TrialState.DONE
+
+
+@pytest.mark.db_bench
+@pytest.mark.parametrize("doing", ["measures", "prepares"])
+def test_a_killed_controller_takes_db_bench_with_it_and_the_next_runner_cleans_up(
+    doing: str, installed: InstalledDbBench, settings: Settings
+):
+    controller = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tests.support.sampler.controller_of_a_trial",
+            str(settings.bench_dir),
+            str(settings.lock),
+            doing,
+        ],
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert controller.stdout is not None
+    assert read_line(controller.stdout.fileno()) == "started"
+    children = Path(f"/proc/{controller.pid}/task/{controller.pid}/children").read_text()
+    (bench,) = map(int, children.split())
+    leftover = left(settings)
+    controller.kill()
+    controller.communicate()
+    assert gone(bench)
+    assert left(settings) == leftover != []
+    assert json.loads(settings.lock.read_text())["pid"] == controller.pid
+    runner = LocalRunner(DbBench(installed, tiny_plan(installed)), settings)
+    assert runner.run({}).state is TrialState.DONE
+    assert left(settings) == []

@@ -1,0 +1,52 @@
+"""A batch that was run night after night, as the database keeps it."""
+
+import math
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Engine, insert, update
+
+from db.connection.transactions import writing
+from db.jobs.job_store import Store
+from db.schema.batch_state import BatchState
+from db.schema.tables import batch, job
+from tests.support.jobs.batch_nights import FIRST, result
+
+
+def nights_that_turn_worse() -> list[dict[str, Any]]:
+    """The results of 24 nights: WAF of the default rises from 2 to 3 in the 17th."""
+    return [_night(number) for number in range(24)]
+
+
+def _night(number: int) -> dict[str, Any]:
+    level = 2.0 if number < 16 else 3.0
+    waf, sa = level * (1 + 0.01 * math.sin(7 * number)), 1.0 + 0.01 * math.cos(5 * number)
+    found = result({"waf": waf, "sa": sa, "time": 3.0, "rate": 100.0})
+    found["parameters"] = [{"name": "block_size", "rank": 1 + number % 2, "share": 0.25}]
+    if number == 20:
+        found["best"] = {"configuration": {"block_size": 16384}}
+        found["baseline"]["configuration"] = {"block_size": 4096}
+    return found
+
+
+def kept_nights(engine: Engine, results: list[dict[str, Any]]) -> None:
+    """Keeps the nights of the batch `nightly`, a job each."""
+    for number, each in enumerate(results):
+        at = FIRST + timedelta(days=number)
+        values = {
+            "name": "nightly",
+            "state": BatchState.DONE.value,
+            "why": "all are in",
+            "document": {"items": []},
+            "digest": "d",
+            "created_at": at,
+            "ended_at": at,
+        }
+        job_id = Store(engine).create_job(each["job"], "d")
+        with writing(engine) as connection:
+            new = insert(batch).values(values).returning(batch.c.id)
+            batch_id = connection.execute(new).scalar_one()
+            change = {"batch_id": batch_id, "batch_item": "load/default", "state": "done"}
+            connection.execute(
+                update(job).where(job.c.id == job_id).values({**change, "result": each})
+            )

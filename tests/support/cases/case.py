@@ -1,0 +1,71 @@
+"""One public artefact, the command that a user would run on it, and the figures that are right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support import ROOT
+
+ARTEFACTS = ROOT / "tests" / "data" / "cases"
+Figures = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that has ended: exit status and both outputs."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What a command must say of an artefact.
+
+    Attributes:
+        artefact: Its path below ``tests/data/cases``.
+        command: Arguments of ``rocktune``; ``{file}`` stands for the artefact, ``{folder}`` for an
+            empty folder.
+        expected: Figures by name; a float is met within ``within``, all else exactly.
+        read: Finds the same figures in what the command printed.
+        status: The exit status.
+        within: Relative tolerance of floats; measured ones need some, read ones none.
+        db_bench: Whether the command runs the real db_bench.
+    """
+
+    artefact: str
+    command: tuple[str, ...]
+    expected: Figures
+    read: Callable[[Ran], Figures]
+    status: int = 0
+    within: float = 0.0
+    db_bench: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, folder: Path) -> Ran:
+        """Runs the command in a process of its own.
+
+        Args:
+            folder: An empty folder, for what the command writes.
+        """
+        places = {"file": str(ARTEFACTS / self.artefact), "folder": str(folder)}
+        argv = [argument.format(**places) for argument in self.command]
+        # A host of its own: it neither waits for other tests nor makes them wait.
+        apart = {"ROCKTUNE_LOCK": f"{folder}/host.lock", "ROCKTUNE_BENCH_DIR": f"{folder}/bench"}
+        ran = subprocess.run(
+            [sys.executable, "-m", "cli.main", *argv],
+            cwd=ROOT,
+            env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **apart, **self.environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)

@@ -1,0 +1,134 @@
+"""OPTIONS files of RocksDB 4.3 to 10.7.
+
+Memory is worked out by hand: write_buffer_size * max_write_buffer_number plus the block cache of
+the file, 8 MiB where it names none. Write amplification has a wide tolerance, for how compactions
+fall moves it by a tenth from run to run.
+"""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.cases.case import Case, Figures, Ran
+
+MIB = 2**20
+
+
+def _bench(ran: Ran) -> Figures:
+    """State, metrics and warnings of a run."""
+    document = json.loads(ran.stdout)
+    return {"state": document["state"], **document["metrics"], "warnings": document["warnings"]}
+
+
+def _told(*fragments: str) -> dict[str, object]:
+    return dict.fromkeys(fragments, True)
+
+
+def _reading(*fragments: str, refused: bool = False):  # type: ignore[no-untyped-def]
+    """Reads a run, and which fragments its warnings (or what refuses it) hold."""
+
+    def read(ran: Ran) -> Figures:
+        text = ran.stderr if refused else "\n".join(_bench(ran)["warnings"])  # type: ignore[arg-type]
+        found = {} if refused else _bench(ran)
+        return {**found, "one line": ran.stderr.count("\n") == 1} | {
+            each: each in text for each in fragments
+        }
+
+    return read
+
+
+def _measured(
+    artefact: str, memory: int, *told: str, waf: float | None = None, drop: bool = False
+) -> Case:
+    """A file that is measured as it is."""
+    figures = {"state": "done", "memory": float(memory)} | ({} if waf is None else {"waf": waf})
+    return Case(
+        artefact=artefact,
+        command=("bench", "--json", "--baseline", "{file}", *(["--drop-unknown"] if drop else [])),
+        expected={**figures, **_told(*told)},
+        read=_reading(*told),
+        within=0.2,
+        db_bench=True,
+    )
+
+
+def _refused(artefact: str, command: str, *told: str) -> Case:
+    """A file that is refused in one line, before anything is made."""
+    return Case(
+        artefact=artefact,
+        command=(command, "--baseline", "{file}"),
+        expected={"one line": True, **_told(*told)},
+        read=_reading(*told, refused=True),
+        status=2,
+        db_bench=True,
+    )
+
+
+_NEWER = (
+    "compaction_verify_record_count (since 8.6)",
+    "block_protection_bytes_per_key",
+    "memtable_max_range_deletions",
+    "bottommost_file_compaction_delay",
+    "--drop-unknown leaves them out",
+)
+_LLM = "08-llm-tuner-inputs/"
+_TABLED = "12-ycsb-6.26-load-profile/dbsnappyload.ini"
+_EXAMPLE = "09-rocksdb-own-example-4.3/OPTIONS.ini"
+_OWN_TESTS = "17-rocksdb-own-tests/"
+_MADE = "40-made-from-the-failures/"
+
+CASES: tuple[Case, ...] = (
+    _measured("01-kafka-streams-6.8-options/OPTIONS", 136 * MIB, waf=2.4),
+    _measured(
+        "04-ardb-custom-comparator-5.14/OPTIONS",
+        136 * MIB,
+        "comparator = ardb.comparator: left out",
+        "merge_operator = ardb.merger: not known",
+        "prefix_extractor = ardb.prefix_extractor: not known",
+        "compaction_filter_factory = ardb.compact_filter_factory: left out",
+        waf=2.4,
+    ),
+    _measured("05-study-5.17-options/OPTIONS", 136 * MIB, waf=2.4),
+    *(
+        _refused(_LLM + name, "bench", *_NEWER)
+        for name in (
+            "NebulaGraph_default_options.ini",
+            "rocksdb-tuning-suggestions.ini",
+            "kvrocks_default_options.ini",
+            "good_options.ini",
+        )
+    ),
+    # Four write buffers of 128 MiB.
+    _measured(_LLM + "good_options.ini", 520 * MIB, "write buffers of 512 MiB", drop=True),
+    _measured(_LLM + "NebulaGraph_default_options.ini", 264 * MIB, drop=True),
+    _measured(
+        _LLM + "bad_options.ini",
+        40 * MIB,
+        "soft_pending_compaction_bytes_limit = 68719476736: RocksDB makes it 21474836480",
+        "max_background_compactions = 1, max_background_flushes = 1",
+        drop=True,
+    ),
+    _measured(_LLM + "dbbench_default_options-7.10.2.ini", 136 * MIB, waf=2.4),
+    _measured(_EXAMPLE, 1032 * MIB, "write buffers of 1 GiB", "take --workload load"),
+    _refused(_EXAMPLE, "tune", "write buffers of 1 GiB", "take --workload load"),
+    # 64 MiB * 4 + 8 MiB; LZ4 nowhere, ZSTD at the bottom only, a Bloom filter of 10 bits.
+    _measured(_TABLED, 264 * MIB, "come to 12 threads"),
+    *(
+        _measured(f"15-block-cache-in-file/{name}.ini", 384 * MIB, *told, waf=2.4)
+        for name, told in (
+            ("plain", ()),
+            ("structure", ()),
+            ("secondary", ("secondary_cache of block_cache (CacheLibSecondaryCache)",)),
+        )
+    ),
+    _measured(_OWN_TESTS + "options_test.ini", 136 * MIB, "come to 302 threads"),
+    _refused(
+        _OWN_TESTS + "db_bench_tool_test.ini",
+        "bench",
+        '[CFOptions "default"] prepopulate_blob_cache (line 100) = kDisable;',
+        "No mapping for enum",
+    ),
+    _measured(_MADE + "ardb-without-arena.ini", 136 * MIB, waf=2.4),
+    # 16 MiB for all memtables and 8 MiB of cache; 5.0 was measured at scale 1.
+    _measured(_MADE + "db_write_buffer_size.ini", 24 * MIB, waf=4.75),
+)

@@ -1,0 +1,67 @@
+"""Fixtures of whoever runs `rocktune`: where the user sits, and ways to run the command."""
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from tests.support.cli.client_scene import Scene, serving
+from tests.support.cli.terminal import Desk, Zygote
+from tests.support.jobs.instant import left_running
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A folder of the user's own; nothing that was started there may be left in the end."""
+    desk = Desk(tmp_path)
+    yield desk
+    assert left_running(desk.mark) == []
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote]:
+    zygote = Zygote()
+    yield zygote
+    zygote.close()
+
+
+@pytest.fixture
+def here(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """The command in this process, from the desk: seconds of imports are saved."""
+    for name in [name for name in os.environ if name.startswith("ROCKTUNE_")]:
+        monkeypatch.delenv(name)
+    for name, value in desk.variables().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(desk.folder)
+    root = logging.getLogger()
+    logs = root.handlers[:], root.level
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield lambda *arguments: main([str(argument) for argument in arguments])
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    root.handlers[:], root.level = logs
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A real service; the jobs of a module's tests come one after another."""
+    with serving(tmp_path_factory.mktemp("service")) as scene:
+        yield scene
+    assert left_running(scene.desk.mark) == []
+
+
+@pytest.fixture
+def client(here: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """The command in this process; ``url`` is set as ROCKTUNE_URL, other names as they are."""
+
+    def run(*arguments: object, url: str | None = None, **variables: str) -> int:
+        with monkeypatch.context() as set_for_now:
+            for name, value in {**variables, **({"ROCKTUNE_URL": url} if url else {})}.items():
+                set_for_now.setenv(name, value)
+            return here(*arguments)
+
+    return run

@@ -1,0 +1,190 @@
+"""Jobs for a worker, and a worker in a thread of the test."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, inspect
+
+from db.connection.migrate import REVISION_TABLE
+from db.jobs.job_queue import submit
+from db.jobs.job_store import Store
+from db.schema.job_row import JobRow, JobState
+from db.schema.tables import metadata
+from jobs import worker
+from jobs.queue import durable_queue
+from jobs.queue.durable_queue import migrate_queue
+from jobs.queue.lifecycle import WAITS
+from jobs.specification.named_files import specify
+from jobs.worker import Worker
+from sampler.runner.outcome import TrialState
+from sampler.runner.settings import Settings
+from tests.support.jobs.instant import write_space
+from tests.support.jobs.service_desk import wait_until
+
+# A run adds its number to `record`. While `hold` is there it waits, and ends when that is gone.
+SCRIPT = """\
+#!/bin/sh
+read -r given < "$1"
+echo "$given" >> {folder}/record
+while test -e {folder}/hold; do echo $$ > {folder}/held; sleep 0.05; done
+printf '{{"waf": 1.%d, "sa": 1.2, "time": 3.1, "rate": 10}}\\n' $(( $$ % 90 + 10 ))
+"""
+
+
+@dataclass
+class Scene:
+    """A database and a place for benchmarks."""
+
+    engine: Engine
+    url: str
+    folder: Path
+    settings: Settings
+
+    @property
+    def store(self) -> Store:
+        return Store(self.engine)
+
+    @property
+    def hold(self) -> Path:
+        """While this file is there a run goes on."""
+        return self.folder / "hold"
+
+    def submit(self, *, trials: int = 12, priority: int = 0, program: str = "bench.sh") -> int:
+        path = self.folder / program
+        path.write_text(SCRIPT.format(folder=self.folder))
+        path.chmod(0o755)
+        workload = self.folder / "workload.toml"
+        workload.write_text(
+            f'name = "held"\n[command]\nargv = ["{path}", "{{configuration}}"]\n'
+            "timeout_seconds = 60\n"
+        )
+        specification = specify(
+            workload=str(workload), space=str(write_space(self.folder)), objective="waf",
+            strategy="random", trials=trials,
+        )  # fmt: skip
+        job, new = submit(
+            self.engine,
+            specification.document(),
+            specification.digest(),
+            why=WAITS,
+            priority=priority,
+        )
+        assert new
+        return job
+
+    def row(self, job: int) -> JobRow:
+        return self.store.job(job)
+
+    def await_state(self, job: int, state: JobState, *, seconds: float = 30) -> JobRow:
+        def reached() -> JobRow | None:
+            row = self.row(job)
+            return row if row.state is state else None
+
+        return wait_until(reached, seconds=seconds, what=f"job {job} is {state}")
+
+    def await_trials(self, job: int, count: int) -> None:
+        """Until so many have ended."""
+
+        def ended() -> bool:
+            states = self.store.count_trials(job)
+            return sum(states.values()) - states.get(TrialState.RUNNING, 0) >= count
+
+        wait_until(ended, seconds=30, what=f"{count} trials of job {job}")
+
+    def await_held(self) -> int:
+        """The process of a run that waits for ``hold`` to go; from now on, if it is a new one."""
+        (self.folder / "held").unlink(missing_ok=True)
+
+        def look() -> int | None:
+            try:
+                return int((self.folder / "held").read_text())
+            except (OSError, ValueError):
+                return None
+
+        return wait_until(look, seconds=30, what="a run is held")
+
+    def go_on(self) -> None:
+        self.hold.unlink()
+
+    def await_ended_run(self, job: int, run: int) -> None:
+        """Until the queue knows that a run has ended."""
+        ended = (
+            f"SELECT 1 FROM {self.queue_table('workflow_status')} "
+            f"WHERE workflow_uuid = 'job-{job}-{run}' AND status = 'SUCCESS'"
+        )
+
+        def look() -> bool:
+            with self.engine.connect() as connection:
+                return connection.exec_driver_sql(ended).first() is not None
+
+        wait_until(look, seconds=10, what=f"run {run} of job {job} has ended")
+
+    def check_done(self, job: int, trials: int = 12) -> None:
+        """It ended right, with each trial measured once but for what was in flight."""
+        # Whoever ran it gives the lease back just after its end is written down.
+        wait_until(lambda: self.row(job).lease_owner is None, seconds=20, what="it is let go")
+        row = self.row(job)
+        assert (row.state, row.error) == (JobState.DONE, None)
+        found = self.store.trials(job)
+        assert [trial.number for trial in found] == list(range(1, trials + 1))
+        assert {trial.state.value for trial in found} == {"done"}
+        result = self.store.result(job)
+        assert result is not None
+        assert result["trials"]["total"] == trials
+
+    def execute(self, statement: str) -> int:
+        with self.engine.begin() as connection:
+            return connection.exec_driver_sql(statement).rowcount
+
+    def queue_tables(self) -> list[str]:
+        """Those of a file that are not ours."""
+        names = set(inspect(self.engine).get_table_names())
+        return sorted(names - {*metadata.tables, REVISION_TABLE, "sqlite_sequence"})
+
+    def queue_table(self, name: str) -> str:
+        """A table of the queue's library."""
+        return name if self.engine.dialect.name == "sqlite" else f"dbos.{name}"
+
+
+@contextmanager
+def at_work(scene: Scene, **settings: Any) -> Iterator[Worker]:
+    """A worker in a thread; at the end it is stopped, and must have ended without a failure."""
+    working = Worker(scene.engine, scene.settings, **settings)
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            working.run()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="worker under test")
+    thread.start()
+    try:
+        yield working
+    finally:
+        working.stop()
+        scene.hold.unlink(missing_ok=True)
+        thread.join(30)
+        assert not thread.is_alive(), "the worker does not end"
+        assert failures == [], failures
+
+
+@pytest.fixture
+def scene(
+    database: Engine,
+    database_url: str,
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Scene:
+    # Seconds of waiting, many times over.
+    monkeypatch.setattr(durable_queue, "_POLL_SECONDS", 0.1)
+    monkeypatch.setattr(worker, "_ROUND_SECONDS", 0.1)
+    migrate_queue(database)
+    return Scene(database, database_url, tmp_path, settings)

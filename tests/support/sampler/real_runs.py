@@ -1,0 +1,81 @@
+"""Tiny real trials, and draws of every shipped space, for the tests beside this file."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sampler.bench.bench_plan import BenchPlan
+from sampler.bench.db_bench import DbBench
+from sampler.bench.installed import InstalledDbBench
+from sampler.parameters.parameter import Value
+from sampler.runner.outcome import Outcome, TrialState
+from sampler.runner.process import EndedProcess
+from sampler.space.draws import draw
+from sampler.space.latent import decode
+from sampler.space.space import Configuration, Space, memory_bytes
+from sampler.space.space_file import load_space
+from sampler.workload.workload import Workload
+from tests.support import DATA
+
+OUTPUTS = DATA / "db_bench_outputs"
+TINY = Workload(name="tiny", num=2_000, settle="none", scale=64, timeout_seconds=60)
+
+
+def tiny_plan(installed: InstalledDbBench, space: str = "default", **load: object) -> BenchPlan:
+    library = installed.library_defaults()
+    around = load_space(space).at_baseline(library)
+    return BenchPlan(replace(TINY, **load), around, library)  # type: ignore[arg-type]
+
+
+def drawn(space: Space, count: int, *, seed: int = 11) -> Iterable[dict[str, Value]]:
+    """Configurations of a Latin hypercube, within the memory that a job would keep to."""
+    order = space.decided_order
+    memory = memory_bytes(space.context) if space.memory_budget else None
+    for index in range(count):
+        point = draw("lhs", index, n=count, dimensions=len(order), seed=seed)
+        coordinates = dict(zip(order, point.tolist(), strict=True))
+        yield decode(space, coordinates, memory=memory)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a run left, before its folder was removed."""
+
+    ended: EndedProcess
+    stdout: str
+    stderr: str
+    log: str
+    live_files: dict[str, int]
+    outcome: Outcome = field(default_factory=lambda: Outcome(state=TrialState.RUNNING))
+
+
+# What the fixture `measure` is: it runs a configuration and keeps all that was left.
+Measure = Callable[..., Kept]
+
+
+@dataclass(frozen=True)
+class Keeping(DbBench):
+    """The real benchmark, which also keeps what the run left."""
+
+    kept: list[Kept] = field(default_factory=list)
+
+    def harvest(
+        self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
+    ) -> Outcome:
+        database = folder / "db"
+        files = [path for kind in ("*.sst", "*.blob") for path in database.glob(kind)]
+        log = database / "LOG"
+        self.kept.append(
+            Kept(
+                ended=ended,
+                stdout=(folder / "stdout").read_text(),
+                stderr=(folder / "stderr").read_text(),
+                log=log.read_text() if log.exists() else "",
+                live_files={path.name: path.stat().st_size for path in files},
+            )
+        )
+        return super().harvest(configuration, folder, ended, began)
+
+
+def at_baseline_of(installed: InstalledDbBench, space: str) -> Space:
+    return load_space(space).at_baseline(installed.library_defaults())
