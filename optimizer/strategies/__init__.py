@@ -1,1 +1,1 @@
-"""The strategies: what each proposes next."""
+"""The strategies: a base class, a file each, and a registry by name."""
