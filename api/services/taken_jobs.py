@@ -10,7 +10,7 @@ from api.http.problems import ProblemError, field_problems, refused
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import Service
 from api.services.submission import specification_from
-from db.jobs.job_queue import KeyReusedError, QueueFullError, submit
+from db.jobs.job_queue import KeyReusedError, QueueFullError, enqueue_job
 from db.schema.job_row import JobRow, JobState
 from jobs.queue import lifecycle
 from jobs.specification.specification import Specification, specification_from_document
@@ -84,7 +84,7 @@ def _submit(
 ) -> tuple[int, bool]:
     external = bool(specification.workload.get("external"))
     try:
-        return submit(
+        return enqueue_job(
             service.engine,
             specification.document(),
             specification.digest(),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 from rich.table import Table
 
-from api.schemas.batch_schemas import BatchBrief
-from api.schemas.schedule_schemas import SchedulePublic
+from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.untrusted_text import cleaned
@@ -23,7 +20,7 @@ from cli.client.where import Db, Json, Url, opened
 from cli.options.database_option import open_database
 from cli.options.exits import Exit
 from cli.render.batch_table import batch_table
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
@@ -49,7 +46,7 @@ Example:
 
   rocktune schedule run nightly          now, whenever it is due
 """
-schedules = typer.Typer(
+schedule_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Batches that start by themselves.",
@@ -57,7 +54,7 @@ schedules = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 
 
-@schedules.command("add", epilog=ADD_EXAMPLES)
+@schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
     cron: Annotated[
@@ -128,7 +125,7 @@ def _by_name() -> Iterator[None]:
         raise InputError("NAME", error.problem) from None
 
 
-@schedules.command("list")
+@schedule_command.command("list")
 def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Lists the schedules, when each is due, and how its last batch stands."""
     with opened(url, db) as remote:
@@ -137,7 +134,7 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
         raise not_understood()
     rows = [understood(SchedulePublic, each) for each in documents]
     if as_json:
-        sys.stdout.write(json.dumps(documents) + "\n")
+        print_json(documents)
     elif rows:
         screen().print(_table(rows))
     else:
@@ -145,7 +142,7 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-@schedules.command("show", epilog=SHOW_EXAMPLES)
+@schedule_command.command("show", epilog=SHOW_EXAMPLES)
 def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
     with opened(url, db) as remote, _by_name():
@@ -153,7 +150,7 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
         found = understood(SchedulePublic, document)
         result = None if as_json else _last_result(remote, found)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     console = screen()
     console.print(f"schedule {found.name}, missed times: {found.missed}", soft_wrap=True)
@@ -166,7 +163,7 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
     return Exit.DONE
 
 
-@schedules.command("delete")
+@schedule_command.command("delete")
 def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
     with opened(url, db) as remote, _by_name():
@@ -175,7 +172,7 @@ def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-@schedules.command("run", epilog=RUN_EXAMPLES)
+@schedule_command.command("run", epilog=RUN_EXAMPLES)
 def _run(name: Name, url: Url = None, db: Db = None) -> int:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 

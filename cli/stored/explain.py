@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -19,7 +17,7 @@ from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
 from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
-from cli.render.screen import screen
+from cli.render.screen import print_json, screen
 from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
 
 EXAMPLES = """
@@ -73,7 +71,7 @@ def explain_command(
         complain(why)
         return Exit.ANSWER_IS_NO
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         show_explanation(screen(), cleaned(document), job_id)
@@ -95,7 +93,7 @@ def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> int | None:
     """Measures on this machine; a status where that is the end of it."""
-    from db.jobs.job_store import Store
+    from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.experiments.explain import measure_explanation
@@ -114,7 +112,7 @@ def _measure(
     try:
         with open_database(given) as engine:
             try:
-                job = Store(engine).job(job_id)
+                job = JobStore(engine).job(job_id)
             except KeyError:
                 raise InputError("ID", f"there is no job {job_id}") from None
             if job.state is not JobState.DONE:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from api.schemas.result_schemas import Contributions, Ranking
-from cli.client.client_errors import understanding, understood
-from cli.client.where import Db, JobId, Json, Url, opened
+from cli.client.client_errors import understanding
+from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit
 from cli.render.outcome_screen import print_contributions
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 
 PARAMETERS_EXAMPLES = """
 Examples:
@@ -44,11 +42,11 @@ def parameters_command(
     once the parameter is shuffled (its permutation importance), and the
     p-value of the analysis of variance. Both p are corrected (Holm).
     """
-    with opened(url, db) as remote:
-        document = remote.get(f"jobs/{job_id}/parameters", metric=metric, top=top)
-    ranking = understood(Ranking, document)
+    ranking, document = asked_for(
+        Ranking, f"jobs/{job_id}/parameters", url=url, db=db, metric=metric, top=top
+    )
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         table, learned = _table(ranking, metric), _learned(ranking)
@@ -129,11 +127,9 @@ def contributions_command(
     In percent of each metric of the objective, value against value as they
     were kept, and in percent of the whole gain.
     """
-    with opened(url, db) as remote:
-        document = remote.get(f"jobs/{job_id}/contributions")
-    understood(Contributions, document)
+    _, document = asked_for(Contributions, f"jobs/{job_id}/contributions", url=url, db=db)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         print_contributions(screen(), document, top=top)

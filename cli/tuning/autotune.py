@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
@@ -63,10 +63,8 @@ def autotune_command(
     ] = False,
 ) -> int:
     """Loads a database with a sine wave of writes under each policy, and compares them."""
-    from rich.table import Table
-
     from cli.options.exits import Exit, complain
-    from cli.render.screen import screen
+    from cli.render.screen import bare_table, screen
     from jobs.autotune.compare import run_alone, table
     from jobs.autotune.policy import Marks
     from jobs.autotune.request import (
@@ -130,16 +128,16 @@ def autotune_command(
             if found is None:
                 complain(f"not recovered within {recovery_seconds:g} s")
                 return Exit.TOOL_FAILED
-            sys.stdout.write(json.dumps(found) + "\n")
+            print_json(found)
     if out is not None:
         from jobs.autotune.compare import write_autotune_files
 
         for path in write_autotune_files(out, documents):
             console.print(str(path))
     if as_json:
-        sys.stdout.write(json.dumps({"schema": 1, "runs": documents}, allow_nan=False) + "\n")
+        print_json({"schema": 1, "runs": documents})
     elif not as_metrics:
-        shown = Table(box=None, pad_edge=False, header_style="bold")
+        shown = bare_table()
         shown.add_column("", no_wrap=True)
         for asked in runs:
             shown.add_column(asked.policy, justify="right")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.job_options import DropUnknown
-
-if TYPE_CHECKING:
-    from jobs.experiments.comparison.comparison import ComparisonRequest
-    from jobs.experiments.comparison.sides import Side
-    from sampler.runner.settings import Settings
+from cli.options.job_options import DropUnknown, ResumeRuns, Scale
+from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
+from cli.render.screen import print_json, screen
+from jobs.experiments.comparison.comparison import (
+    ComparisonRequest,
+    compare_subjects,
+    require_rounds,
+    require_workloads,
+)
+from jobs.experiments.comparison.report import write_comparison
+from jobs.experiments.comparison.sides import MIDDLE, Side, read_side, side_of_job, sides_around
+from jobs.experiments.comparison.subject import subject_of
+from jobs.experiments.comparison.tables import require_metrics
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
+from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
 Examples:
@@ -70,14 +79,12 @@ def compare_command(
     db_bench_a: Annotated[str | None, typer.Option(help=_BUILD)] = None,
     db_bench_b: Annotated[str | None, typer.Option(help="The same for B.")] = None,
     drop_unknown: DropUnknown = False,
-    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Decides the order of the runs.")] = 1,
     out: Annotated[
         Path, typer.Option(help="Receives every run, result.json, CSV files and a page.")
     ] = Path("rocktune-compare"),
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
-    ] = False,
+    resume: ResumeRuns = False,
     db: Db = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="result.json alone on standard output.")
@@ -91,15 +98,6 @@ def compare_command(
     Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
     interrupted (go on with --resume).
     """
-    from dataclasses import replace
-
-    from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
-    from cli.render.screen import screen
-    from jobs.experiments.comparison.comparison import compare_subjects
-    from jobs.experiments.comparison.report import write_comparison
-    from sampler.common.errors import InputError
-    from sampler.runner.settings import load_settings
-
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if a is None and around is None:
         raise InputError("A", "name what is compared, or give --around PARAMETER")
@@ -128,15 +126,11 @@ def compare_command(
     show_compared(answer, compared)
     aside.print(f"written: {', '.join(map(str, written))}", soft_wrap=True)
     if as_json:
-        sys.stdout.write(json.dumps(compared.document, allow_nan=False) + "\n")
+        print_json(compared.document)
     return Exit.TOOL_FAILED if compared.nothing else Exit.DONE
 
 
 def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
-    from dataclasses import replace
-
-    from jobs.experiments.comparison.sides import read_side
-
     side = read_side(text, settings, _job_side(db), field=field)
     return side if build is None else replace(side, build=build)
 
@@ -145,8 +139,6 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
     """Opens the database only where a job is named."""
 
     def read(number: int, field: str) -> Side:
-        from jobs.experiments.comparison.sides import side_of_job
-
         require_there(db)
         with open_database(db) as engine:
             return side_of_job(engine, number, field)
@@ -164,16 +156,6 @@ def _asked(
     seed: int,
     settings: Settings,
 ) -> ComparisonRequest:
-    from jobs.experiments.comparison.comparison import (
-        ComparisonRequest,
-        require_rounds,
-        require_workloads,
-    )
-    from jobs.experiments.comparison.sides import MIDDLE, sides_around
-    from jobs.experiments.comparison.subject import subject_of
-    from jobs.experiments.comparison.tables import require_metrics
-    from sampler.workload.workload_file import load_workload
-
     require_rounds(rounds, seed)
     loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
     names = [each.strip() for each in (metrics or "").split(",") if each.strip()]

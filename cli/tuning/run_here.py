@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from db.schema.job_row import JobState
     from jobs.execution.assembly import Assembly
-    from jobs.execution.place import Place
+    from jobs.execution.execution_backend import ExecutionBackend
     from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings
@@ -29,7 +29,7 @@ def run_here(
     console: Console,
     check: Callable[[], None] = lambda: None,
     expected: Collection[JobState] | None = None,
-    place: Place | None = None,
+    backend: ExecutionBackend | None = None,
 ) -> JobOutcome:
     """Runs what is left of a job, as ``run_job`` does, and raises what that raises.
 
@@ -42,7 +42,7 @@ def run_here(
         console: Where it is shown.
         check: Called at every tick; what it raises ends the trial in flight and is passed on.
         expected: The states that the job may be in; None for any.
-        place: Where it is measured; None for this machine.
+        backend: Where it is measured; None for this machine.
     """
     from cli.render.progress_screen import TuningProgress
     from db.schema.job_row import JobState
@@ -61,7 +61,7 @@ def run_here(
             told=progress.note,
             check=check,
             expected=tuple(JobState if expected is None else expected),
-            place=place,
+            backend=backend,
         )
 
 

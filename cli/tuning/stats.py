@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cli.options.exits import Exit
+from cli.render.screen import print_json
+from jobs.interval_report.reading import read_openings
 
 EXAMPLES = """
 Examples:
@@ -35,9 +38,6 @@ def stats_command(
 
     By interval, column family and level. Tells why writes stall and which options to look at.
     """
-    from cli.options.exits import Exit
-    from jobs.interval_report.reading import read_openings
-
     openings = read_openings(log)
     written: list[Path] = []
     if out is not None:
@@ -48,7 +48,7 @@ def stats_command(
         from jobs.interval_report.documents import stats_document
 
         document = stats_document(str(log), openings)
-        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        print_json(document)
     else:
         from cli.render.stats_screen import show_openings
 

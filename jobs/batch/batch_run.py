@@ -10,10 +10,11 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.nightly.batches import (
     BatchRow,
+    BatchState,
     batch_jobs,
     begin_batch,
     find_batch,
@@ -21,13 +22,11 @@ from db.nightly.batches import (
     note_batch,
     unfinished,
 )
-from db.schema.batch_state import BatchState
-from db.schema.job_row import ENDED, JobRow, JobState
+from db.schema.job_row import ENDED, LIVE, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
 from jobs.batch.batch_turn import BatchHeld
-from jobs.execution.lease_keeper import JobCancelled
-from jobs.queue.queued_job import LIVE
+from jobs.execution.heartbeat import JobCancelled
 from optimizer.run.ports import LeaseLost
 
 _JOB_WAITS = "waits for the jobs of its batch that come before"
@@ -120,7 +119,7 @@ def run_batch(
         TurnLost: Another process has taken the batch over.
         KeyboardInterrupt: Passed on; the batch can be gone on with.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     for item, job_id in [(item, row.id) for item, row in batch_jobs(engine, batch_id).items()]:
         try:
             row = store.job(job_id)  # it may have been cancelled since the batch began
@@ -155,12 +154,12 @@ def interrupt_batch(engine: Engine, batch_id: int) -> None:
     note_batch(engine, batch_id, "interrupted; the same command with --resume goes on")
 
 
-def _fail(store: Store, job_id: int, error: Exception) -> None:
+def _fail(store: JobStore, job_id: int, error: Exception) -> None:
     """What fails before a job begins is its end; `run_job` has said the rest itself."""
     store.set_state(job_id, JobState.FAILED, error=str(error), expected=LIVE)
 
 
-def _why(store: Store, job_id: int, error: Exception) -> str:
+def _why(store: JobStore, job_id: int, error: Exception) -> str:
     try:
         done = store.job(job_id).state is JobState.DONE
     except KeyError:  # deleted meanwhile

@@ -6,9 +6,9 @@ import time
 
 from sqlalchemy import Engine
 
-from db.leases.process import spoken, this_process
-from db.leases.turn import Taken, Turn, give_back, keep, take
-from jobs.execution.patience import is_away
+from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
+from db.leases.process import spoken, this_process_name
+from jobs.execution.retry import is_away
 from optimizer.run.ports import ControllerStops
 
 _SECONDS = 60.0  # as long as a job's lease: a process that is dead on this machine is seen at once
@@ -35,8 +35,8 @@ class BatchTurn:
         Raises:
             BatchHeld: It is another's, who lives.
         """
-        taken = take(engine, f"batch {name}", this_process(), seconds=_SECONDS)
-        if isinstance(taken, Taken):
+        taken = take_lead(engine, f"batch {name}", this_process_name(), seconds=_SECONDS)
+        if isinstance(taken, LedBy):
             raise BatchHeld(f"the batch {name} is being run by {spoken(taken.owner)}")
         self._engine, self._turn, self._name = engine, taken, name
         self._kept = time.monotonic()
@@ -51,7 +51,7 @@ class BatchTurn:
             return
         self._kept = time.monotonic()
         try:
-            held = keep(self._engine, self._turn, seconds=_SECONDS)
+            held = keep_lead(self._engine, self._turn, seconds=_SECONDS)
         except Exception as error:
             if not is_away(error, self._engine):
                 raise
@@ -61,9 +61,9 @@ class BatchTurn:
 
     def give_back(self) -> None:
         """Lets the next begin at once; without a database the turn runs out by itself."""
-        turn: Turn = self._turn
+        turn: LeaderLease = self._turn
         try:
-            give_back(self._engine, turn)
+            give_back_lead(self._engine, turn)
         except Exception as error:
             if not is_away(error, self._engine):
                 raise

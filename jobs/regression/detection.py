@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.nightly.nights import Night, nights
+from db.nightly.nights import Night, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
 from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
@@ -281,7 +281,7 @@ def regressions_of_batch(engine: Engine, name: str) -> RegressionReport | None:
         engine: The database.
         name: Of the batch.
     """
-    given = nights(engine, name)
+    given = nights_of_batch(engine, name)
     if not given:
         return None
     return _known.of(

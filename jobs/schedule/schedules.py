@@ -10,8 +10,7 @@ from datetime import datetime
 import structlog
 from sqlalchemy import Connection, Engine
 
-from db.connection.clock import now
-from db.connection.transactions import reading, writing
+from db.connection.transactions import now, reading, writing
 from db.nightly.batches import begin_batch, schedules_running, skip_batch, unfinished_of
 from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
 from jobs.batch.batch_file import findings_of

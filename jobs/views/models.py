@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
-from db.trials.trial_sample import sampled_trials
+from db.trials.trial_rows import sampled_trials
 from jobs.results.cache import JobCache
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.evaluation.evaluation import Evaluation
@@ -123,7 +123,7 @@ def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, A
     # The library's defaults are those of the RocksDB that measured, not the catalogue's.
     space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
     return explanation_document(
-        Evaluation(replace(problem, space=space), History(Store(engine).trials(job.id))),
+        Evaluation(replace(problem, space=space), History(JobStore(engine).trials(job.id))),
         result["best"]["configuration"],
         low=result["verdict"]["low"],
         high=result["verdict"]["high"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from jobs.charts.changes import changes_chart
 from jobs.charts.chart import Chart
@@ -103,7 +103,7 @@ def _front(
     """The fittest of the Pareto front, and how many more there are; none with one metric."""
     numbers = result["pareto"] if len(objective.terms) > 1 else []
     shown = fittest(numbers, fitness)
-    points = {number: metrics for number, _, metrics in Store(engine).points(job_id, shown)}
+    points = {number: metrics for number, _, metrics in JobStore(engine).points(job_id, shown)}
     return front_rows(numbers, points, [term.metric for term in objective.terms], fitness)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.specification.specification import specification_from_document
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
 from sampler.common.byte_size import format_bytes
@@ -202,7 +202,7 @@ def side_of_job(engine: Engine, number: int, field: str) -> Side:
         InputError: There is no such job, it has no result or no winner, or it tuned a program
             that is not db_bench.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     try:
         row = store.job(number)
     except KeyError:

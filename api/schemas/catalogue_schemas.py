@@ -1,0 +1,81 @@
+"""What needs no job, over the wire: what one may name, the hosts, KIOXIA's guide."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class CatalogueEntry(BaseModel):
+    """A workload, space or objective: its document, as its TOML file would hold it."""
+
+    name: str
+    help: str
+    document: dict[str, Any]
+
+
+class StartEntry(BaseModel):
+    """Settings that a search may begin at."""
+
+    name: str
+    help: str
+    source: str = Field(description="Where they are said.")
+    usual: bool = Field(
+        description="Whether a search with models begins there unless told otherwise."
+    )
+    values: dict[str, Any] | None = Field(
+        description="What it sets, full scale; what is not named stays at the baseline. null: "
+        "worked out for each job, from its workload, its memory and the CPU threads of its host."
+    )
+
+
+class HostPublic(BaseModel):
+    """A bench host."""
+
+    name: str
+    seen_at: datetime
+    alive: bool = Field(description="It has shown up within the last minute.")
+    job_id: int | None = Field(description="What it measures for, if anything.")
+    environment: dict[str, Any]
+
+
+class GuidedLevel(BaseModel):
+    """A full level of the tree."""
+
+    level: int
+    files: int
+    bytes: int
+
+
+class GuidedTotal(BaseModel):
+    """All levels together."""
+
+    files: int
+    bytes: int
+
+
+class GuideWarning(BaseModel):
+    """Where the guide says that it should not be followed blindly."""
+
+    setting: str = Field(examples=["max_bytes_for_level_base"])
+    text: str
+
+
+class GuideAnswer(BaseModel):
+    """What the guide recommends."""
+
+    planned: dict[str, int] = Field(description="What it was worked out for.")
+    settings: dict[str, int] = Field(description="By the guide's own names.")
+    files: dict[str, int] = Field(description="Of keys, of values, and the keys in each.")
+    memtables: int = Field(description="All write buffers together.")
+    levels: list[GuidedLevel]
+    total: GuidedTotal
+    translated: dict[str, bool | int | float | str] = Field(
+        description="The same for RocksDB with integrated BlobDB, by parameter."
+    )
+    warnings: list[GuideWarning]
+    options: dict[str, str] = Field(
+        description="The text of OPTIONS.trocksdb.ini and of OPTIONS.rocksdb.ini."
+    )

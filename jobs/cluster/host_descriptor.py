@@ -1,0 +1,117 @@
+"""What a host says of itself to whoever is connected: who it is, and whether it is fit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from sampler.bench.builds import advertised
+from sampler.machine.machine import fingerprint
+from sampler.runner.bench_folder import nearest_folder
+from sampler.runner.settings import Settings
+
+DESCRIPTOR, FITNESS = "rocktune", "rocktune_fit"
+"""The names under which Dask carries them: with the registration, and with each heartbeat."""
+
+DEFAULT_KIND = "bench"
+RESOURCE = "bench"
+"""Of which every host has one and every trial takes one."""
+
+
+@cache  # it is compared with every host's, again and again
+def own_version() -> str:
+    """Of this Rocktune."""
+    return version("rocktune")
+
+
+def descriptor_of(settings: Settings, kind: str) -> dict[str, Any]:
+    """What does not change while the host is there."""
+    return {
+        "version": own_version(),
+        "kind": kind,
+        "environment": fingerprint(settings.bench_dir) | advertised(settings),
+    }
+
+
+def unfit(settings: Settings) -> str | None:
+    """Why no trial can be measured just now; None when one can."""
+    free = shutil.disk_usage(nearest_folder(settings.bench_dir)).free
+    if free < settings.free_bytes:
+        return f"its disk has {free / 2**20:,.0f} MiB left, less than ROCKTUNE_FREE_BYTES"
+    return None
+
+
+@dataclass(frozen=True)
+class HostSeen:
+    """A host as the scheduler knows it.
+
+    Attributes:
+        name: Its name.
+        address: Where its Dask worker listens; another one after each start.
+        kind: What kind of host it is.
+        version: Of Rocktune.
+        problem: Why it cannot measure just now; None when it can.
+        environment: Fingerprint and builds.
+        last_seen: Seconds since the epoch, by the scheduler's clock.
+        busy: Whether it measures.
+    """
+
+    name: str
+    address: str
+    kind: str
+    version: str
+    problem: str | None
+    environment: Mapping[str, Any]
+    last_seen: float
+    busy: bool
+
+    @property
+    def build_names(self) -> list[str]:
+        """Its RocksDB builds with their versions, as ``default 7.8.3``."""
+        builds = self.environment.get("builds", [])
+        return [f"{each['name']} {each.get('version') or 'broken'}" for each in builds]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "name": self.name,
+            "address": self.address,
+            "kind": self.kind,
+            "version": self.version,
+            "problem": self.problem,
+            "busy": self.busy,
+            "environment": dict(self.environment),
+        }
+
+
+def hosts_seen(workers: Mapping[str, Mapping[str, Any]]) -> list[HostSeen]:
+    """The hosts among a scheduler's workers; others than ours are left out."""
+    found: list[HostSeen] = []
+    for address, worker in workers.items():
+        descriptor = worker.get(DESCRIPTOR)
+        if not isinstance(descriptor, Mapping):
+            continue
+        metrics = worker.get("metrics", {})
+        found.append(
+            HostSeen(
+                name=str(worker.get("name", address)),
+                address=address,
+                kind=descriptor["kind"],
+                version=descriptor["version"],
+                problem=metrics.get(FITNESS) or None,
+                environment=descriptor["environment"],
+                last_seen=float(worker.get("last_seen", 0.0)),
+                busy=bool(metrics.get("task_counts", {}).get("executing")),
+            )
+        )
+    return sorted(found, key=lambda host: host.name)
+
+
+def folder_of(settings: Settings) -> Path:
+    """Where Dask keeps its own files: in the one folder that a host may surely write."""
+    return settings.bench_dir / "host"

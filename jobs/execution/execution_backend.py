@@ -1,0 +1,194 @@
+"""Where jobs are measured: on this machine, or on the hosts of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from jobs.execution.assembly import Assembly, assemble
+from jobs.execution.run_environment import environment_of
+from jobs.results.export import export_options
+from jobs.specification.specification import Specification
+from optimizer.run.ports import Hosts, OneHost
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError
+from sampler.machine.machine import host_name
+from sampler.runner.bench_folder import require_space
+from sampler.runner.benchmark import Benchmark
+from sampler.runner.outcome import Outcome
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import Settings
+from sampler.space.space import Configuration
+
+
+class ExecutionBackend(Protocol):
+    """What a job needs of wherever it is measured."""
+
+    def assemble(
+        self,
+        specification: Specification,
+        *,
+        told: Callable[[str], None],
+        check: Callable[[], None],
+    ) -> Assembly:
+        """Checks a specification against the RocksDB there; a cluster waits for its first host.
+
+        Raises:
+            InputError: It cannot be measured there.
+        """
+        ...
+
+    def environment(self, assembly: Assembly) -> dict[str, Any]:
+        """The machines, the RocksDB, and what must be known of either."""
+        ...
+
+    def hosts(
+        self,
+        specification: Specification,
+        assembly: Assembly,
+        key: str,
+        known: Sequence[Trial],
+        *,
+        waiting: Callable[[str], None],
+        told: Callable[[str], None],
+        pause: Callable[[float], None],
+    ) -> Hosts:
+        """The hosts of one job.
+
+        Args:
+            specification: Of the job.
+            assembly: Made of it.
+            key: Names the job among all that a cluster may ever measure.
+            known: Its trials so far.
+            waiting: Told who holds this machine while a trial must wait for it.
+            told: Told what happens to hosts.
+            pause: How to wait.
+        """
+        ...
+
+    def export(
+        self,
+        specification: Specification,
+        assembly: Assembly,
+        configuration: Configuration,
+        comments: list[str],
+    ) -> str:
+        """The OPTIONS file, tried with the RocksDB that measured; see ``export_options``."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of whatever was opened."""
+        ...
+
+
+class ThisMachine:
+    """Measures here."""
+
+    def __init__(self, settings: Settings) -> None:
+        """``settings``: where things are on this machine."""
+        self._settings = settings
+
+    def assemble(
+        self,
+        specification: Specification,
+        *,
+        told: Callable[[str], None] = lambda _: None,  # noqa: ARG002
+        check: Callable[[], None] = lambda: None,  # noqa: ARG002
+    ) -> Assembly:
+        """Checks a specification against this machine."""
+        if specification.host_kind is not None:
+            mend = "name the scheduler of a cluster (--scheduler), or leave it out"
+            raise InputError("--host-kind", f"this machine is of no kind; {mend}")
+        return assemble(specification, self._settings)
+
+    def environment(self, assembly: Assembly) -> dict[str, Any]:
+        """This machine and the RocksDB on it."""
+        return environment_of(assembly, self._settings)
+
+    def hosts(
+        self,
+        specification: Specification,  # noqa: ARG002
+        assembly: Assembly,
+        key: str,  # noqa: ARG002
+        known: Sequence[Trial],  # noqa: ARG002
+        *,
+        waiting: Callable[[str], None],
+        told: Callable[[str], None],  # noqa: ARG002
+        pause: Callable[[float], None],
+    ) -> Hosts:
+        """The one."""
+        confirming = assembly.confirming
+        if confirming:  # known now, not when the search is over
+            require_space(self._settings.bench_dir, confirming.space_bytes)
+        host = LocalHost(
+            assembly.benchmark,
+            self._settings,
+            waiting=waiting,
+            pause=pause,
+            confirming=confirming,
+        )
+        return OneHost(host)
+
+    def export(
+        self,
+        specification: Specification,  # noqa: ARG002
+        assembly: Assembly,
+        configuration: Configuration,
+        comments: list[str],
+    ) -> str:
+        """The OPTIONS file, tried with the db_bench of this machine."""
+        return export_options(assembly.plan, assembly.installed, configuration, comments)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class LocalHost:
+    """Meets ``optimizer.run.ports.Bench`` with this machine."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        settings: Settings,
+        *,
+        waiting: Callable[[str], None],
+        pause: Callable[[float], None],
+        confirming: Benchmark | None = None,
+    ) -> None:
+        """Binds a benchmark to this machine; see ``LocalRunner``.
+
+        Args:
+            benchmark: What is run.
+            settings: Where.
+            waiting: Told who holds the host while a trial must wait for it.
+            pause: How to wait.
+            confirming: What the trials of the confirmation run instead; None: the same.
+        """
+        self._searching = LocalRunner(benchmark, settings, waiting=waiting, pause=pause)
+        self._confirming = (
+            LocalRunner(confirming, settings, waiting=waiting, pause=pause)
+            if confirming
+            else self._searching
+        )
+        self._runner = self._searching  # the one whose trial is in flight
+        self._name = host_name()
+
+    @property
+    def name(self) -> str:
+        """This machine's name."""
+        return self._name
+
+    def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
+        """Begins to measure, when the host is free; a proof shares no prepared database."""
+        confirms = trial.phase is Phase.CONFIRM
+        self._runner = self._confirming if confirms else self._searching
+        share = trial.purpose is not Purpose.PROVE
+        self._runner.start(trial.configuration, cutoff_seconds=cutoff_seconds, share=share)
+
+    def wait(self, timeout: float) -> Outcome | None:
+        """The outcome, or None when the trial is not over after ``timeout`` s."""
+        return self._runner.wait(timeout)
+
+    def cancel(self) -> None:
+        """Ends the trial in flight."""
+        self._runner.cancel()

@@ -1,0 +1,138 @@
+"""Waiting for a database that is away: a finished trial is held and written later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from db.connection.address import redacted
+from optimizer.run.ports import TrialLog
+from optimizer.run.progress import RunProgress
+from optimizer.trials.trial import Phase, Trial
+from sampler.runner.outcome import TrialState
+
+T = TypeVar("T")
+_FIRST_WAIT, _LONGEST_WAIT = 0.25, 5.0
+
+
+def is_away(error: BaseException, engine: Engine) -> bool:
+    """Whether an error says that the server cannot be reached just now, and nothing worse.
+
+    A file has no server that could come back: what SQLite complains about is to be told at once.
+    """
+    if engine.dialect.name != "postgresql":
+        return False
+    if isinstance(error, DBAPIError):
+        broken = isinstance(error, OperationalError | InterfaceError)
+        return broken or error.connection_invalidated
+    return isinstance(error, NoConnection)
+
+
+class Retry:
+    """Does things as often as it takes until the database has answered."""
+
+    def __init__(
+        self, engine: Engine, *, pause: Callable[[float], None], told: Callable[[str], None]
+    ) -> None:
+        """Binds it to a database.
+
+        Args:
+            engine: The database.
+            pause: Waits for some seconds; may raise to give up.
+            told: Hears that the database is away and why, each reason once, and when it is back.
+        """
+        self._engine, self._pause, self._told = engine, pause, told
+
+    def __call__(self, action: Callable[[], T]) -> T:
+        """What the action returns."""
+        wait, reasons, url = _FIRST_WAIT, set[str](), self._engine.url
+        while True:
+            try:
+                done = action()
+            except Exception as error:
+                if not is_away(error, self._engine):
+                    raise
+                if not reasons:
+                    self._told("the database does not answer; what is measured is held")
+                why = redacted(str(getattr(error, "orig", None) or error), url)
+                if why not in reasons:
+                    self._told(f"the database's own words: {why}")
+                reasons.add(why)
+                self._pause(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+                continue
+            if reasons:
+                self._told("the database is back")
+            return done
+
+
+class RetryingLog:
+    """A log of trials that waits for its database; see ``optimizer.run.ports.TrialLog``."""
+
+    def __init__(self, log: TrialLog, retry: Retry) -> None:
+        """Wraps a log."""
+        self._log, self._retry = log, retry
+
+    def trials(self) -> Sequence[Trial]:
+        """All trials of the job by number."""
+        return self._retry(self._log.trials)
+
+    def propose(self, trial: Trial) -> None:
+        """Keeps a proposal. To keep the same one twice changes nothing."""
+        self._retry(lambda: self._log.propose(trial))
+
+    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
+        """Keeps an outcome, once.
+
+        A commit may have arrived though its answer did not: then the second attempt finds the
+        trial ended, and that is as it should be.
+        """
+        tries = 0
+
+        def attempt() -> None:
+            nonlocal tries
+            tries += 1
+            try:
+                self._log.finish(trial, standing)
+            except ValueError:
+                if tries == 1 or not self._is_kept(trial):
+                    raise
+
+        self._retry(attempt)
+
+    def withdraw(self, trials: Sequence[Trial], why: str) -> None:
+        """Takes ended trials back, once."""
+        tries = 0
+
+        def attempt() -> None:
+            nonlocal tries
+            tries += 1
+            try:
+                self._log.withdraw(trials, why)
+            except ValueError:
+                lost = [replace(each, state=TrialState.LOST) for each in trials]
+                if tries == 1 or not all(self._is_kept(each) for each in lost):
+                    raise
+
+        self._retry(attempt)
+
+    def enter(self, phase: Phase, why: str) -> None:
+        """Keeps which phase the job is in and why."""
+        self._retry(lambda: self._log.enter(phase, why))
+
+    def remember(self, name: str, document: Mapping[str, Any]) -> None:
+        """Keeps a document of the job by name."""
+        self._retry(lambda: self._log.remember(name, document))
+
+    def recall(self, name: str) -> Mapping[str, Any] | None:
+        """A document kept earlier, or None."""
+        return self._retry(lambda: self._log.recall(name))
+
+    def _is_kept(self, trial: Trial) -> bool:
+        kept = [each for each in self._log.trials() if each.number == trial.number]
+        return any(each.state is trial.state and each.attempt == trial.attempt for each in kept)
