@@ -6,15 +6,18 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import httpx2
 import typer
+from pydantic import BaseModel
 
-from cli.client.remote import Remote
+from cli.client.client_errors import understood
+from cli.client.remote import Asked, Remote
 from cli.options.database_option import open_database, require_there
 from sampler.common.errors import InputError
 
+Model = TypeVar("Model", bound=BaseModel)
 Url = Annotated[
     str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
 ]
@@ -63,6 +66,20 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
         mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")},
     ) as client:
         yield Remote(client, checked.rstrip("/"), token=_token())
+
+
+def asked_for(
+    model: type[Model], path: str, /, *, url: str | None, db: str | None, **query: Asked
+) -> tuple[Model, Any]:
+    """What Rocktune says at a path below ``/v1``: as a model fit to be shown, and as it came.
+
+    Raises:
+        InputError: What was asked for is wrong.
+        ServiceError: No answer that can be used.
+    """
+    with opened(url, db) as remote:
+        document = remote.get(path, **query)
+    return understood(model, document), document
 
 
 @contextmanager

@@ -47,7 +47,7 @@ Examples:
 
   rocktune cluster certificates bench-certificates --renew    by the same authority
 """
-cluster = typer.Typer(
+cluster_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Many bench hosts: scheduler, certificates, who is there.",
@@ -61,7 +61,7 @@ _GOES_TO = {
 }
 
 
-@cluster.command("scheduler", epilog=SCHEDULER_EXAMPLES)
+@cluster_command.command("scheduler", epilog=SCHEDULER_EXAMPLES)
 def _scheduler(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for any.", min=0, max=65535)] = 8786,
@@ -99,7 +99,7 @@ def _scheduler(
     return Exit.DONE
 
 
-@cluster.command("status", epilog=STATUS_EXAMPLES)
+@cluster_command.command("status", epilog=STATUS_EXAMPLES)
 def _status(
     scheduler: Annotated[
         str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
@@ -141,7 +141,7 @@ def _status(
     return Exit.DONE if hosts else Exit.ANSWER_IS_NO
 
 
-@cluster.command("certificates", epilog=CERTIFICATES_EXAMPLES)
+@cluster_command.command("certificates", epilog=CERTIFICATES_EXAMPLES)
 def _certificates(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the set.")],
     name: Annotated[

@@ -27,14 +27,14 @@ Examples:
 
   rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
 """
-database = typer.Typer(
+db_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="The database that trials are kept in.",
 )
 
 
-@database.command("upgrade")
+@db_command.command("upgrade")
 def _upgrade(db: Db = None) -> int:
     """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
     with connected(db) as engine:
@@ -46,7 +46,7 @@ def _upgrade(db: Db = None) -> int:
     return Exit.DONE
 
 
-@database.command("archive", epilog=ARCHIVE_EXAMPLES)
+@db_command.command("archive", epilog=ARCHIVE_EXAMPLES)
 def _archive(
     job_id: Annotated[int, typer.Argument(metavar="ID", help="The job's number.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as job-12.jsonl.gz.")],
@@ -64,7 +64,7 @@ def _archive(
     return Exit.DONE
 
 
-@database.command("restore", epilog=RESTORE_EXAMPLES)
+@db_command.command("restore", epilog=RESTORE_EXAMPLES)
 def _restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db archive` wrote.")],
     db: Db = None,
