@@ -5,8 +5,7 @@ Its words are those of the interface's own description, and so are its errors.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -14,7 +13,7 @@ from typing import Any, Literal
 from pydantic.fields import FieldInfo
 
 from api.services.dependencies import Service
-from jobs.specification.request import JobRequest, kind_of
+from jobs.specification.request import JobRequest, kind_of, typed
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
 from optimizer.strategies import STRATEGIES
@@ -23,8 +22,6 @@ from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text
 
 _SHORT = 90
-_WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 Choice = tuple[str, str]
 _FIRST = ("trials", "minutes", "limits", "memory", "detect")
 _BASELINES = [("library", "the library's defaults"), ("db_bench", "db_bench's defaults")]
@@ -116,31 +113,17 @@ def asked_by(form: Mapping[str, str], fields: Sequence[FormField]) -> dict[str, 
         if field.kind == "toml":
             found[field.instead] = parse_toml(text, field=field.name)
         else:
-            found[field.name] = _READ.get(field.kind, str)(text)
-    if _WHOLE.fullmatch(str(found.get("warm_start", ""))):
-        found["warm_start"] = int(found["warm_start"])
+            found[field.name] = _read(field, text)
     return found
 
 
-def _whole(text: str) -> int | str:
-    return int(text) if _WHOLE.fullmatch(text) else text
-
-
-def _number(text: str) -> float | str:
-    return float(text) if _NUMBER.fullmatch(text) else text
-
-
-def _parts(mark: str) -> Callable[[str], list[str]]:
-    return lambda text: [part.strip() for part in text.split(mark) if part.strip()]
-
-
-_READ: Mapping[str, Callable[[str], Any]] = {
-    "whole": _whole,
-    "number": _number,
-    "lines": _parts("\n"),
-    "list": _parts(","),
-    "check": bool,
-}
+def _read(field: FormField, text: str) -> Any:
+    if field.kind == "check":
+        return True
+    if field.kind in ("lines", "list"):
+        mark = "\n" if field.kind == "lines" else ","
+        return [part.strip() for part in text.split(mark) if part.strip()]
+    return typed(field.name, text)
 
 
 def _choice(name: str, words: object) -> Choice:

@@ -10,8 +10,7 @@ from api.auth.security import Caller, page_requires
 from api.http.problems import ProblemError
 from api.pages.page import page
 from api.routes.schedules import list_schedules
-from api.schemas.batch_schemas import BatchBrief
-from api.schemas.schedule_schemas import NAME_PATTERN
+from api.schemas.schedule_schemas import NAME_PATTERN, BatchBrief
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches

@@ -10,9 +10,8 @@ from fastapi import APIRouter, Query
 
 from api.auth.security import requires
 from api.http.problems import EVERYWHERE
-from api.schemas.guide_schemas import GuideAnswer
-from api.schemas.job_schemas import without_secrets
-from api.schemas.result_schemas import CatalogueEntry, HostPublic, StartEntry
+from api.schemas.catalogue_schemas import CatalogueEntry, GuideAnswer, HostPublic, StartEntry
+from api.schemas.job_schemas import public_specification
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.hosts import list_hosts as stored_hosts
@@ -40,7 +39,7 @@ _ALIVE = timedelta(minutes=1)
 def list_workloads(service: ServiceDep) -> list[CatalogueEntry]:
     """The workloads that a job may name: the shipped ones, and the operator's own."""
     shown = [
-        without_secrets({"workload": each})["workload"] for each in service.workloads.values()
+        public_specification({"workload": each})["workload"] for each in service.workloads.values()
     ]
     return _entries(shown)
 

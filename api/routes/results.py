@@ -12,13 +12,13 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from api.auth.security import requires
 from api.http.problems import EVERYWHERE, ProblemError, described
 from api.http.responses import rendered
-from api.schemas.dependence_schemas import Dependence
-from api.schemas.job_schemas import without_secrets
+from api.schemas.job_schemas import public_specification
 from api.schemas.result_schemas import (
     Anova,
     AnovaRow,
     ChartPublic,
     Contributions,
+    Dependence,
     Explained,
     JobCharts,
     Ranking,
@@ -55,7 +55,7 @@ _SANDBOX = "sandbox allow-scripts allow-modals"  # a modal is how a page is prin
 def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """The whole result of a finished job: result.json."""
     result = result_of(service, job)
-    return rendered({**result, "job": without_secrets(result["job"])}, response)
+    return rendered({**result, "job": public_specification(result["job"])}, response)
 
 
 @router.get(

@@ -10,8 +10,16 @@ from api.auth.security import Caller, requires
 from api.http.problems import EVERYWHERE, ProblemError, described, field_problems, refused
 from api.http.responses import created
 from api.routes.jobs import After, Limit
-from api.schemas.batch_schemas import BatchBrief, BatchJobState, BatchPage, BatchPublic, brief
-from api.schemas.schedule_schemas import NAME_PATTERN, ScheduleCreate, SchedulePublic
+from api.schemas.schedule_schemas import (
+    NAME_PATTERN,
+    BatchBrief,
+    BatchJobState,
+    BatchPage,
+    BatchPublic,
+    ScheduleCreate,
+    SchedulePublic,
+    brief,
+)
 from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import Role

@@ -11,8 +11,7 @@ from fastapi.responses import Response
 from api.auth.security import requires
 from api.http.problems import EVERYWHERE, described
 from api.http.responses import rendered
-from api.schemas.pick_schemas import PickAnswer
-from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint
+from api.schemas.result_schemas import FrontGrowth, ParetoFront, ParetoPoint, PickAnswer
 from api.services.dependencies import UNCHANGED, CachedJobDep, Service, ServiceDep
 from api.services.stored_job import measured_trials, picked, result_of
 from db.access.tokens import Role

@@ -103,7 +103,7 @@ class JobPublic(JobProgress):
             run=job.run,
             counts=standing.get("counts", {}),
             bench_seconds=standing.get("bench_seconds", 0.0),
-            specification=without_secrets(job.specification),
+            specification=public_specification(job.specification),
             environment=dict(job.environment) if job.environment else None,
         )
 
@@ -115,7 +115,7 @@ class JobPage(BaseModel):
     next: int | None
 
 
-def without_secrets(specification: Mapping[str, Any]) -> dict[str, Any]:
+def public_specification(specification: Mapping[str, Any]) -> dict[str, Any]:
     """A specification as it may be shown: the operator's command lines may hold secrets."""
     workload = dict(specification["workload"])
     if "command" in workload:

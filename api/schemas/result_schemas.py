@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -127,34 +126,87 @@ class JobCharts(BaseModel):
     charts: list[ChartPublic]
 
 
-class CatalogueEntry(BaseModel):
-    """A workload, space or objective: its document, as its TOML file would hold it."""
+class DependenceCurve(BaseModel):
+    """What the settings of a parameter do to a metric, in the mean over all others."""
 
-    name: str
-    help: str
-    document: dict[str, Any]
-
-
-class StartEntry(BaseModel):
-    """Settings that a search may begin at."""
-
-    name: str
-    help: str
-    source: str = Field(description="Where they are said.")
-    usual: bool = Field(
-        description="Whether a search with models begins there unless told otherwise."
+    parameter: str
+    metric: str
+    share: float = Field(description="Of the variance over the whole space, without its pairs.")
+    effect: list[float] = Field(
+        description="At each setting, in percent of the metric against the mean of all settings."
     )
-    values: dict[str, Any] | None = Field(
-        description="What it sets, full scale; what is not named stays at the baseline. null: "
-        "worked out for each job, from its workload, its memory and the CPU threads of its host."
+    low: list[float] = Field(description="Of the 95% interval, if the models are right.")
+    high: list[float]
+
+
+class PairTogether(BaseModel):
+    """What two parameters do to a metric beyond what each does alone."""
+
+    parameters: list[str]
+    metric: str
+    share: float = Field(description="Of the variance over the whole space.")
+    beyond: list[list[float]] = Field(
+        description="In percent; a row for each setting of the first, a column for each of the "
+        "second."
     )
 
 
-class HostPublic(BaseModel):
-    """A bench host."""
+class Dependence(BaseModel):
+    """How metrics depend on parameters, as models of all trials expect it."""
 
-    name: str
-    seen_at: datetime
-    alive: bool = Field(description="It has shown up within the last minute.")
-    job_id: int | None = Field(description="What it measures for, if anything.")
-    environment: dict[str, Any]
+    trials: int = Field(description="How many the models have learned from.")
+    unexplained: dict[str, float] = Field(
+        description="By metric, the share of the variance that no setting explains."
+    )
+    settings: dict[str, list[Any]] = Field(
+        description="By parameter, the settings that stand for its range; where its range depends "
+        "on others, they are at the baseline."
+    )
+    curves: list[DependenceCurve] = Field(description="The largest share first.")
+    pairs: list[PairTogether] = Field(description="The strongest first.")
+
+
+class ModelOpinion(BaseModel):
+    """What models of the metrics, learned from all trials, expect of a configuration."""
+
+    fitness: float
+    low: float = Field(description="Of its 95% interval, if the models are right.")
+    high: float
+    keeps: float = Field(description="The probability that every limit is kept.")
+
+
+class PickRow(BaseModel):
+    """A configuration, judged by the means of its runs; clocks are corrected for drift."""
+
+    trial: int
+    runs: int
+    fitness: float = Field(description="By the preference; 0 is the baseline.")
+    terms: dict[str, float]
+    metrics: dict[str, float]
+    change: dict[str, float | None] = Field(description="Against the baseline, in percent.")
+    configuration: dict[str, Any]
+    model: ModelOpinion | None = Field(description="Null where it was not asked, or cannot tell.")
+    proven_by_job: bool = Field(description="Whether the job proved it by its own objective.")
+
+
+class PickBaseline(BaseModel):
+    """What the picks are compared with."""
+
+    metrics: dict[str, float]
+    configuration: dict[str, Any]
+
+
+class PickAnswer(BaseModel):
+    """The best of what a job has measured, by a preference."""
+
+    standing: str = Field(description="How sure it is.", examples=["explored, not proven"])
+    objective: dict[str, Any] = Field(description="The preference, as its TOML file would be.")
+    limits: list[str]
+    judged: int = Field(description="How many configurations were measured.")
+    keeping: int = Field(description="How many of them keep every limit.")
+    baseline: PickBaseline
+    picks: list[PickRow] = Field(description="The fittest first.")
+    options: str | None = Field(
+        description="The OPTIONS file of the first; null where it neither is better than the "
+        "baseline nor keeps a limit that the baseline breaks."
+    )

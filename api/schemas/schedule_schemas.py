@@ -1,4 +1,4 @@
-"""Schedules and the batches that they start, as they are asked for over the wire."""
+"""Batches and the schedules that start them, over the wire."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from api.schemas.batch_schemas import BatchBrief
 from api.schemas.job_schemas import JobChange
+from db.nightly.batches import BatchRow
 from db.nightly.schedules import ScheduleRow
+from db.schema.batch_state import BatchState
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]
@@ -23,6 +24,54 @@ ItemName = Annotated[
     ),
 ]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+
+
+class BatchBrief(BaseModel):
+    """How a batch stands."""
+
+    id: int
+    name: str
+    state: BatchState = Field(
+        description="failed: a job failed or was cancelled; skipped: nothing was started."
+    )
+    why: str
+    due_at: datetime | None = Field(description="The time of its schedule; null of a terminal.")
+    created_at: datetime
+    ended_at: datetime | None
+
+    @classmethod
+    def of(cls, row: BatchRow) -> BatchBrief:
+        """From a stored batch."""
+        return cls(**brief(row))
+
+
+class BatchJobState(BaseModel):
+    """How one of its jobs stands."""
+
+    item: str
+    job: int | None = Field(description="Its number; null once it is deleted.")
+    state: str
+
+
+class BatchPublic(BatchBrief):
+    """A batch with its jobs, and what came of it."""
+
+    items: list[BatchJobState]
+    result: dict[str, Any] | None = Field(
+        description="The document of batch.json; null while it runs, and of a skipped one."
+    )
+
+
+class BatchPage(BaseModel):
+    """Batches, newest first; ``next`` is the ``after`` of the next page, null at the end."""
+
+    batches: list[BatchBrief]
+    next: int | None
+
+
+def brief(row: BatchRow) -> dict[str, Any]:
+    """The fields of ``BatchBrief``."""
+    return {name: getattr(row, name) for name in BatchBrief.model_fields}
 
 
 class BatchJob(JobChange):

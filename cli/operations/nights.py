@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +12,7 @@ from rich.table import Table
 from cli.client.untrusted_text import printable
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 from db.connection.migrate import require_current
 from db.nightly.nights import nights as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
@@ -72,7 +70,7 @@ def nights_command(
     if out is not None:
         write_output(out, regression_page(watched, name).encode())
     if as_json:
-        sys.stdout.write(json.dumps(watched.document(), allow_nan=False) + "\n")
+        print_json(watched.document())
     else:
         console = screen()
         console.print(_table(watched, last))

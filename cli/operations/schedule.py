@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 from rich.table import Table
 
-from api.schemas.batch_schemas import BatchBrief
-from api.schemas.schedule_schemas import SchedulePublic
+from api.schemas.schedule_schemas import BatchBrief, SchedulePublic
 from cli.client.client_errors import not_understood, understanding, understood
 from cli.client.remote import Remote, require_json
 from cli.client.untrusted_text import cleaned
@@ -23,7 +20,7 @@ from cli.client.where import Db, Json, Url, opened
 from cli.options.database_option import open_database
 from cli.options.exits import Exit
 from cli.render.batch_table import batch_table
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 from jobs.batch.batch_file import batch_request, read_batch
 from jobs.batch.batch_items import require_name
 from jobs.schedule.schedules import ScheduleTaken, keep_schedule, require_sound
@@ -137,7 +134,7 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
         raise not_understood()
     rows = [understood(SchedulePublic, each) for each in documents]
     if as_json:
-        sys.stdout.write(json.dumps(documents) + "\n")
+        print_json(documents)
     elif rows:
         screen().print(_table(rows))
     else:
@@ -153,7 +150,7 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
         found = understood(SchedulePublic, document)
         result = None if as_json else _last_result(remote, found)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     console = screen()
     console.print(f"schedule {found.name}, missed times: {found.missed}", soft_wrap=True)

@@ -10,8 +10,7 @@ import typer
 
 from cli.options.cluster_options import Certificates, Scheduler
 from cli.options.database_option import Db, open_database, require_there
-from cli.options.exits import Exit
-from cli.options.stop_signals import stop_on_signals
+from cli.options.exits import Exit, stop_on_signals
 from db.access.tokens import Role, list_tokens, make_token, revoke_token
 from sampler.common.errors import InputError
 

@@ -1,9 +1,13 @@
-"""How commands end: exit statuses, and one clear line for what went wrong."""
+"""How commands end: exit statuses, signals, and one clear line for what went wrong."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Callable
 from enum import IntEnum, unique
+from queue import SimpleQueue
 
 
 @unique
@@ -23,3 +27,22 @@ def complain(message: str) -> None:
     """Writes one line to standard error, whatever the message holds."""
     line = " ".join(message.split())
     sys.stderr.write(f"rocktune: {line}\n")
+
+
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """From now on SIGTERM and SIGINT call ``stop``, each time, outside the main thread.
+
+    A handler interrupts the main thread wherever it is, also where it holds a lock that ``stop``
+    needs (that of an ``Event`` it is about to wait for), and would wait for it for ever. So the
+    handler only hands over: the queue's ``put`` may interrupt itself.
+    """
+    told: SimpleQueue[None] = SimpleQueue()
+
+    def await_signals() -> None:
+        while True:
+            told.get()
+            stop()
+
+    threading.Thread(target=await_signals, name="signals", daemon=True).start()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told.put(None))

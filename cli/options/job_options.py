@@ -11,21 +11,13 @@ import typer
 from pydantic.fields import FieldInfo
 
 from jobs.specification.request import (
-    NONE,
     JobRequest,
     kind_of,
     option_of,
-    parse_warm_start,
+    typed,
 )
 from sampler.common.errors import InputError, noting, refuse_noted
 
-DropUnknown = Annotated[
-    bool,
-    typer.Option(
-        "--drop-unknown",
-        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
-    ),
-]
 # What may be a file at a terminal, where a request holds what is in it.
 _FILES = {
     "workload": "A workload's name or TOML file.",
@@ -37,6 +29,20 @@ _FILES = {
     "file, or none; may be given again. Else the usual points with forest, none with the others.",
     "db_bench": "The RocksDB build: its name in ROCKTUNE_BUILDS, or a path.",
 }
+Workload = Annotated[str, typer.Option(help=_FILES["workload"])]
+Baseline = Annotated[str | None, typer.Option(help=_FILES["baseline"])]
+DbBench = Annotated[str | None, typer.Option(help=_FILES["db_bench"])]
+Scale = Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")]
+DropUnknown = Annotated[
+    bool,
+    typer.Option(
+        "--drop-unknown",
+        help="Leave options of the OPTIONS file that RocksDB does not know out while measuring.",
+    ),
+]
+ResumeRuns = Annotated[
+    bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
+]
 _AT_A_SERVICE = {
     "workload": "A name: a shipped workload's, or one of the service's own.",
     "db_bench": "The RocksDB build that measures, by the name that its hosts know.",
@@ -81,8 +87,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was asked for, by the names of a request and of its types.
 
     Raises:
-        InputError: A list of names has none, or a job to learn from is told wrong.
-        InputErrors: Both.
+        InputError: A list of names has none.
+        InputErrors: Several have none.
     """
     asked = {n: v for n, v in given.items() if v is not None and v is not False and v != ()}
     found: list[InputError] = []
@@ -92,8 +98,8 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
                 asked[name] = list(value)
             elif kind_of(name) == "list":
                 asked[name] = names_of(value, field=option_of(name))
-            elif name == "warm_start":
-                asked[name] = parse_warm_start(value) or NONE
+            elif isinstance(value, str):
+                asked[name] = typed(name, value)
     refuse_noted(found)
     return asked
 

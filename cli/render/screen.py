@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +21,15 @@ def screen(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console.width = _WIDTH
     return console
+
+
+def print_json(document: Any) -> None:
+    """One JSON document as a line of standard output.
+
+    Raises:
+        ValueError: A number in it is not finite.
+    """
+    sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
 
 
 def bare_table(

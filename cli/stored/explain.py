@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -19,7 +17,7 @@ from cli.options.database_option import open_database, require_there
 from cli.options.exits import Exit, complain
 from cli.render.experiment_screen import RunsShown
 from cli.render.outcome_screen import show_explanation
-from cli.render.screen import screen
+from cli.render.screen import print_json, screen
 from jobs.experiments.interleaved import InterleavedRuns, RunsObserver
 
 EXAMPLES = """
@@ -73,7 +71,7 @@ def explain_command(
         complain(why)
         return Exit.ANSWER_IS_NO
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         show_explanation(screen(), cleaned(document), job_id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +12,7 @@ from cli.client.client_errors import understanding, understood
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.exits import Exit
 from cli.render.outcome_screen import print_contributions
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 
 PARAMETERS_EXAMPLES = """
 Examples:
@@ -48,7 +46,7 @@ def parameters_command(
         document = remote.get(f"jobs/{job_id}/parameters", metric=metric, top=top)
     ranking = understood(Ranking, document)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         table, learned = _table(ranking, metric), _learned(ranking)
@@ -133,7 +131,7 @@ def contributions_command(
         document = remote.get(f"jobs/{job_id}/contributions")
     understood(Contributions, document)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         print_contributions(screen(), document, top=top)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +13,7 @@ from cli.client.remote import Remote
 from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit
 from cli.render.progress_screen import best_so_far, ended_of, time_left
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 
 JOBS_EXAMPLES = """
 Examples:
@@ -53,7 +51,7 @@ def jobs_command(
         documents, listed, following = _list(remote, state, limit)
     if as_json:
         page = {"jobs": documents, "next": following}
-        sys.stdout.write(json.dumps(page) + "\n")
+        print_json(page)
         return Exit.DONE
     if not listed:
         screen(stderr=True).print("no jobs")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from cli.client.where import Db, JobId, Url, opened
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import print_outcome
 from cli.render.progress_screen import JobView, limits_line, progress_line, situation
-from cli.render.screen import screen
+from cli.render.screen import print_json, screen
 
 EXAMPLES = """
 Examples:
@@ -74,7 +73,7 @@ def print_job(remote: Remote, job_id: int, *, follow: bool, as_json: bool) -> in
     else:
         result = _result(remote, job)
     if as_json:
-        sys.stdout.write(json.dumps({**document, "result": result}) + "\n")
+        print_json({**document, "result": result})
     else:
         if not follow:
             _print_picture(job)

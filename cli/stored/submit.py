@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 import uuid
 from collections.abc import Mapping
@@ -17,7 +15,7 @@ from cli.client.remote import Remote, require_json
 from cli.client.where import Url, opened, require_service
 from cli.options.exits import Exit
 from cli.options.job_options import job_options
-from cli.render.screen import screen
+from cli.render.screen import print_json, screen
 from cli.stored.show import print_job
 from jobs.specification.named_files import inlined
 from jobs.specification.request import option_of
@@ -89,7 +87,7 @@ def _submitted(remote: Remote, body: dict[str, Any]) -> Any:
 def _tell(remote: Remote, document: Any, *, watch: bool, as_json: bool) -> int:
     job = understood(JobPublic, document)
     if as_json and not watch:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     console = screen(stderr=as_json)
     console.print(f"job {job.id} is {job.state}: {job.why}", soft_wrap=True)

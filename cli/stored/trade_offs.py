@@ -10,13 +10,12 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from api.schemas.pick_schemas import PickAnswer, PickRow
-from api.schemas.result_schemas import ParetoFront
+from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
 from cli.client.client_errors import understanding, understood
 from cli.client.where import Db, JobId, Json, Url, opened
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options, metric_figure
-from cli.render.screen import bare_table, screen
+from cli.render.screen import bare_table, print_json, screen
 from jobs.report.artifacts import OPTIONS
 from jobs.results.output_folder import require_folder
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
@@ -50,7 +49,7 @@ def front_command(
         document = remote.get(f"jobs/{job_id}/pareto", x=x, y=y)
     answer = understood(ParetoFront, document)
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return Exit.DONE
     with understanding():
         table = _front_table(answer)
@@ -149,7 +148,7 @@ def pick_command(
     if text is not None and out is not None:
         write_output(out / OPTIONS, text.encode())
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
     else:
         _print(answer, model=model)
     if text is None:

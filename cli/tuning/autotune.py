@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
@@ -130,14 +130,14 @@ def autotune_command(
             if found is None:
                 complain(f"not recovered within {recovery_seconds:g} s")
                 return Exit.TOOL_FAILED
-            sys.stdout.write(json.dumps(found) + "\n")
+            print_json(found)
     if out is not None:
         from jobs.autotune.compare import write_autotune_files
 
         for path in write_autotune_files(out, documents):
             console.print(str(path))
     if as_json:
-        sys.stdout.write(json.dumps({"schema": 1, "runs": documents}, allow_nan=False) + "\n")
+        print_json({"schema": 1, "runs": documents})
     elif not as_metrics:
         shown = Table(box=None, pad_edge=False, header_style="bold")
         shown.add_column("", no_wrap=True)

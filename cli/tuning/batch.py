@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from cli.options.cluster_options import Certificates, Scheduler, place_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
-from cli.render.screen import screen, told_once
+from cli.render.screen import print_json, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade
@@ -203,7 +202,7 @@ def _tell(document: Mapping[str, Any], out: Path, *, as_json: bool) -> bool:
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     write_output(out / BATCH_RESULT, text.encode())
     if as_json:
-        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        print_json(document)
     console = screen(stderr=as_json)
     console.print(batch_table(document))
     for line in (document.get("watch") or {}).get("lines", ()):

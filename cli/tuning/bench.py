@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 import typer
 
 from cli.options.exits import Exit
-from cli.options.job_options import DropUnknown
+from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
+from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
@@ -25,7 +24,7 @@ Examples:
 
 
 def bench_command(
-    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    workload: Workload = "load-quick",
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="parameter=value at full scale; repeatable.")
     ] = None,
@@ -33,11 +32,8 @@ def bench_command(
         str | None, typer.Option(help="What is not set: library, db_bench or an OPTIONS file.")
     ] = None,
     drop_unknown: DropUnknown = False,
-    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
-    db_bench: Annotated[
-        str | None,
-        typer.Option(help="The RocksDB build: its name in ROCKTUNE_BUILDS, or a path."),
-    ] = None,
+    scale: Scale = None,
+    db_bench: DbBench = None,
     runs: Annotated[int, typer.Option(help="Number of runs.", min=1)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
 ) -> int:
@@ -91,7 +87,7 @@ def bench_command(
                 "failure": outcome.failure,
                 "warnings": [*single.warnings, *outcome.warnings],
             }
-            sys.stdout.write(json.dumps(document) + "\n")
+            print_json(document)
             continue
         shown = " ".join(f"{name}={value:.6g}" for name, value in outcome.metrics.items())
         typer.echo(f"run {run} {outcome.state.value}: {outcome.failure or shown}")

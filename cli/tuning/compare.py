@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +11,8 @@ import typer
 
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
-from cli.options.job_options import DropUnknown
+from cli.options.job_options import DropUnknown, ResumeRuns, Scale
+from cli.render.screen import print_json
 
 if TYPE_CHECKING:
     from jobs.experiments.comparison.comparison import ComparisonRequest
@@ -70,14 +69,12 @@ def compare_command(
     db_bench_a: Annotated[str | None, typer.Option(help=_BUILD)] = None,
     db_bench_b: Annotated[str | None, typer.Option(help="The same for B.")] = None,
     drop_unknown: DropUnknown = False,
-    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Decides the order of the runs.")] = 1,
     out: Annotated[
         Path, typer.Option(help="Receives every run, result.json, CSV files and a page.")
     ] = Path("rocktune-compare"),
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
-    ] = False,
+    resume: ResumeRuns = False,
     db: Db = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="result.json alone on standard output.")
@@ -128,7 +125,7 @@ def compare_command(
     show_compared(answer, compared)
     aside.print(f"written: {', '.join(map(str, written))}", soft_wrap=True)
     if as_json:
-        sys.stdout.write(json.dumps(compared.document, allow_nan=False) + "\n")
+        print_json(compared.document)
     return Exit.TOOL_FAILED if compared.nothing else Exit.DONE
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import sys
 from typing import Annotated
 
 import typer
 
 from cli.options.exits import Exit, complain
+from cli.options.job_options import Baseline, Workload
+from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
@@ -25,11 +25,9 @@ Examples:
 
 
 def doctor_command(
-    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    workload: Workload = "load-quick",
     space: Annotated[str, typer.Option(help="A parameter space's name or TOML file.")] = "default",
-    baseline: Annotated[
-        str | None, typer.Option(help="library, db_bench or an OPTIONS file; else the space's.")
-    ] = None,
+    baseline: Baseline = None,
     runs: Annotated[int, typer.Option(help="Runs of the baseline.", min=2, max=1000)] = 10,
     trials: Annotated[
         int | None,
@@ -74,5 +72,5 @@ def doctor_command(
         return Exit.INTERRUPTED
     shown.sum_up(diagnosis)
     if as_json:
-        sys.stdout.write(json.dumps(diagnosis.document(), allow_nan=False) + "\n")
+        print_json(diagnosis.document())
     return Exit.ANSWER_IS_NO if diagnosis.fitness is Fitness.NOT_FIT else Exit.DONE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.options.exits import Exit, complain
+from cli.render.screen import print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -76,7 +76,7 @@ def guide_command(
     for path in written:
         write_output(path, document["options"][path.name].encode())
     if as_json:
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
     else:
         _print(found)
     for each in document["warnings"]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
@@ -48,7 +49,7 @@ def stats_command(
         from jobs.interval_report.documents import stats_document
 
         document = stats_document(str(log), openings)
-        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        print_json(document)
     else:
         from cli.render.stats_screen import show_openings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from cli.options.cluster_options import Certificates, Scheduler, place_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 from cli.options.job_options import job_options
+from cli.render.screen import print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -189,8 +189,6 @@ def _say(console: Console, what: str) -> None:
 
 def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
     """Writes the files and prints what was found."""
-    import json
-
     from rich.console import Console
 
     from cli.render.outcome_screen import print_outcome
@@ -203,7 +201,7 @@ def _tell(finished: JobOutcome, out: Path, *, as_json: bool) -> int:
         mend = "the same command with --resume writes the files"
         raise InputError(error.field, f"{error.problem}, and {mend}") from None
     if as_json:
-        sys.stdout.write(json.dumps(finished.result, allow_nan=False) + "\n")
+        print_json(finished.result)
     console = Console(stderr=as_json)
     print_outcome(console, finished.result)
     names = " ".join(path.name for path in written)

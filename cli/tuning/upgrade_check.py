@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli.options.exits import Exit, complain
-from cli.options.job_options import DropUnknown
+from cli.options.job_options import DropUnknown, ResumeRuns, Scale, Workload
+from cli.render.screen import print_json
 
 EXAMPLES = """
 Examples:
@@ -32,7 +31,7 @@ _BUILD = "A name of ROCKTUNE_BUILDS, `default`, or the path of a db_bench."
 def upgrade_check_command(
     old: Annotated[str, typer.Argument(help=_BUILD)],
     new: Annotated[str, typer.Argument(help=_BUILD)],
-    workload: Annotated[str, typer.Option(help="A workload's name or TOML file.")] = "load-quick",
+    workload: Workload = "load-quick",
     options: Annotated[
         Path | None, typer.Option(help="The OPTIONS file that you run with, to be tried as well.")
     ] = None,
@@ -44,14 +43,12 @@ def upgrade_check_command(
     ] = 0,
     space: Annotated[str, typer.Option(help="Where those are drawn from.")] = "default",
     drop_unknown: DropUnknown = False,
-    scale: Annotated[int | None, typer.Option(help="Divisor of byte-sized options.")] = None,
+    scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Decides the draws and the order of the runs.")] = 1,
     out: Annotated[Path, typer.Option(help="Receives every run, and upgrade.json.")] = Path(
         "rocktune-upgrade"
     ),
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the runs that --out holds.")
-    ] = False,
+    resume: ResumeRuns = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="upgrade.json alone on standard output.")
     ] = False,
@@ -96,7 +93,7 @@ def upgrade_check_command(
         return Exit.INTERRUPTED
     show_checked(answer, checked)
     if as_json:
-        sys.stdout.write(json.dumps(checked.document, allow_nan=False) + "\n")
+        print_json(checked.document)
     return Exit.ANSWER_IS_NO if checked.worse else Exit.DONE
 
 

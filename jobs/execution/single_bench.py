@@ -12,7 +12,7 @@ from jobs.specification.measured_baseline import (
     measured_baseline,
     scale_warnings,
 )
-from jobs.specification.named_files import read_baseline, specify
+from jobs.specification.named_files import baseline_named, specify
 from jobs.specification.validation import wrong_scale_or_seed
 from sampler.bench.build_flags import require_supported
 from sampler.bench.builds import installed_build
@@ -73,7 +73,7 @@ def single_bench(
     load = load if scale is None else replace(load, scale=scale)
     installed = installed_build(db_bench, settings)
     require_supported(installed, load)
-    name, options = read_baseline(baseline)
+    name, options = baseline_named(baseline)
     found = measured_baseline(
         load,
         installed,

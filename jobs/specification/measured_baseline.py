@@ -21,7 +21,7 @@ _USUAL_BUFFER = 64 * 2**20  # the library's default (options.h)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Baseline:
+class MeasuredBaseline:
     """A baseline under a workload.
 
     Attributes:
@@ -50,7 +50,7 @@ def measured_baseline(
     options: str | None = None,
     drop_unknown: bool = False,
     field: str = "--baseline",
-) -> Baseline:
+) -> MeasuredBaseline:
     """The values of a baseline.
 
     Args:
@@ -69,7 +69,7 @@ def measured_baseline(
     if options is not None:
         own = user_options(options, installed, name=field, drop_unknown=drop_unknown)
     values = {**baseline_values(base, library), **own.values, **workload.facts()}
-    return Baseline(values=values, library=library, own=own)
+    return MeasuredBaseline(values=values, library=library, own=own)
 
 
 def scale_warnings(

@@ -97,7 +97,7 @@ def specify(
     named: str | None = None
     options: str | None = None
     with noting(found):
-        named, options = read_baseline(baseline)
+        named, options = baseline_named(baseline)
     refuse_noted(found)
     return specification_of(
         **documents,
@@ -151,7 +151,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
     return {name: value}
 
 
-def read_baseline(given: str | None) -> tuple[str | None, str | None]:
+def baseline_named(given: str | None) -> tuple[str | None, str | None]:
     """The name of a baseline, or the text of the OPTIONS file that is one.
 
     Raises:

@@ -7,6 +7,7 @@ here, and a check in ``validation`` where its bounds hang on something else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -214,6 +215,8 @@ _LISTS: Mapping[str, str] = {
     "start_from": "write a list, as ['benchmark.sh', 'my.ini'] or ['none']",
 }
 _PLAIN = (int, float, str)
+_WHOLE = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 AUTO, NONE = "auto", "none"
 WarmStart = str | int | None
 """``auto``, the number of a job, or None for none."""
@@ -383,3 +386,11 @@ def kind_of(name: str) -> Kind:
         frozenset({list}): "list",
     }  # fmt: skip
     return kinds.get(frozenset(_types(JobRequest.model_fields[name].annotation)), "text")
+
+
+def typed(name: str, text: str) -> int | float | str:
+    """What a person has written for a field: a number where it may be one and is, else text."""
+    types = _types(JobRequest.model_fields[name].annotation)
+    if int in types and _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if types == {float} and _NUMBER.fullmatch(text) else text

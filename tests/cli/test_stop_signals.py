@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cli.options.stop_signals import stop_on_signals
+from cli.options.exits import stop_on_signals
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

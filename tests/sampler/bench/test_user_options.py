@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.specification.named_files import read_baseline
+from jobs.specification.named_files import baseline_named
 from sampler.bench.accepted import accepted_part
 from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.bench.user_options import UserOptions, user_options
@@ -407,4 +407,4 @@ def test_a_file_that_is_not_utf_8_is_refused_for_that(encoding: str, tmp_path: P
     path = tmp_path / "OPTIONS"
     path.write_text(text_of("max_background_jobs=4\n# größer"), encoding=encoding)
     with pytest.raises(InputError, match="not text in UTF-8"):
-        read_baseline(str(path))
+        baseline_named(str(path))

@@ -21,7 +21,7 @@ _processes.set_forkserver_preload(
 
 def work(url: str, settings: Settings, log: str) -> None:
     """What `rocktune worker` does."""
-    from cli.options.stop_signals import stop_on_signals
+    from cli.options.exits import stop_on_signals
     from db.connection.engine import make_engine
     from jobs import worker
     from jobs.queue import durable_queue

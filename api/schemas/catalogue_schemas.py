@@ -1,8 +1,44 @@
-"""The answer of the tuning guide over the wire. Sizes are bytes."""
+"""What needs no job, over the wire: what one may name, the hosts, KIOXIA's guide."""
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from pydantic import BaseModel, Field
+
+
+class CatalogueEntry(BaseModel):
+    """A workload, space or objective: its document, as its TOML file would hold it."""
+
+    name: str
+    help: str
+    document: dict[str, Any]
+
+
+class StartEntry(BaseModel):
+    """Settings that a search may begin at."""
+
+    name: str
+    help: str
+    source: str = Field(description="Where they are said.")
+    usual: bool = Field(
+        description="Whether a search with models begins there unless told otherwise."
+    )
+    values: dict[str, Any] | None = Field(
+        description="What it sets, full scale; what is not named stays at the baseline. null: "
+        "worked out for each job, from its workload, its memory and the CPU threads of its host."
+    )
+
+
+class HostPublic(BaseModel):
+    """A bench host."""
+
+    name: str
+    seen_at: datetime
+    alive: bool = Field(description="It has shown up within the last minute.")
+    job_id: int | None = Field(description="What it measures for, if anything.")
+    environment: dict[str, Any]
 
 
 class GuidedLevel(BaseModel):
