@@ -14,122 +14,45 @@ from cli.lazy_commands import LazyCommand, lazy_group
 from cli.options.exits import Exit, complain
 from sampler.common.errors import InputError
 
+# Name, module below `cli`, and the first paragraph of its help; a test compares the last.
+_TABLE = """
+tune           tuning.tune           Tunes RocksDB on this machine and proves the result.
+bench          tuning.bench          Measures one configuration with the real benchmark, outside of any job.
+compare        tuning.compare        Measures A and B in turn on this machine, and says what differs and how sure that is.
+doctor         tuning.doctor         Tells whether this machine is fit to measure on, and what to do about it.
+space          tuning.catalogue      Shows parameter spaces.
+workloads      tuning.catalogue      Shows workloads.
+objectives     tuning.catalogue      Shows objectives.
+starts         tuning.catalogue      Shows the starting points that --start-from knows, each with its source.
+guide          tuning.guide          Works out options from the size of a database, as KIOXIA's tuning guide does.
+submit         stored.submit         Asks a service for a tuning job, and prints the job's number.
+jobs           stored.jobs           Lists jobs, newest first.
+show           stored.show           Shows a job: its phase and why, how far it is, and what it found.
+parameters     stored.importance     Ranks the parameters, the most important first.
+options        stored.files          Writes the OPTIONS file of what a job has proven better.
+pick           stored.trade_offs     Picks the best configurations that a job has measured, by any preference.
+front          stored.trade_offs     Lists the Pareto front: what no other measured configuration beats.
+contributions  stored.importance     Says what each parameter contributed to what a greedy job found.
+explain        stored.explain        Explains why a job's winner is better than its baseline.
+report         stored.files          Writes the report of a finished job: one HTML file that opens without a network.
+cancel         stored.jobs           Ends a job. The benchmark is stopped within two seconds; what was measured is kept.
+resume         stored.jobs           Lets a failed or cancelled job go on from what it has measured.
+serve          operations.service    Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM.
+worker         operations.service    Runs the jobs of a database, one at a time; a second worker waits its turn.
+batch          tuning.batch          Runs the jobs of a file once, one after another, here or on a cluster.
+nights         operations.nights     Compares each night's default and best with the nights before.
+stats          tuning.stats          Reads the statistics that RocksDB dumps: writes, compaction and stalls.
+autotune       tuning.autotune       Loads a database with a sine wave of writes under each policy, and compares them.
+upgrade-check  tuning.upgrade_check  Compares two RocksDB builds: their defaults, and the same configurations measured on both.
+host           operations.cluster    Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.
+schedule       operations.schedule   Batches that start by themselves.
+cluster        operations.cluster    Many bench hosts: scheduler, certificates, who is there.
+token          operations.service    Tokens of the service: who may do what.
+db             stored.database       The database that trials are kept in.
+"""  # noqa: E501
 COMMANDS = {
-    "tune": LazyCommand(
-        "cli.tuning.tune:tune_command", "Tunes RocksDB on this machine and proves the result."
-    ),
-    "bench": LazyCommand(
-        "cli.tuning.bench:bench_command",
-        "Measures one configuration with the real benchmark, outside of any job.",
-    ),
-    "compare": LazyCommand(
-        "cli.tuning.compare:compare_command",
-        "Measures A and B in turn on this machine, and says what differs and how sure that is.",
-    ),
-    "doctor": LazyCommand(
-        "cli.tuning.doctor:doctor_command",
-        "Tells whether this machine is fit to measure on, and what to do about it.",
-    ),
-    "space": LazyCommand("cli.tuning.catalogue:space_command", "Shows parameter spaces."),
-    "workloads": LazyCommand("cli.tuning.catalogue:workloads_command", "Shows workloads."),
-    "objectives": LazyCommand("cli.tuning.catalogue:objectives_command", "Shows objectives."),
-    "starts": LazyCommand(
-        "cli.tuning.catalogue:starts_command",
-        "Shows the starting points that --start-from knows, each with its source.",
-    ),
-    "guide": LazyCommand(
-        "cli.tuning.guide:guide_command",
-        "Works out options from the size of a database, as KIOXIA's tuning guide does.",
-    ),
-    "submit": LazyCommand(
-        "cli.stored.submit:submit_command",
-        "Asks a service for a tuning job, and prints the job's number.",
-    ),
-    "jobs": LazyCommand("cli.stored.jobs:jobs_command", "Lists jobs, newest first."),
-    "show": LazyCommand(
-        "cli.stored.show:show_command",
-        "Shows a job: its phase and why, how far it is, and what it found.",
-    ),
-    "parameters": LazyCommand(
-        "cli.stored.importance:parameters_command",
-        "Ranks the parameters, the most important first.",
-    ),
-    "options": LazyCommand(
-        "cli.stored.files:options_command",
-        "Writes the OPTIONS file of what a job has proven better.",
-    ),
-    "pick": LazyCommand(
-        "cli.stored.trade_offs:pick_command",
-        "Picks the best configurations that a job has measured, by any preference.",
-    ),
-    "front": LazyCommand(
-        "cli.stored.trade_offs:front_command",
-        "Lists the Pareto front: what no other measured configuration beats.",
-    ),
-    "contributions": LazyCommand(
-        "cli.stored.importance:contributions_command",
-        "Says what each parameter contributed to what a greedy job found.",
-    ),
-    "explain": LazyCommand(
-        "cli.stored.explain:explain_command",
-        "Explains why a job's winner is better than its baseline.",
-    ),
-    "report": LazyCommand(
-        "cli.stored.files:report_command",
-        "Writes the report of a finished job: one HTML file that opens without a network.",
-    ),
-    "cancel": LazyCommand(
-        "cli.stored.jobs:cancel_command",
-        "Ends a job. The benchmark is stopped within two seconds; what was measured is kept.",
-    ),
-    "resume": LazyCommand(
-        "cli.stored.jobs:resume_command",
-        "Lets a failed or cancelled job go on from what it has measured.",
-    ),
-    "serve": LazyCommand(
-        "cli.operations.service:serve_command",
-        "Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM.",
-    ),
-    "worker": LazyCommand(
-        "cli.operations.service:worker_command",
-        "Runs the jobs of a database, one at a time; a second worker waits its turn.",
-    ),
-    "batch": LazyCommand(
-        "cli.tuning.batch:batch_command",
-        "Runs the jobs of a file once, one after another, here or on a cluster.",
-    ),
-    "nights": LazyCommand(
-        "cli.operations.nights:nights_command",
-        "Compares each night's default and best with the nights before.",
-    ),
-    "stats": LazyCommand(
-        "cli.tuning.stats:stats_command",
-        "Reads the statistics that RocksDB dumps: writes, compaction and stalls.",
-    ),
-    "autotune": LazyCommand(
-        "cli.tuning.autotune:autotune_command",
-        "Loads a database with a sine wave of writes under each policy, and compares them.",
-    ),
-    "upgrade-check": LazyCommand(
-        "cli.tuning.upgrade_check:upgrade_check_command",
-        "Compares two RocksDB builds: their defaults, and the same configurations measured on "
-        "both.",
-    ),
-    "host": LazyCommand(
-        "cli.operations.cluster:host_command",
-        "Measures what controllers send, one trial at a time. Stop it with Ctrl-C or SIGTERM.",
-    ),
-    "schedule": LazyCommand(
-        "cli.operations.schedule:schedules", "Batches that start by themselves."
-    ),
-    "cluster": LazyCommand(
-        "cli.operations.cluster:cluster",
-        "Many bench hosts: scheduler, certificates, who is there.",
-    ),
-    "token": LazyCommand(
-        "cli.operations.service:tokens", "Tokens of the service: who may do what."
-    ),
-    "db": LazyCommand("cli.stored.database:database", "The database that trials are kept in."),
+    name: LazyCommand(f"cli.{module}", help)
+    for name, module, help in (line.split(maxsplit=2) for line in _TABLE.strip().splitlines())
 }
 app = typer.Typer(
     name="rocktune",

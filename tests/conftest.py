@@ -31,11 +31,6 @@ hypothesis_settings.load_profile("rocktune")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Whose tests mostly wait for processes that they have started, the longest first.
-WAITING = ("cluster", "service", "jobs", "cli", "nights", "cluster_security", "upgrade", "doctor",
-           "comparison", "autotune", "deploy", "builds")  # fmt: skip
-
-
 # Fixtures that need a program of the system.
 NEEDS = {"_server_url": "postgres", "browser": "chromium", "installed": "db_bench"}
 
@@ -50,17 +45,22 @@ def _needed(item: pytest.Item) -> set[str]:
     return needed
 
 
+def _says_the_same_again(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("one_database") and item.get_closest_marker("postgres"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what needs a program of the system; and mixes the files for tests beside each other.
 
-    Files that wait and files that compute take turns: while a worker waits others compute.
+    Files that wait for processes (``slow``) and files that compute take turns: while a worker
+    waits others compute.
     """
     for item in items:
         for mark in _needed(item):
             item.add_marker(mark)
-    files = sorted({item.path for item in items})
-    waiting = [path for room in WAITING for path in files if path.parent.name == room]
-    computing = [path for path in files if path.parent.name not in WAITING]
+    items[:] = [item for item in items if not _says_the_same_again(item)]
+    waiting = sorted({item.path for item in items if item.get_closest_marker("slow")})
+    computing = sorted({item.path for item in items} - set(waiting))
     place = {
         path: (index + 0.5) / len(part)
         for part in (waiting, computing)

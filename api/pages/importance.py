@@ -23,7 +23,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/jobs/{job_id}/matters")
-def matters_page(
+def importance_page(
     request: Request,
     service: ServiceDep,
     caller: Annotated[Caller, page_requires(Role.READ)],

@@ -126,7 +126,7 @@ class PreferenceForm:
 
 
 @router.get("/jobs/{job_id}/won")
-def won_page(
+def results_page(
     request: Request,
     service: ServiceDep,
     caller: Reader,

@@ -6,15 +6,18 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import httpx2
 import typer
+from pydantic import BaseModel
 
-from cli.client.remote import Remote
+from cli.client.client_errors import understood
+from cli.client.remote import Asked, Remote
 from cli.options.database_option import open_database, require_there
 from sampler.common.errors import InputError
 
+Model = TypeVar("Model", bound=BaseModel)
 Url = Annotated[
     str | None, typer.Option(help="The service, as http://host:8080; else ROCKTUNE_URL.")
 ]
@@ -65,6 +68,20 @@ def opened(url: str | None, db: str | None, *, makes: bool = False) -> Iterator[
         yield Remote(client, checked.rstrip("/"), token=_token())
 
 
+def asked_for(
+    model: type[Model], path: str, /, *, url: str | None, db: str | None, **query: Asked
+) -> tuple[Model, Any]:
+    """What Rocktune says at a path below ``/v1``: as a model fit to be shown, and as it came.
+
+    Raises:
+        InputError: What was asked for is wrong.
+        ServiceError: No answer that can be used.
+    """
+    with opened(url, db) as remote:
+        document = remote.get(path, **query)
+    return understood(model, document), document
+
+
 @contextmanager
 def _local(db: str | None) -> Iterator[Remote]:
     """The local database, asked as a service is.
@@ -73,7 +90,7 @@ def _local(db: str | None) -> Iterator[Remote]:
         InputError: It cannot be used, or a setting of the service is wrong.
     """
     from api.app import make_app
-    from db.connection.address import place
+    from db.connection.address import shown_url
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
 
@@ -83,7 +100,7 @@ def _local(db: str | None) -> Iterator[Remote]:
     with open_database(db) as engine:
         app = make_app(engine, settings, trusted=True)
         with httpx2.Client(transport=_InProcess(app), base_url="http://localhost") as client:
-            yield Remote(client, place(engine.url), is_local=True)
+            yield Remote(client, shown_url(engine.url), is_local=True)
 
 
 class _InProcess(httpx2.BaseTransport):

@@ -15,8 +15,14 @@ from rich.table import Table
 from cli.options.cluster_options import Certificates, cluster_of
 from cli.options.exits import Exit, complain
 from jobs.cluster.authority import DAYS, make_set
-from jobs.cluster.authority import renew as make_anew
-from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY, Role, security_of, validities
+from jobs.cluster.authority import renew_certificates as make_anew
+from jobs.cluster.certificates import (
+    AUTHORITY,
+    AUTHORITY_KEY,
+    CertificateRole,
+    security_of,
+    validities,
+)
 from jobs.cluster.listening import facing, listening_host, scheduler_address
 from jobs.queue.logs import configure_logs
 from jobs.queue.service_settings import load_service_settings
@@ -47,7 +53,7 @@ Examples:
 
   rocktune cluster certificates bench-certificates --renew    by the same authority
 """
-cluster = typer.Typer(
+cluster_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Many bench hosts: scheduler, certificates, who is there.",
@@ -61,7 +67,7 @@ _GOES_TO = {
 }
 
 
-@cluster.command("scheduler", epilog=SCHEDULER_EXAMPLES)
+@cluster_command.command("scheduler", epilog=SCHEDULER_EXAMPLES)
 def _scheduler(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port; 0 for any.", min=0, max=65535)] = 8786,
@@ -77,9 +83,9 @@ def _scheduler(
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
     checked = listening_host(host, encrypted=certificates is not None)
-    security = security_of(certificates, Role.SCHEDULER)
+    security = security_of(certificates, CertificateRole.SCHEDULER)
     for validity in validities(certificates) if certificates else ():
-        ours = validity.file in (AUTHORITY, Role.SCHEDULER.file)
+        ours = validity.file in (AUTHORITY, CertificateRole.SCHEDULER.file)
         if ours and (warning := validity.warning(datetime.now(UTC))):
             log.warning(warning)
     from jobs.cluster.scheduler import serve_scheduler
@@ -99,7 +105,7 @@ def _scheduler(
     return Exit.DONE
 
 
-@cluster.command("status", epilog=STATUS_EXAMPLES)
+@cluster_command.command("status", epilog=STATUS_EXAMPLES)
 def _status(
     scheduler: Annotated[
         str, typer.Option(help="The scheduler's address.", envvar="ROCKTUNE_SCHEDULER")
@@ -141,7 +147,7 @@ def _status(
     return Exit.DONE if hosts else Exit.ANSWER_IS_NO
 
 
-@cluster.command("certificates", epilog=CERTIFICATES_EXAMPLES)
+@cluster_command.command("certificates", epilog=CERTIFICATES_EXAMPLES)
 def _certificates(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the set.")],
     name: Annotated[
@@ -217,7 +223,7 @@ def host_command(
     configure_logs(load_service_settings().log_level)
     encrypted = certificates is not None
     address = scheduler_address(scheduler, encrypted=encrypted)
-    security = security_of(certificates, Role.HOST)
+    security = security_of(certificates, CertificateRole.HOST)
     own = listening_host(listen or facing(address), encrypted=encrypted, field="--listen")
     for field, text in (("--kind", kind), ("--name", name or host_name())):
         if not is_build_name(text):

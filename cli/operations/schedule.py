@@ -46,7 +46,7 @@ Example:
 
   rocktune schedule run nightly          now, whenever it is due
 """
-schedules = typer.Typer(
+schedule_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Batches that start by themselves.",
@@ -54,7 +54,7 @@ schedules = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 
 
-@schedules.command("add", epilog=ADD_EXAMPLES)
+@schedule_command.command("add", epilog=ADD_EXAMPLES)
 def _add(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The batch, as nightly.toml.")],
     cron: Annotated[
@@ -125,7 +125,7 @@ def _by_name() -> Iterator[None]:
         raise InputError("NAME", error.problem) from None
 
 
-@schedules.command("list")
+@schedule_command.command("list")
 def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Lists the schedules, when each is due, and how its last batch stands."""
     with opened(url, db) as remote:
@@ -142,7 +142,7 @@ def _list(as_json: Json = False, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-@schedules.command("show", epilog=SHOW_EXAMPLES)
+@schedule_command.command("show", epilog=SHOW_EXAMPLES)
 def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> int:
     """Shows a schedule: its jobs, when it is due, its last batches, what the last one found."""
     with opened(url, db) as remote, _by_name():
@@ -163,7 +163,7 @@ def _show(name: Name, as_json: Json = False, url: Url = None, db: Db = None) -> 
     return Exit.DONE
 
 
-@schedules.command("delete")
+@schedule_command.command("delete")
 def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     """Deletes a schedule. What its batches measured stays, and one that runs goes on."""
     with opened(url, db) as remote, _by_name():
@@ -172,7 +172,7 @@ def _delete(name: Name, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-@schedules.command("run", epilog=RUN_EXAMPLES)
+@schedule_command.command("run", epilog=RUN_EXAMPLES)
 def _run(name: Name, url: Url = None, db: Db = None) -> int:
     """Starts the batch of a schedule now; `rocktune worker` or `serve` runs it.
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import gc
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from cli.options.cluster_options import Certificates, Scheduler
+from cli.lazy_commands import importing
+from cli.options.cluster_options import Certificates, Scheduler, cluster_of
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, stop_on_signals
 from db.access.tokens import Role, list_tokens, make_token, revoke_token
+from jobs.queue.logs import configure_logs
+from jobs.queue.service_settings import ServiceSettings, load_service_settings
 from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
 
 SERVE_EXAMPLES = """
 Examples:
@@ -39,7 +42,7 @@ Examples:
 
   rocktune token revoke ci
 """
-tokens = typer.Typer(
+token_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Tokens of the service: who may do what.",
@@ -59,17 +62,10 @@ def serve_command(
     migrate: _Migrate = False,
 ) -> int:
     """Serves tuning jobs over HTTP, and runs them. Stop it with Ctrl-C or SIGTERM."""
-    # What is imported stays: to look through it for garbage meanwhile is a third of the start.
-    gc.disable()
-    from api.server import serve as serve_http
-    from jobs.queue.logs import configure_logs
-    from jobs.queue.service_settings import load_service_settings
-    from sampler.runner.settings import load_settings
+    with importing():
+        from api.server import serve as serve_http
 
-    settings, service = load_settings(), load_service_settings()
-    configure_logs(service.log_level)
-    gc.freeze()
-    gc.enable()
+    settings, service = _configured()
     with open_database(db, migrate=migrate) as engine:
         serve_http(engine, settings, service, host=host, port=port, with_worker=not no_worker)
     return Exit.DONE
@@ -82,17 +78,10 @@ def worker_command(
     migrate: _Migrate = False,
 ) -> int:
     """Runs the jobs of a database, one at a time; a second worker waits its turn."""
-    gc.disable()
-    from cli.options.cluster_options import cluster_of
-    from jobs.queue.logs import configure_logs
-    from jobs.queue.service_settings import load_service_settings
-    from jobs.worker import Worker
-    from sampler.runner.settings import load_settings
+    with importing():
+        from jobs.worker import Worker
 
-    settings, service = load_settings(), load_service_settings()
-    configure_logs(service.log_level)
-    gc.freeze()
-    gc.enable()
+    settings, service = _configured()
     with open_database(db, migrate=migrate) as engine:
         cluster = None
         if scheduler is not None:
@@ -104,7 +93,14 @@ def worker_command(
     return Exit.DONE
 
 
-@tokens.command("make", epilog=TOKEN_EXAMPLES)
+def _configured() -> tuple[Settings, ServiceSettings]:
+    """The settings of this machine and of the service, and logs as they ask for."""
+    settings, service = load_settings(), load_service_settings()
+    configure_logs(service.log_level)
+    return settings, service
+
+
+@token_command.command("make", epilog=TOKEN_EXAMPLES)
 def _make(
     name: Annotated[str, typer.Argument(help="Whose it is, for the logs and the list.")],
     role: Annotated[str, typer.Option(help="read, submit or admin.")] = "submit",
@@ -118,7 +114,7 @@ def _make(
     return Exit.DONE
 
 
-@tokens.command("list")
+@token_command.command("list")
 def _list(db: Db = None) -> int:
     """Lists the tokens, without their secrets."""
     require_there(db)
@@ -130,7 +126,7 @@ def _list(db: Db = None) -> int:
     return Exit.DONE
 
 
-@tokens.command("revoke")
+@token_command.command("revoke")
 def _revoke(
     name: Annotated[str, typer.Argument(help="The token's name or id.")], db: Db = None
 ) -> int:

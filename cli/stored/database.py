@@ -10,9 +10,8 @@ import typer
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
 from db.connection.migrate import current, require_current
-from db.connection.migrate import upgrade as upgrade_tables
+from db.connection.migrate import upgrade_tables as upgrade_tables
 from jobs.archive import restore_archive, write_archive
-from jobs.queue.durable_queue import migrate_queue
 from sampler.common.errors import InputError
 
 ARCHIVE_EXAMPLES = """
@@ -27,26 +26,25 @@ Examples:
 
   rocktune db restore job-12.jsonl.gz --db other.db      `tune ... --resume --db other.db` goes on
 """
-database = typer.Typer(
+db_command = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="The database that trials are kept in.",
 )
 
 
-@database.command("upgrade")
+@db_command.command("upgrade")
 def _upgrade(db: Db = None) -> int:
     """Makes or brings up to date the tables. Safe to run at any time, by several at once."""
     with connected(db) as engine:
         before = current(engine)
         upgrade_tables(engine)
-        migrate_queue(engine)
         after = current(engine)
         typer.echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
     return Exit.DONE
 
 
-@database.command("archive", epilog=ARCHIVE_EXAMPLES)
+@db_command.command("archive", epilog=ARCHIVE_EXAMPLES)
 def _archive(
     job_id: Annotated[int, typer.Argument(metavar="ID", help="The job's number.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as job-12.jsonl.gz.")],
@@ -64,7 +62,7 @@ def _archive(
     return Exit.DONE
 
 
-@database.command("restore", epilog=RESTORE_EXAMPLES)
+@db_command.command("restore", epilog=RESTORE_EXAMPLES)
 def _restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db archive` wrote.")],
     db: Db = None,

@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from api.schemas.result_schemas import Contributions, Ranking
-from cli.client.client_errors import understanding, understood
-from cli.client.where import Db, JobId, Json, Url, opened
+from cli.client.client_errors import understanding
+from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit
 from cli.render.outcome_screen import print_contributions
 from cli.render.screen import bare_table, print_json, screen
@@ -42,9 +42,9 @@ def parameters_command(
     once the parameter is shuffled (its permutation importance), and the
     p-value of the analysis of variance. Both p are corrected (Holm).
     """
-    with opened(url, db) as remote:
-        document = remote.get(f"jobs/{job_id}/parameters", metric=metric, top=top)
-    ranking = understood(Ranking, document)
+    ranking, document = asked_for(
+        Ranking, f"jobs/{job_id}/parameters", url=url, db=db, metric=metric, top=top
+    )
     if as_json:
         print_json(document)
         return Exit.DONE
@@ -127,9 +127,7 @@ def contributions_command(
     In percent of each metric of the objective, value against value as they
     were kept, and in percent of the whole gain.
     """
-    with opened(url, db) as remote:
-        document = remote.get(f"jobs/{job_id}/contributions")
-    understood(Contributions, document)
+    _, document = asked_for(Contributions, f"jobs/{job_id}/contributions", url=url, db=db)
     if as_json:
         print_json(document)
         return Exit.DONE

@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 
 from api.schemas.result_schemas import ParetoFront, PickAnswer, PickRow
-from cli.client.client_errors import understanding, understood
-from cli.client.where import Db, JobId, Json, Url, opened
+from cli.client.client_errors import understanding
+from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options, metric_figure
 from cli.render.screen import bare_table, print_json, screen
@@ -45,9 +45,7 @@ def front_command(
     Single runs: explored, not proven. `rocktune pick` takes one of them by a
     service level or by weights.
     """
-    with opened(url, db) as remote:
-        document = remote.get(f"jobs/{job_id}/pareto", x=x, y=y)
-    answer = understood(ParetoFront, document)
+    answer, document = asked_for(ParetoFront, f"jobs/{job_id}/pareto", url=url, db=db, x=x, y=y)
     if as_json:
         print_json(document)
         return Exit.DONE
@@ -132,17 +130,18 @@ def pick_command(
     """
     if out is not None:
         require_folder(out)
-    with opened(url, db) as remote:
-        document = remote.get(
-            f"jobs/{job_id}/pick",
-            weights=weights,
-            limit=limit or None,
-            slo=slo or None,
-            objective=None if objective is None else _objective(objective),
-            top=top,
-            model="true" if model else None,
-        )
-    answer = understood(PickAnswer, document)
+    answer, document = asked_for(
+        PickAnswer,
+        f"jobs/{job_id}/pick",
+        url=url,
+        db=db,
+        weights=weights,
+        limit=limit or None,
+        slo=slo or None,
+        objective=None if objective is None else _objective(objective),
+        top=top,
+        model="true" if model else None,
+    )
     text = document["options"]  # as it came: a file is not cleaned for a terminal
     # Before anything is printed: whoever reads it may leave after the first lines.
     if text is not None and out is not None:

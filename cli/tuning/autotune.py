@@ -63,10 +63,8 @@ def autotune_command(
     ] = False,
 ) -> int:
     """Loads a database with a sine wave of writes under each policy, and compares them."""
-    from rich.table import Table
-
     from cli.options.exits import Exit, complain
-    from cli.render.screen import screen
+    from cli.render.screen import bare_table, screen
     from jobs.autotune.compare import run_alone, table
     from jobs.autotune.policy import Marks
     from jobs.autotune.request import (
@@ -139,7 +137,7 @@ def autotune_command(
     if as_json:
         print_json({"schema": 1, "runs": documents})
     elif not as_metrics:
-        shown = Table(box=None, pad_edge=False, header_style="bold")
+        shown = bare_table()
         shown.add_column("", no_wrap=True)
         for asked in runs:
             shown.add_column(asked.policy, justify="right")

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from cli.options.exits import Exit
 from cli.options.job_options import DbBench, DropUnknown, Scale, Workload
-from cli.render.screen import print_json
+from cli.render.screen import print_json, told_once
+from jobs.execution.single_bench import single_bench
+from sampler.common.errors import InputError
+from sampler.parameters.catalogue import catalogue
+from sampler.parameters.parameter import Value, parse_value
+from sampler.runner.outcome import TrialState
+from sampler.runner.runner import LocalRunner
+from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
@@ -38,17 +46,6 @@ def bench_command(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object per run.")] = False,
 ) -> int:
     """Measures one configuration with the real benchmark, outside of any job."""
-    from rich.console import Console
-
-    from cli.render.screen import told_once
-    from jobs.execution.single_bench import single_bench
-    from sampler.common.errors import InputError
-    from sampler.parameters.catalogue import catalogue
-    from sampler.parameters.parameter import Value, parse_value
-    from sampler.runner.outcome import TrialState
-    from sampler.runner.runner import LocalRunner
-    from sampler.runner.settings import load_settings
-
     configuration: dict[str, Value] = {}
     for assignment in assignments or []:
         name, equals, text = assignment.partition("=")

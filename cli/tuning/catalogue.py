@@ -8,6 +8,18 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit
+from optimizer.objective.limit_text import limit_words
+from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
+from optimizer.objective.objective_file import load_objective, objective_text
+from sampler.common.documents import parse_toml
+from sampler.common.errors import InputError
+from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
+from sampler.parameters.parameter import Parameter
+from sampler.space.space_file import SHIPPED as SPACES
+from sampler.space.space_file import load_space, space_text
+from sampler.space.starting_points import known_points, point_names
+from sampler.workload.workload_file import SHIPPED as WORKLOADS
+from sampler.workload.workload_file import load_workload, workload_document, workload_text
 
 SPACE_EXAMPLES = """
 Examples:
@@ -29,12 +41,8 @@ _Toml = Annotated[bool, typer.Option("--toml", help="As the file that would defi
 
 def space_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows parameter spaces."""
-    from sampler.common.documents import parse_toml
-    from sampler.parameters.parameter import Parameter
-    from sampler.space.space_file import SHIPPED, load_space, space_text
-
     if name is None:
-        texts = {name: parse_toml(space_text(name), field=name) for name in SHIPPED}
+        texts = {name: parse_toml(space_text(name), field=name) for name in SPACES}
         _list({name: text["help"] for name, text in texts.items()})
         return Exit.DONE
     chosen = load_space(name)
@@ -64,10 +72,6 @@ def space_command(name: _Name = None, toml: _Toml = False) -> int:
 
 def starts_command(name: _Name = None) -> int:
     """Shows the starting points that --start-from knows, each with its source."""
-    from sampler.common.errors import InputError
-    from sampler.kioxia_guide.for_workload import HELP, NAME, SOURCE
-    from sampler.space.starting_points import known_points, point_names
-
     if name is None:
         helps = {
             point.name: point.help + (" (usual with forest)" if point.usual else "")
@@ -89,15 +93,8 @@ def starts_command(name: _Name = None) -> int:
 
 def workloads_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows workloads."""
-    from sampler.workload.workload_file import (
-        SHIPPED,
-        load_workload,
-        workload_document,
-        workload_text,
-    )
-
     if name is None:
-        _list({name: load_workload(name).help for name in SHIPPED})
+        _list({name: load_workload(name).help for name in WORKLOADS})
         return Exit.DONE
     document = workload_document(load_workload(name))
     if toml:
@@ -110,11 +107,8 @@ def workloads_command(name: _Name = None, toml: _Toml = False) -> int:
 
 def objectives_command(name: _Name = None, toml: _Toml = False) -> int:
     """Shows objectives."""
-    from optimizer.objective.limit_text import limit_words
-    from optimizer.objective.objective_file import SHIPPED, load_objective, objective_text
-
     if name is None:
-        _list({name: load_objective(name).help for name in SHIPPED})
+        _list({name: load_objective(name).help for name in OBJECTIVES})
         return Exit.DONE
     objective = load_objective(name)
     if toml:

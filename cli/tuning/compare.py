@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from cli.options.database_option import Db, open_database, require_there
 from cli.options.exits import Exit, complain
 from cli.options.job_options import DropUnknown, ResumeRuns, Scale
-from cli.render.screen import print_json
-
-if TYPE_CHECKING:
-    from jobs.experiments.comparison.comparison import ComparisonRequest
-    from jobs.experiments.comparison.sides import Side
-    from sampler.runner.settings import Settings
+from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
+from cli.render.screen import print_json, screen
+from jobs.experiments.comparison.comparison import (
+    ComparisonRequest,
+    compare_subjects,
+    require_rounds,
+    require_workloads,
+)
+from jobs.experiments.comparison.report import write_comparison
+from jobs.experiments.comparison.sides import MIDDLE, Side, read_side, side_of_job, sides_around
+from jobs.experiments.comparison.subject import subject_of
+from jobs.experiments.comparison.tables import require_metrics
+from sampler.common.errors import InputError
+from sampler.runner.settings import Settings, load_settings
+from sampler.workload.workload_file import load_workload
 
 EXAMPLES = """
 Examples:
@@ -88,15 +98,6 @@ def compare_command(
     Exit status: 0 compared, 1 one of them never ended well, 2 bad input, 130
     interrupted (go on with --resume).
     """
-    from dataclasses import replace
-
-    from cli.render.experiment_screen import RunsShown, show_compared, show_subjects
-    from cli.render.screen import screen
-    from jobs.experiments.comparison.comparison import compare_subjects
-    from jobs.experiments.comparison.report import write_comparison
-    from sampler.common.errors import InputError
-    from sampler.runner.settings import load_settings
-
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if a is None and around is None:
         raise InputError("A", "name what is compared, or give --around PARAMETER")
@@ -130,10 +131,6 @@ def compare_command(
 
 
 def _read(text: str, settings: Settings, db: str | None, field: str, build: str | None) -> Side:
-    from dataclasses import replace
-
-    from jobs.experiments.comparison.sides import read_side
-
     side = read_side(text, settings, _job_side(db), field=field)
     return side if build is None else replace(side, build=build)
 
@@ -142,8 +139,6 @@ def _job_side(db: str | None) -> Callable[[int, str], Side]:
     """Opens the database only where a job is named."""
 
     def read(number: int, field: str) -> Side:
-        from jobs.experiments.comparison.sides import side_of_job
-
         require_there(db)
         with open_database(db) as engine:
             return side_of_job(engine, number, field)
@@ -161,16 +156,6 @@ def _asked(
     seed: int,
     settings: Settings,
 ) -> ComparisonRequest:
-    from jobs.experiments.comparison.comparison import (
-        ComparisonRequest,
-        require_rounds,
-        require_workloads,
-    )
-    from jobs.experiments.comparison.sides import MIDDLE, sides_around
-    from jobs.experiments.comparison.subject import subject_of
-    from jobs.experiments.comparison.tables import require_metrics
-    from sampler.workload.workload_file import load_workload
-
     require_rounds(rounds, seed)
     loads = require_workloads([load_workload(w) for w in workloads or ["load-quick"]], scale)
     names = [each.strip() for each in (metrics or "").split(",") if each.strip()]

@@ -9,7 +9,12 @@ import typer
 
 from cli.options.exits import Exit, complain
 from cli.options.job_options import Baseline, Workload
-from cli.render.screen import print_json
+from cli.render.diagnosis_screen import DiagnosisScreen
+from cli.render.screen import print_json, screen
+from jobs.doctor.examination import Fitness, examine
+from jobs.doctor.noise import USUAL_TRIALS
+from jobs.specification.named_files import specify
+from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
@@ -48,13 +53,6 @@ def doctor_command(
     Exit status: 0 fit (notes and warnings allowed), 3 not fit (a problem was found),
     2 bad input, 1 the tool failed, 130 interrupted.
     """
-    from cli.render.diagnosis_screen import DiagnosisScreen
-    from cli.render.screen import screen
-    from jobs.doctor.examination import Fitness, examine
-    from jobs.doctor.noise import USUAL_TRIALS
-    from jobs.specification.named_files import specify
-    from sampler.runner.settings import load_settings
-
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     specification = specify(workload=workload, space=space, baseline=baseline, trials=trials)
     shown = DiagnosisScreen(screen(stderr=as_json), screen(stderr=True), runs=runs)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from cli.options.exits import Exit, complain
-from cli.render.screen import print_json
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from sampler.kioxia_guide.guide import Guide
+from cli.render.screen import bare_table, print_json, screen
+from jobs.results.output_folder import require_folder
+from sampler.common.atomic_write import write_output
+from sampler.common.byte_size import format_decimal
+from sampler.kioxia_guide.document import guide_document, settings
+from sampler.kioxia_guide.guide import Guide, compute_guide, read_planned, whole
+from sampler.kioxia_guide.options_files import COUNTERPARTS, PRESET, rocksdb_values
 
 EXAMPLES = """
 Examples:
@@ -53,12 +55,6 @@ def guide_command(
     For TRocksDB, which keeps keys and values in files of their own, and translated for
     RocksDB with integrated BlobDB. Nothing is measured: docs/guide.md tells how good it is.
     """
-    from jobs.results.output_folder import require_folder
-    from sampler.common.atomic_write import write_output
-    from sampler.kioxia_guide.document import guide_document
-    from sampler.kioxia_guide.guide import compute_guide as worked_out
-    from sampler.kioxia_guide.guide import read_planned
-
     planned = read_planned(
         keys=keys,
         key_size=key_size,
@@ -69,7 +65,7 @@ def guide_command(
     )
     if out is not None:
         require_folder(out)
-    found = worked_out(planned)
+    found = compute_guide(planned)
     document = guide_document(found)
     # Before anything is printed: whoever reads it may leave after the first lines.
     written = [] if out is None else [out / name for name in document["options"]]
@@ -87,8 +83,6 @@ def guide_command(
 
 
 def _print(found: Guide) -> None:
-    from cli.render.screen import screen
-
     console = screen()
     console.print(_settings(found))
     console.print()
@@ -98,11 +92,6 @@ def _print(found: Guide) -> None:
 
 
 def _settings(found: Guide) -> Table:
-    from rich.table import Table
-
-    from sampler.common.byte_size import format_decimal
-    from sampler.kioxia_guide.document import settings
-
     planned = found.planned
     per_file = f"{found.keys_per_file:,} a file"
     buffers = f"{found.max_write_buffer_number} of them are {format_decimal(found.memtables)}"
@@ -122,10 +111,7 @@ def _settings(found: Guide) -> Table:
         "write_buffer_size": f"a file of keys and one of values; {buffers}",
         "cache_size": "four fifths of what the write buffers leave; set in the application",
     }
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("setting")
-    table.add_column("value", justify="right")
-    table.add_column("", justify="right")
+    table = bare_table(("setting",), ("value", ""))
     table.add_column("why")
     for name, value in settings(found).items():
         in_bytes = name.endswith("_size") or name in _SIZES
@@ -137,15 +123,7 @@ _SIZES = ("target_file_size_base", "max_bytes_for_level_base")
 
 
 def _levels(found: Guide) -> Table:
-    from rich.table import Table
-
-    from sampler.common.byte_size import format_decimal
-    from sampler.kioxia_guide.guide import whole
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("level")
-    for title in ("files", "bytes", ""):
-        table.add_column(title, justify="right")
+    table = bare_table(("level",), ("files", "bytes", ""))
     for each in found.levels:
         size = format_decimal(each.size)
         table.add_row(str(each.number), str(each.files), str(each.size), size)
@@ -155,15 +133,9 @@ def _levels(found: Guide) -> Table:
 
 
 def _translated(found: Guide) -> Table:
-    from rich.table import Table
-
-    from sampler.kioxia_guide.options_files import COUNTERPARTS, PRESET, rocksdb_values
-
     values = rocksdb_values(found)
     there = {**PRESET, "vlogfile_max_size": str(found.vlogfile_max_size)}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("TRocksDB", "", "RocksDB with BlobDB", ""):
-        table.add_column(title)
+    table = bare_table(("TRocksDB", "", "RocksDB with BlobDB", ""))
     for old, new in COUNTERPARTS.items():
         table.add_row(old, there[old], new, str(values[new]))
     return table

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from cli.options.exits import Exit
 from cli.render.screen import print_json
+from jobs.interval_report.reading import read_openings
 
 EXAMPLES = """
 Examples:
@@ -36,9 +38,6 @@ def stats_command(
 
     By interval, column family and level. Tells why writes stall and which options to look at.
     """
-    from cli.options.exits import Exit
-    from jobs.interval_report.reading import read_openings
-
     openings = read_openings(log)
     written: list[Path] = []
     if out is not None:

@@ -10,7 +10,13 @@ import typer
 
 from cli.options.exits import Exit, complain
 from cli.options.job_options import DropUnknown, ResumeRuns, Scale, Workload
-from cli.render.screen import print_json
+from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
+from cli.render.screen import print_json, screen
+from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
+from jobs.specification.named_files import specify
+from sampler.common.errors import InputError
+from sampler.options.normal_form import read_user_options
+from sampler.runner.settings import load_settings
 
 EXAMPLES = """
 Examples:
@@ -59,12 +65,6 @@ def upgrade_check_command(
     refuses the OPTIONS file), 2 bad input, 1 the tool failed, 130 interrupted (go on
     with --resume).
     """
-    from cli.render.experiment_screen import RunsShown, show_builds, show_checked, show_differences
-    from cli.render.screen import screen
-    from jobs.experiments.upgrade.check import build_differences, check_upgrade, find_builds
-    from jobs.specification.named_files import specify
-    from sampler.runner.settings import load_settings
-
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options is not None:
         _require_options(options)
@@ -98,9 +98,6 @@ def upgrade_check_command(
 
 
 def _require_options(path: Path) -> None:
-    from sampler.common.errors import InputError
-    from sampler.options.normal_form import read_user_options
-
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -262,8 +262,10 @@ def _problem(error: Any) -> str:
     kind, value, (name, *_) = error["type"], error["input"], error["loc"]
     if name in ("memory", "detect") and (isinstance(value, bool) or not isinstance(value, _PLAIN)):
         return f"{value!r:.80} is neither a number nor a text"
-    if name in WRITE or name in _LISTS:
-        return f"{value!r:.80}: {WRITE[name]}" if name in WRITE else _LISTS[name]
+    if name in WRITE:
+        return f"{value!r:.80}: {WRITE[name]}"
+    if name in _LISTS and kind in ("list_type", "string_type"):
+        return _LISTS[name]
     if kind == "bool_type":
         return "write true or false"
     if kind == "greater_than_equal":

@@ -62,7 +62,7 @@ def finish(job: Asked, folder: Path, *, databases: Path = _DATABASES) -> int:
             raise InputError(str(kept), problem)
         if study.complete:
             return 0
-    command = ["studies/kept-job.sh", str(kept), str(databases / f"{job.name}.db")]
+    command = ["studies/reproduction/kept-job.sh", str(kept), str(databases / f"{job.name}.db")]
     # In a session of its own: an interrupt from the terminal is passed on once, not sent twice.
     script = subprocess.Popen([*command, *job.arguments()], start_new_session=True)
     with _interrupts_passed_to(script):

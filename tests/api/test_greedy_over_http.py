@@ -12,6 +12,8 @@ from sampler.runner.settings import Settings
 from tests.support.api.callers import submit
 from tests.support.api.finished_job import body, register, run
 
+pytestmark = pytest.mark.one_database
+
 Serve = Callable[..., TestClient]
 
 

@@ -5,6 +5,8 @@ from fastapi.testclient import TestClient
 
 from tests.support.api.callers import require_problem
 
+pytestmark = pytest.mark.one_database
+
 EXAMPLE = {"keys": "8e9", "key_size": "20", "value_size": "800", "cpu_threads": "48",
            "memory": "128GB"}  # fmt: skip
 

@@ -12,6 +12,8 @@ from api.pages.interface import holds, parameter, properties
 from db.access.tokens import Role, make_token
 from tests.support.api.browser import see
 
+pytestmark = pytest.mark.one_database
+
 
 def said(schema: dict[str, Any]) -> str:
     return "".join(word.text for word in holds(schema))

@@ -7,6 +7,8 @@ from fastapi.testclient import TestClient
 
 from tests.support.api.callers import EXTERNAL, OBJECTIVE, errors_of, submit
 
+pytestmark = pytest.mark.one_database
+
 BODY = {"workload": "load-quick", "trials": 40, "objective": "waf"}
 RATE = {"metric": "rate", "at_least_baseline": 0.95}
 P99 = {"metric": "write_p99", "at_most": 200.0}

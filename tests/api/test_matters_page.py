@@ -16,6 +16,8 @@ from tests.support.api.browser import see
 from tests.support.api.callers import EXTERNAL, errors_of, require_problem, submit
 from tests.support.api.stored_job import keep, names, proved, remember
 
+pytestmark = pytest.mark.one_database
+
 DRAWS, MODELS = "genetic", "forest"
 
 

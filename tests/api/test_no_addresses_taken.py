@@ -14,6 +14,8 @@ from fastapi.testclient import TestClient
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import QUEUED, require_problem
 
+pytestmark = pytest.mark.one_database
+
 ADDRESS = re.compile(r"(?i)(^|_)(url|uri|address|endpoint|webhook|dsn|callback|proxy|server)(_|$)")
 ELSEWHERE = "http://169.254.169.254/latest/meta-data"
 

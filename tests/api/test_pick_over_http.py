@@ -13,6 +13,8 @@ from sampler.runner.settings import Settings
 from tests.support.api.callers import require_problem, submit
 from tests.support.api.finished_job import SECRET, body, finished, register
 
+pytestmark = pytest.mark.one_database
+
 Serve = Callable[..., TestClient]
 OWN = {"name": "own", "metric": [{"name": "rate", "direction": "min"}]}
 REFUSED = [

@@ -1,8 +1,11 @@
 """Reading workloads over HTTP: they are jobs as any other."""
 
+import pytest
 from fastapi.testclient import TestClient
 
 from tests.support.api.callers import errors_of
+
+pytestmark = pytest.mark.one_database
 
 BODY = {"workload": "read-quick", "space": "reading", "objective": "reading", "trials": 40}
 

@@ -10,6 +10,8 @@ from sqlalchemy import Engine
 from db.jobs.job_list import list_jobs
 from tests.support.api.callers import EXTERNAL, QUEUED, SPACE, errors_of, send, submit
 
+pytestmark = pytest.mark.one_database
+
 OPTIONS = """\
 [Version]
 rocksdb_version=7.8.3

@@ -7,6 +7,8 @@ from fastapi.testclient import TestClient
 
 from tests.support.api.callers import errors_of
 
+pytestmark = pytest.mark.one_database
+
 BODY = {"workload": "load-quick", "trials": 40, "strategy": "forest"}
 FILE = {"name": "mine.ini", "options": '[DBOptions]\n[CFOptions "default"]\n  num_levels=5\n'}
 

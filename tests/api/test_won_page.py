@@ -11,6 +11,8 @@ from db.schema.job_row import JobState
 from tests.support.api.browser import see
 from tests.support.api.stored_job import keep, proved, unproven
 
+pytestmark = pytest.mark.one_database
+
 WEIGHTS = "weight-waf=1&weight-sa=0&weight-time=0&weight-rate=0"
 
 

@@ -10,7 +10,7 @@ from tests.support import ROOT
 
 MAKEFILES = {name: (ROOT / name).read_text() for name in ("Makefile", "studies/Makefile")}
 DESCRIBED = re.compile(r"^([a-z%-]+):.*## ", re.MULTILINE)
-SCRIPTS = sorted(path for room in ("scripts", "studies") for path in (ROOT / room).glob("*.sh"))
+SCRIPTS = sorted(path for room in ("scripts", "studies") for path in (ROOT / room).rglob("*.sh"))
 
 
 def run(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:

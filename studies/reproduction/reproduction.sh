@@ -9,5 +9,5 @@ paper) set -- --space paper --workload docs/reproduction/load-100k.toml --cutoff
 default) set -- --space default --workload load-quick ;;
 *) echo "reproduction.sh: $name is neither paper nor default" >&2 && exit 2 ;;
 esac
-exec studies/kept-job.sh "docs/reproduction/$name.jsonl.gz" "rocktune-reproduction/$name.db" \
+exec studies/reproduction/kept-job.sh "docs/reproduction/$name.jsonl.gz" "rocktune-reproduction/$name.db" \
     "$@" --strategy genetic --trials 2200 --samples 2000
