@@ -47,7 +47,7 @@ from api.routes import (
 )
 from api.services.dependencies import Service
 from api.services.known_builds import KnownBuilds, names_on_hosts
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.named_files import registered_workloads
@@ -96,7 +96,7 @@ def make_app(
     )
     app.state.service = Service(
         engine=engine,
-        store=Store(engine),
+        store=JobStore(engine),
         external=ExternalJobs(engine),
         exports=Exports(),
         settings=settings,

@@ -25,11 +25,11 @@ from typing import Any
 from sqlalchemy import Engine, Integer, insert, literal, select
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import trial
 from db.trials.trial_export import KEPT_NAMES, TrialNames
@@ -122,7 +122,7 @@ def make_job(address: str, trials: int, done: bool) -> int:
     """Writes a job of so many trials, done or still running; returns its number."""
     engine = make_engine(address)
     try:
-        upgrade(engine)
+        upgrade_tables(engine)
         return _written(engine, trials, done)
     finally:
         engine.dispose()
@@ -131,7 +131,7 @@ def make_job(address: str, trials: int, done: bool) -> int:
 def _written(engine: Engine, trials: int, done: bool) -> int:
     space = load_space("default")
     counters = dict(parse_output(_RECORDED.read_text(encoding="utf-8")).tickers)
-    job_id = Store(engine).create_job({"workload": "load"}, "digest")
+    job_id = JobStore(engine).create_job({"workload": "load"}, "digest")
     made = min(trials, _MADE)
     rows: list[dict[str, Any]] = [
         {**proposal(measured_trial(space, n + 1, counters)), "job_id": job_id, "lease_epoch": 1}
@@ -148,10 +148,10 @@ def _written(engine: Engine, trials: int, done: bool) -> int:
             )  # fmt: skip
             connection.execute(insert(trial).from_select(["number", *names], again))
     if done:
-        lease = acquire(engine, job_id, this_process())
+        lease = acquire(engine, job_id, this_process_name())
         names_of_all = TrialNames.of(measured_trial(space, n + 1, counters) for n in range(made))
         StoredTrialLog(engine, lease).remember(KEPT_NAMES, names_of_all.document())
-        Store(engine).set_state(job_id, JobState.DONE)
+        JobStore(engine).set_state(job_id, JobState.DONE)
     return job_id
 
 

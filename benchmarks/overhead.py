@@ -22,8 +22,8 @@ import psycopg
 from sqlalchemy.engine import URL
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
@@ -145,8 +145,8 @@ def measure(url: str, specification: Specification, folder: Path) -> Figures:
     assembly = assemble(specification, settings)
     engine = make_engine(url)
     try:
-        upgrade(engine)
-        store = Store(engine)
+        upgrade_tables(engine)
+        store = JobStore(engine)
         job = store.create_job(specification.document(), specification.digest())
         before = bare_ms(folder)
         clock = _Clock()

@@ -23,10 +23,10 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire, renew
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assembly_of
 from jobs.specification.validation import specification_of
@@ -134,9 +134,9 @@ def reach(engine: Engine, strategy: str, hosts: int, trials: int) -> Reached:
         trials=trials,
     )
     assembly = assembly_of(specification, None)
-    store = Store(engine)
+    store = JobStore(engine)
     job_id = store.create_job(specification.document(), specification.digest())
-    lease = acquire(engine, job_id, this_process())
+    lease = acquire(engine, job_id, this_process_name())
     clock = _Clock(lambda: renew(engine, lease))
     tuning = Tuning(
         assembly.problem,
@@ -175,7 +175,7 @@ def _engine(folder: Path) -> Engine:
         engine = make_engine(url.render_as_string())
     else:
         engine = make_engine(str(folder / "scale.db"))
-    upgrade(engine)
+    upgrade_tables(engine)
     return engine
 
 

@@ -30,11 +30,11 @@ from benchmarks.open_loop import Answer, drive
 from benchmarks.overhead import server_database
 from benchmarks.stocked import copy_job, one_job
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.jobs.job_list import list_jobs
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Trial
@@ -111,9 +111,9 @@ def print_pages(answers: list[Answer]) -> None:
 
 def time_inserts(engine: Engine, model: Trial) -> tuple[float, float, float]:
     """Median ms of a proposal and of an outcome, and the most statements that either takes."""
-    store = Store(engine)
+    store = JobStore(engine)
     job_id = store.create_job(store.job(1).specification, "inserts")
-    log = StoredTrialLog(engine, acquire(engine, job_id, this_process()))
+    log = StoredTrialLog(engine, acquire(engine, job_id, this_process_name()))
     statements = 0
 
     def count(*_: object) -> None:
@@ -143,9 +143,9 @@ def time_inserts(engine: Engine, model: Trial) -> tuple[float, float, float]:
 def measure(name: str, url: str, jobs: int, trials: int, seconds: float) -> None:
     """Stocks a database step by step, and measures."""
     engine = make_engine(url)
-    upgrade(engine)
+    upgrade_tables(engine)
     one_job(engine, trials)
-    model = Store(engine).trials(1, after=trials // 2, limit=1)[0]
+    model = JobStore(engine).trials(1, after=trials // 2, limit=1)[0]
     print(f"\n{name}: trials stored, and then one more at a time ({_INSERTS} of them)\n")
     print("| stored | propose, median ms | finish, median ms | statements |\n|---|---|---|---|")
     stored = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, Engine, Insert, Table, func, insert, select, true, update
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.tables import document, job, trial
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
@@ -45,7 +45,7 @@ def one_job(engine: Engine, trials: int) -> int:
         specification = specify(workload=str(workload), strategy="genetic", trials=trials)
         settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
         assembly = assemble(specification, settings)
-        job_id = Store(engine).create_job(specification.document(), specification.digest())
+        job_id = JobStore(engine).create_job(specification.document(), specification.digest())
         run_job(engine, job_id, specification, assembly, settings, progress=Silent())
     # As with db_bench: values in effect, and raw counters.
     effective = update(trial).where(trial.c.job_id == job_id)

@@ -1,4 +1,4 @@
-"""The bench hosts that have shown up, and what each of them is."""
+"""The bench hosts that have shown up: what each of them is, and how steady it was."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
-from db.schema.tables import host
-from db.schema.types import plain
+from db.connection.transactions import insert_into, now, reading, writing
+from db.schema.job_row import JobState
+from db.schema.tables import host, job
+from db.schema.types import storable
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def see_host(
             "name": name,
             "seen_at": now(connection),
             "job_id": job_id,
-            "environment": plain(environment or {}, "environment"),
+            "environment": storable(environment or {}, "environment"),
         }
         kept = {"name"} if environment is not None else {"name", "environment"}
         change = {key: value for key, value in values.items() if key not in kept}
@@ -54,3 +53,43 @@ def list_hosts(engine: Engine) -> list[HostRow]:
     with reading(engine) as connection:
         rows = connection.execute(select(host).order_by(host.c.name))
         return [HostRow(row.name, row.seen_at, row.job_id, row.environment) for row in rows]
+
+
+_JOBS = 50  # looked at, the newest first
+
+
+@dataclass(frozen=True)
+class HostNoise:
+    """The scatter of a host's runs of the baseline in one job.
+
+    Attributes:
+        job_id: The newest job with it.
+        workload: Its workload.
+        spread: By metric, the standard deviation over the median; None: too few runs.
+        set_aside: Why the job did without the host; None: it did not.
+    """
+
+    job_id: int
+    workload: str
+    spread: Mapping[str, float | None]
+    set_aside: str | None
+
+
+def host_noise(engine: Engine) -> dict[str, HostNoise]:
+    """By host, from the newest finished job that it had a baseline in."""
+    hosts, workload = job.c.result["hosts"], job.c.specification[("workload", "name")]
+    which = (
+        select(job.c.id, hosts, workload.as_string())
+        .where(job.c.state == JobState.DONE.value)
+        .order_by(job.c.id.desc())
+        .limit(_JOBS)
+    )
+    found: dict[str, HostNoise] = {}
+    with reading(engine) as connection:
+        for job_id, measured, name in connection.execute(which):
+            for each in measured or ():
+                if each["baseline"] and each["name"] is not None:
+                    spread = each["baseline"]["spread"]
+                    aside = each.get("set_aside")
+                    found.setdefault(each["name"], HostNoise(job_id, name, spread, aside))
+    return found

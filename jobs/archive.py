@@ -22,9 +22,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
-from db.jobs.restored_job import restore_job
-from db.schema.types import plain
+from db.jobs.job_store import JobStore, restore_job
+from db.schema.types import storable
 from db.trials.trial_log import WITHDRAWN
 from db.trials.trial_rows import proposal
 from jobs.specification.resolved_job import resolve
@@ -131,7 +130,7 @@ def write_archive(engine: Engine, job_id: int, path: Path) -> int:
         KeyError: There is no such job.
         InputError: The file cannot be written, or could not be read again.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     row = store.job(job_id)
     head = {
         "rocktune_archive": SCHEMA,
@@ -218,7 +217,7 @@ def _require_documents(documents: object) -> None:
         part, kind = _DOCUMENTS[name]
         if not isinstance(body, dict) or not isinstance(body.get(part), kind):
             raise ValueError(f"its document {name!r} does not tell {part!r} as it should")
-        plain(body, name)
+        storable(body, name)
     if PRIOR in documents:
         Prior.from_document(documents[PRIOR])
 
@@ -231,7 +230,7 @@ def restore_archive(engine: Engine, path: Path) -> int:
     """
     archive = read_archive(path)
     digest = archive.specification.digest()
-    there = Store(engine).newest_job_with(digest)
+    there = JobStore(engine).newest_job_with(digest)
     if there is not None:
         problem = f"job {there.id} of this database has the same specification"
         raise InputError("FILE", f"{problem}; restore it into another database with --db")

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 from tests.support.api.callers import EXTERNAL, bearer, local, submit
@@ -42,7 +42,7 @@ def main() -> int:
 def _called(folder: Path, *, authenticated: bool) -> Findings:
     database = folder / "rocktune.db"
     engine = make_engine(database)
-    upgrade(engine)
+    upgrade_tables(engine)
     token = make_token(engine, "prover", Role.ADMIN)
     _fill(engine, folder, token)
     engine.dispose()

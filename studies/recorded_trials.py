@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.design import FeatureMatrix
@@ -80,7 +80,7 @@ def drawn_by(address: str, job_id: int) -> Learned:
     """
     engine = make_engine(address)
     try:
-        store = Store(engine)
+        store = JobStore(engine)
         specification = specification_from_document(store.job(job_id).specification)
         history = History(store.trials(job_id))
     finally:

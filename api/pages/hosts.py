@@ -12,7 +12,7 @@ from api.pages.page import page
 from api.routes.catalogue import list_hosts
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
-from db.host_noise import host_noise
+from db.hosts import host_noise
 
 router = APIRouter(include_in_schema=False)
 _FIRST = ("cpu", "cores", "memory_bytes", "disk", "file_system", "kernel", "rocksdb")

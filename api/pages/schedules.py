@@ -14,7 +14,7 @@ from api.schemas.schedule_schemas import NAME_PATTERN, BatchBrief
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import list_batches
-from db.nightly.night_parameters import parameter_nights
+from db.nightly.nights import parameter_nights
 from jobs.regression.detection import regressions_of_batch
 from jobs.regression.report import drawn_series, report_lines
 from jobs.results.option_changes import value_words

@@ -22,7 +22,7 @@ from api.services.dependencies import (
     no_job,
 )
 from api.services.listings import page_of_jobs
-from api.services.taken_jobs import take_clone, take_job
+from api.services.submission import take_clone, take_job
 from db.access.tokens import Role
 from db.jobs.job_list import JobOrder
 from db.schema.job_row import JobState
@@ -113,7 +113,7 @@ def show_job(job: CachedJobDep) -> JobPublic:
 )
 def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Ends a job. The benchmark is stopped within two seconds; what was measured is kept."""
-    return _changed(service, job.id, lifecycle.cancel)
+    return _changed(service, job.id, lifecycle.cancel_stored)
 
 
 @router.post(
@@ -124,7 +124,7 @@ def cancel_job(service: ServiceDep, job: JobDep) -> JobPublic:
 )
 def resume_job(service: ServiceDep, job: JobDep) -> JobPublic:
     """Lets a failed or cancelled job go on from what it has measured."""
-    return _changed(service, job.id, lifecycle.resume)
+    return _changed(service, job.id, lifecycle.resume_stored)
 
 
 @router.post(
@@ -161,7 +161,7 @@ def clone_job(
 def delete_job(service: ServiceDep, job: JobDep) -> None:
     """Deletes an ended job with all that it measured."""
     try:
-        lifecycle.delete(service.engine, job.id)
+        lifecycle.delete_stored(service.engine, job.id)
     except KeyError:
         raise no_job(job.id) from None
 

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from api.schemas.job_schemas import JobChange
-from db.nightly.batches import BatchRow
+from db.nightly.batches import BatchRow, BatchState
 from db.nightly.schedules import ScheduleRow
-from db.schema.batch_state import BatchState
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]*$"
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NAME_PATTERN)]

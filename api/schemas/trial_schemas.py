@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from jobs.external.telling import Told
+from jobs.external.reported_trials import ReportedTrial
 from jobs.specification.request import Whole
 from optimizer.run.asking import Asked
 from optimizer.trials.trial import Trial
@@ -126,10 +126,10 @@ class TrialCreate(BaseModel):
     host: str | None = Field(default=None, max_length=200)
     bench_seconds: float = Field(default=0.0, ge=0, le=1e9)
 
-    def told(self) -> Told:
+    def told(self) -> ReportedTrial:
         """As the job takes it."""
         values = self.model_dump() | {"state": TrialState(self.state)}
-        return Told(**values)
+        return ReportedTrial(**values)
 
 
 class TrialsCreate(BaseModel):

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from api.http.problems import ProblemError
 from api.http.responses import Exports
 from api.services.known_builds import KnownBuilds
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobRow
 from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
@@ -35,7 +35,7 @@ class Service:
     """
 
     engine: Engine
-    store: Store
+    store: JobStore
     external: ExternalJobs
     exports: Exports
     settings: ServiceSettings

@@ -18,7 +18,7 @@ from benchmarks.page_views.long_job import job_of
 from benchmarks.page_views.views import View, view
 from benchmarks.serve_load import served
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from sampler.machine.machine import fingerprint
 from studies.arguments import counts, make_command
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="rocktune-pages-") as folder:
         url = f"sqlite:///{folder}/pages.db"
         engine = make_engine(url)
-        upgrade(engine)
+        upgrade_tables(engine)
         jobs = {trials: job_of(engine, trials) for trials in given.trials}
         engine.dispose()
         with served(url) as port, sync_playwright() as playwright:

@@ -90,7 +90,7 @@ def _local(db: str | None) -> Iterator[Remote]:
         InputError: It cannot be used, or a setting of the service is wrong.
     """
     from api.app import make_app
-    from db.connection.address import place
+    from db.connection.address import shown_url
     from jobs.queue.logs import configure_logs
     from jobs.queue.service_settings import load_service_settings
 
@@ -100,7 +100,7 @@ def _local(db: str | None) -> Iterator[Remote]:
     with open_database(db) as engine:
         app = make_app(engine, settings, trusted=True)
         with httpx2.Client(transport=_InProcess(app), base_url="http://localhost") as client:
-            yield Remote(client, place(engine.url), is_local=True)
+            yield Remote(client, shown_url(engine.url), is_local=True)
 
 
 class _InProcess(httpx2.BaseTransport):

@@ -15,8 +15,14 @@ from rich.table import Table
 from cli.options.cluster_options import Certificates, cluster_of
 from cli.options.exits import Exit, complain
 from jobs.cluster.authority import DAYS, make_set
-from jobs.cluster.authority import renew as make_anew
-from jobs.cluster.certificates import AUTHORITY, AUTHORITY_KEY, Role, security_of, validities
+from jobs.cluster.authority import renew_certificates as make_anew
+from jobs.cluster.certificates import (
+    AUTHORITY,
+    AUTHORITY_KEY,
+    CertificateRole,
+    security_of,
+    validities,
+)
 from jobs.cluster.listening import facing, listening_host, scheduler_address
 from jobs.queue.logs import configure_logs
 from jobs.queue.service_settings import load_service_settings
@@ -77,9 +83,9 @@ def _scheduler(
     configure_logs(load_service_settings().log_level)
     log = structlog.stdlib.get_logger("rocktune.scheduler")
     checked = listening_host(host, encrypted=certificates is not None)
-    security = security_of(certificates, Role.SCHEDULER)
+    security = security_of(certificates, CertificateRole.SCHEDULER)
     for validity in validities(certificates) if certificates else ():
-        ours = validity.file in (AUTHORITY, Role.SCHEDULER.file)
+        ours = validity.file in (AUTHORITY, CertificateRole.SCHEDULER.file)
         if ours and (warning := validity.warning(datetime.now(UTC))):
             log.warning(warning)
     from jobs.cluster.scheduler import serve_scheduler
@@ -217,7 +223,7 @@ def host_command(
     configure_logs(load_service_settings().log_level)
     encrypted = certificates is not None
     address = scheduler_address(scheduler, encrypted=encrypted)
-    security = security_of(certificates, Role.HOST)
+    security = security_of(certificates, CertificateRole.HOST)
     own = listening_host(listen or facing(address), encrypted=encrypted, field="--listen")
     for field, text in (("--kind", kind), ("--name", name or host_name())):
         if not is_build_name(text):

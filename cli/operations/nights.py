@@ -14,7 +14,7 @@ from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
 from cli.render.screen import bare_table, print_json, screen
 from db.connection.migrate import require_current
-from db.nightly.nights import nights as read_nights
+from db.nightly.nights import nights_of_batch as read_nights
 from jobs.regression.detection import RegressionReport, date_of, detect_regressions
 from jobs.regression.report import name_of, regression_page, report_lines
 from sampler.common.atomic_write import write_output

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from jobs.cluster.cluster import Cluster
-    from jobs.execution.place import Place
+    from jobs.execution.execution_backend import ExecutionBackend
     from sampler.runner.settings import Settings
 
 Certificates = Annotated[
@@ -28,13 +28,15 @@ Scheduler = Annotated[
 ]
 
 
-def place_of(scheduler: str | None, certificates: Path | None, settings: Settings) -> Place:
+def backend_of(
+    scheduler: str | None, certificates: Path | None, settings: Settings
+) -> ExecutionBackend:
     """Where jobs are measured: this machine, or the cluster that was named.
 
     Raises:
         InputError: The address or the certificates are wrong.
     """
-    from jobs.execution.place import ThisMachine
+    from jobs.execution.execution_backend import ThisMachine
 
     return ThisMachine(settings) if scheduler is None else cluster_of(scheduler, certificates)
 
@@ -45,11 +47,11 @@ def cluster_of(scheduler: str, certificates: Path | None) -> Cluster:
     Raises:
         InputError: The address or the certificates are wrong.
     """
-    from jobs.cluster.certificates import Role, security_of
+    from jobs.cluster.certificates import CertificateRole, security_of
     from jobs.cluster.listening import scheduler_address
 
     address = scheduler_address(scheduler, encrypted=certificates is not None)
-    security = security_of(certificates, Role.CONTROLLER)
+    security = security_of(certificates, CertificateRole.CONTROLLER)
     from jobs.cluster.cluster import Cluster
 
     return Cluster(address, security)

@@ -31,11 +31,11 @@ def require_there(db: str | None) -> None:
     Raises:
         InputError: The file that was named is not there.
     """
-    from db.connection.address import FIELD, address
+    from db.connection.address import FIELD, url_of_database
 
     if db is None or db == os.environ.get("ROCKTUNE_DB"):
         return
-    url = address(db)
+    url = url_of_database(db)
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         raise InputError(
             FIELD,
@@ -58,12 +58,10 @@ def connected(db: str | None) -> Iterator[Engine]:
 @contextmanager
 def open_database(db: str | None, *, migrate: bool = False) -> Iterator[Engine]:
     """The database, up to date: a file by itself, a server only when ``migrate`` asks for it."""
-    from db.connection.migrate import require_current, upgrade
-    from jobs.queue.durable_queue import migrate_queue
+    from db.connection.migrate import require_current, upgrade_tables
 
     with connected(db) as engine:
         if migrate or engine.dialect.name == "sqlite":
-            upgrade(engine)
-            migrate_queue(engine)
+            upgrade_tables(engine)
         require_current(engine)
         yield engine

@@ -10,9 +10,8 @@ import typer
 from cli.options.database_option import Db, connected, require_there
 from cli.options.exits import Exit
 from db.connection.migrate import current, require_current
-from db.connection.migrate import upgrade as upgrade_tables
+from db.connection.migrate import upgrade_tables as upgrade_tables
 from jobs.archive import restore_archive, write_archive
-from jobs.queue.durable_queue import migrate_queue
 from sampler.common.errors import InputError
 
 ARCHIVE_EXAMPLES = """
@@ -40,7 +39,6 @@ def _upgrade(db: Db = None) -> int:
     with connected(db) as engine:
         before = current(engine)
         upgrade_tables(engine)
-        migrate_queue(engine)
         after = current(engine)
         typer.echo(f"at {after}" if before == after else f"from {before or 'nothing'} to {after}")
     return Exit.DONE

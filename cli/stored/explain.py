@@ -93,7 +93,7 @@ def _measure(
     job_id: int, runs: int, steps: int, margin: str, *, url: str | None, db: str | None
 ) -> int | None:
     """Measures on this machine; a status where that is the end of it."""
-    from db.jobs.job_store import Store
+    from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.experiments.explain import measure_explanation
@@ -112,7 +112,7 @@ def _measure(
     try:
         with open_database(given) as engine:
             try:
-                job = Store(engine).job(job_id)
+                job = JobStore(engine).job(job_id)
             except KeyError:
                 raise InputError("ID", f"there is no job {job_id}") from None
             if job.state is not JobState.DONE:

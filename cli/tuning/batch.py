@@ -13,22 +13,28 @@ import typer
 from rich.console import Console
 from sqlalchemy import Engine
 
-from cli.options.cluster_options import Certificates, Scheduler, place_of
+from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 from cli.render.batch_table import batch_table
 from cli.render.screen import print_json, screen, told_once
 from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.schema.job_row import JobRow, JobState
+from db.connection.migrate import upgrade_tables
+from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
 from jobs.batch.batch_items import BATCH_RESULT
 from jobs.batch.batch_plan import BatchPlan
-from jobs.batch.batch_run import interrupt_batch, is_well, open_batch, run_batch
-from jobs.batch.batch_turn import BatchHeld, BatchTurn, TurnLost
-from jobs.execution.place import Place
-from jobs.queue.queued_job import LIVE
+from jobs.batch.batch_run import (
+    BatchHeld,
+    BatchTurn,
+    TurnLost,
+    interrupt_batch,
+    is_well,
+    open_batch,
+    run_batch,
+)
+from jobs.execution.execution_backend import ExecutionBackend
 from jobs.report.artifacts import REPORT, write_artifacts
 from jobs.results.outcome import job_outcome
 from jobs.results.output_folder import require_folder
@@ -78,15 +84,15 @@ def batch_command(
     require_folder(out)
     engine = make_engine(db)
     try:
-        upgrade(engine)
+        upgrade_tables(engine)
         try:
             turn = BatchTurn(engine, plan.name)
         except BatchHeld as held:
             complain(f"{held}; it is not started twice")
             return Exit.TOOL_FAILED
         try:
-            with closing(place_of(scheduler, certificates, settings)) as place:
-                here = _Here(engine, settings, place, turn, out)
+            with closing(backend_of(scheduler, certificates, settings)) as backend:
+                here = _Here(engine, settings, backend, turn, out)
                 return _run(here, plan, resume=resume, as_json=as_json)
         finally:
             turn.give_back()
@@ -100,7 +106,7 @@ class _Here:
 
     engine: Engine
     settings: Settings
-    place: Place
+    backend: ExecutionBackend
     turn: BatchTurn
     out: Path
 
@@ -153,7 +159,7 @@ def _check(plan: BatchPlan, here: _Here, console: Console) -> None:
     found: list[InputError] = []
     for item in plan.items:
         try:
-            here.place.assemble(item.specification, told=console.print, check=here.turn.check)
+            here.backend.assemble(item.specification, told=console.print, check=here.turn.check)
         except InputError as error:
             found += findings_of(item.name, error)
     refuse_noted(found)
@@ -177,7 +183,7 @@ class _OneByOne:
             return
         specification = specification_from_document(row.specification)
         # Anew: hours after all were checked an upgrade may have brought another RocksDB.
-        assembly = here.place.assemble(
+        assembly = here.backend.assemble(
             specification, told=self._console.print, check=here.turn.check
         )
         self._console.print(f"{item}: job {row.id}", soft_wrap=True)
@@ -191,8 +197,8 @@ class _OneByOne:
             here.settings,
             console=self._console,
             check=here.turn.check,
-            expected=LIVE,
-            place=here.place,
+            expected=tuple(LIVE),
+            backend=here.backend,
         )
         write_artifacts(finished, folder)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.options.cluster_options import Certificates, Scheduler, place_of
+from cli.options.cluster_options import Certificates, Scheduler, backend_of
 from cli.options.database_option import Db
 from cli.options.exits import Exit, complain
 from cli.options.job_options import job_options
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from db.jobs.job_store import Store
-    from jobs.execution.place import Place
+    from db.jobs.job_store import JobStore
+    from jobs.execution.execution_backend import ExecutionBackend
     from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
 
@@ -75,7 +75,7 @@ def tune_command(
     130 interrupted (go on with --resume).
     """
     from db.connection.engine import make_engine
-    from db.connection.migrate import upgrade
+    from db.connection.migrate import upgrade_tables
     from jobs.results.output_folder import require_folder
     from jobs.specification.named_files import specified
     from sampler.runner.settings import load_settings
@@ -84,9 +84,9 @@ def tune_command(
     require_folder(out)
     engine = make_engine(db)
     try:
-        upgrade(engine)
-        place = place_of(scheduler, certificates, load_settings())
-        finished = _run(engine, specification, place, resume=resume, out=out)
+        upgrade_tables(engine)
+        backend = backend_of(scheduler, certificates, load_settings())
+        finished = _run(engine, specification, backend, resume=resume, out=out)
         if finished is None:
             return Exit.INTERRUPTED
         return _tell(finished, out, as_json=as_json)
@@ -95,23 +95,28 @@ def tune_command(
 
 
 def _run(
-    engine: Engine, specification: Specification, place: Place, *, resume: bool, out: Path
+    engine: Engine,
+    specification: Specification,
+    backend: ExecutionBackend,
+    *,
+    resume: bool,
+    out: Path,
 ) -> JobOutcome | None:
     """The job's outcome; None when it was interrupted."""
     from rich.console import Console
 
     from cli.tuning.run_here import run_here, tell_warnings, terminate_like_interrupt
-    from db.jobs.job_store import Store
+    from db.jobs.job_store import JobStore
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
-    from jobs.execution.lease_keeper import JobCancelled
+    from jobs.execution.heartbeat import JobCancelled
     from jobs.results.outcome import job_outcome
     from jobs.specification.warm_start import require_job
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 
     console = Console(stderr=True)
-    store = Store(engine)
+    store = JobStore(engine)
     earlier = store.newest_job_with(specification.digest()) if resume else None
     if resume and earlier is None:
         _say(console, _nothing_to_resume(store))
@@ -123,7 +128,7 @@ def _run(
     settings = load_settings()
     terminate_like_interrupt()
     try:
-        assembly = place.assemble(
+        assembly = backend.assemble(
             specification, told=lambda what: _say(console, what), check=lambda: None
         )
     except KeyboardInterrupt:
@@ -140,7 +145,7 @@ def _run(
     )
     try:
         return run_here(
-            engine, job_id, specification, assembly, settings, console=console, place=place
+            engine, job_id, specification, assembly, settings, console=console, backend=backend
         )
     except LeaseHeld as held:
         raise InputError("--resume", f"{held}") from None
@@ -152,16 +157,16 @@ def _run(
         return None
 
 
-def _left(store: Store, job_id: int) -> str:
+def _left(store: JobStore, job_id: int) -> str:
     """Notes of a job that nobody runs it any more, and says how much of it is there."""
     from db.leases.lease import LeaseHeld
-    from jobs.execution.patience import is_away
-    from jobs.queue.lifecycle import give_up
+    from jobs.execution.retry import is_away
+    from jobs.queue.lifecycle import leave_job
     from sampler.runner.outcome import TrialState
 
     try:
         with suppress(LeaseHeld, KeyError):  # another's by now, or deleted
-            give_up(store.engine, job_id)
+            leave_job(store.engine, job_id)
         counts = store.count_trials(job_id)
     except Exception as error:
         if not is_away(error, store.engine):
@@ -171,7 +176,7 @@ def _left(store: Store, job_id: int) -> str:
     return f"{kept} trials of job {job_id} are kept"
 
 
-def _nothing_to_resume(store: Store) -> str:
+def _nothing_to_resume(store: JobStore) -> str:
     newest = store.jobs(limit=1)
     there = "there is no job yet"
     if newest:

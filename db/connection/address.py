@@ -15,19 +15,19 @@ FIELD = "--db"
 _FORMS = "give a file, sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 
 
-def default_path() -> Path:
+def default_database() -> Path:
     """The database file in the user's data folder."""
     return user_data_path("rocktune", appauthor=False) / "rocktune.db"
 
 
-def address(given: str | Path | None) -> URL:
+def url_of_database(given: str | Path | None) -> URL:
     """Reads ``--db``: a file, ``sqlite:///FILE``, ``postgresql://...``, or None for the default.
 
     Raises:
         InputError: It is none of these.
     """
     if given is None:
-        return _file(default_path())
+        return _file(default_database())
     text = str(given).strip()
     if re.match(r"(sqlite|postgres(ql)?)(\+\w+)?:(?!//)", text):
         raise InputError(FIELD, f"two slashes are missing after the colon; {_FORMS}")
@@ -56,7 +56,7 @@ def _file(path: Path) -> URL:
     return URL.create("sqlite", database=str(path.expanduser().absolute()))
 
 
-def place(url: URL) -> str:
+def shown_url(url: URL) -> str:
     """Names the database for people: never a password, nor a setting that could hold one."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
@@ -65,7 +65,7 @@ def place(url: URL) -> str:
     return f"postgresql://{user}{url.host or ''}{port}/{url.database or ''}"
 
 
-def without_secrets(message: str, url: URL) -> str:
+def redacted(message: str, url: URL) -> str:
     """The first line of a driver's message, with every secret of the URL blotted out."""
     line = next((line.strip() for line in message.splitlines() if line.strip()), "no reason given")
     secrets = [url.password, *(url.query.get(name) for name in ("password", "sslpassword"))]

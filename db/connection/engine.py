@@ -11,7 +11,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.connection.address import FIELD, address, place, without_secrets
+from db.connection.address import FIELD, redacted, shown_url, url_of_database
 from db.connection.transactions import BUSY_SECONDS, arrange_sqlite, writing
 from sampler.common.errors import InputError
 
@@ -45,7 +45,7 @@ def make_engine(given: str | Path | None = None) -> Engine:
     Raises:
         InputError: It cannot be used, and why. No password is ever in the message.
     """
-    url = address(given)
+    url = url_of_database(given)
     engine = _open_file(url) if url.get_backend_name() == "sqlite" else _open_server(url)
     try:
         _prove(engine)
@@ -72,10 +72,17 @@ def _open_file(url: URL) -> Engine:
 
 def _open_server(url: URL) -> Engine:
     timeouts = " ".join(f"-c {name}={ms}" for name, ms in _TIMEOUTS.items())
-    settings = server_settings(url, application_name="rocktune", options=timeouts)
+    settings: dict[str, str | int] = {
+        "client_encoding": "utf8",
+        "connect_timeout": _CONNECT_SECONDS,
+        **_SILENCE,
+        "application_name": "rocktune",
+        "options": timeouts,
+    }
     return create_engine(
         url,
-        connect_args={"client_encoding": "utf8", **settings},
+        # What the address says itself comes before.
+        connect_args={name: each for name, each in settings.items() if name not in url.query},
         json_deserializer=from_json,
         # A controller lives for days: connections that a restarted server dropped are replaced.
         pool_pre_ping=True,
@@ -85,17 +92,6 @@ def _open_server(url: URL) -> Engine:
     )
 
 
-def server_settings(url: URL, **named: str) -> dict[str, str | int]:
-    """What connections to a server are opened with, but for what its address says itself.
-
-    Args:
-        url: The address.
-        **named: What these connections have of their own.
-    """
-    settings: dict[str, str | int] = {"connect_timeout": _CONNECT_SECONDS, **_SILENCE, **named}
-    return {name: value for name, value in settings.items() if name not in url.query}
-
-
 def _prove(engine: Engine) -> None:
     try:
         # On SQLite this takes the write lock, which a read-only file refuses.
@@ -103,14 +99,14 @@ def _prove(engine: Engine) -> None:
             if engine.dialect.name == "postgresql":
                 encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
                 if encoding not in ("UTF8", "SQL_ASCII"):
-                    problem = f"{place(engine.url)} is encoded in {encoding}; make one in UTF8"
+                    problem = f"{shown_url(engine.url)} is encoded in {encoding}; make one in UTF8"
                     raise InputError(FIELD, problem)
     except (SQLAlchemyError, sqlite3.Error) as error:
         _refuse(engine.url, error)
 
 
 def _refuse(url: URL, error: Exception) -> NoReturn:
-    reason = without_secrets(str(getattr(error, "orig", None) or error), url)
+    reason = redacted(str(getattr(error, "orig", None) or error), url)
     if url.get_backend_name() != "sqlite":
         mend = "check the address, the name and the password, and that the server runs"
     elif "not a database" in reason:
@@ -120,4 +116,4 @@ def _refuse(url: URL, error: Exception) -> NoReturn:
     else:
         mend = "name a file in a folder that you may write to"
     # Without the cause: the driver's own text may hold what was blotted out.
-    raise InputError(FIELD, f"cannot use {place(url)} ({reason}); {mend}") from None
+    raise InputError(FIELD, f"cannot use {shown_url(url)} ({reason}); {mend}") from None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from db.connection.address import FIELD, place
+from db.connection.address import FIELD, shown_url
 from db.connection.transactions import reading
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -18,7 +17,7 @@ from sampler.common.errors import InputError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0005"  # a test compares it with the last file in db/migrations/versions
+HEAD = "0006"  # a test compares it with the last file in db/migrations/versions
 REVISION_TABLE = "rocktune_revision"  # not Alembic's own name: a server may be shared
 _LOCK = 0x726F636B74756E65  # "rocktune": PostgreSQL's advisory locks are known by number
 
@@ -40,7 +39,7 @@ def is_current(engine: Engine) -> bool:
     return current(engine) == HEAD
 
 
-def upgrade(engine: Engine) -> None:
+def upgrade_tables(engine: Engine) -> None:
     """Makes or changes the tables as needed, in one transaction, one process at a time.
 
     Raises:
@@ -60,11 +59,13 @@ def upgrade(engine: Engine) -> None:
         config = _config(connection)
         steps = ScriptDirectory.from_config(config).walk_revisions()
         if found is not None and found not in {step.revision for step in steps}:
-            problem = f"{place(engine.url)} was made by a newer Rocktune (revision {found})"
+            problem = f"{shown_url(engine.url)} was made by a newer Rocktune (revision {found})"
             raise InputError(FIELD, f"{problem}; update this one or name another database")
         taken = set(metadata.tables).intersection(present.get_table_names())
         if found is None and taken:
-            problem = f"{place(engine.url)} holds other tables named {', '.join(sorted(taken))}"
+            problem = (
+                f"{shown_url(engine.url)} holds other tables named {', '.join(sorted(taken))}"
+            )
             raise InputError(FIELD, f"{problem}; name another database")
         command.upgrade(config, "head")
 
@@ -77,31 +78,13 @@ def require_current(engine: Engine) -> None:
     """
     found = current(engine)
     if found != HEAD:
-        problem = f"{place(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
-        if found is None:
-            problem = f"{place(engine.url)} has no tables of Rocktune"
-        mend = "run `rocktune db upgrade`, or start with --migrate"
-        raise InputError(FIELD, f"{problem}; {mend}")
-
-
-def draft(engine: Engine, message: str, folder: Path | None = None) -> None:
-    """Writes the step from an up-to-date database to ``tables``, to be read and finished.
-
-    Args:
-        engine: A database at the last revision.
-        message: What the step does, in a few words.
-        folder: Where to write it; beside the others when not given.
-    """
-    from alembic import command
-
-    with _alone(engine) as connection:
-        command.revision(
-            _config(connection, folder),
-            message,
-            autogenerate=True,
-            rev_id=f"{int(HEAD) + 1:04}",
-            version_path=folder,
+        problem = (
+            f"{shown_url(engine.url)} has tables of revision {found}, this Rocktune needs {HEAD}"
         )
+        if found is None:
+            problem = f"{shown_url(engine.url)} has no tables of Rocktune"
+        mend = "run `rocktune db upgrade`, or start with --migrate"
+        raise InputError(FIELD, f"{shown_url(engine.url)} {problem}; {mend}")
 
 
 def _revision(connection: Connection) -> str | None:
@@ -110,15 +93,12 @@ def _revision(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def _config(connection: Connection, folder: Path | None = None) -> Config:
+def _config(connection: Connection) -> Config:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "db:migrations")
     config.set_main_option("path_separator", "newline")
-    if folder is not None:
-        steps = Path(__file__).parents[1] / "migrations" / "versions"
-        config.set_main_option("version_locations", f"{steps}\n{folder}".replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 

@@ -1,4 +1,4 @@
-"""How transactions begin, so that writers wait for each other instead of failing."""
+"""How transactions begin and what they do alike on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, Table, event, func, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 BUSY_SECONDS = 30
 _READING = "rocktune_reading"
@@ -34,11 +36,11 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def arrange_sqlite(engine: Engine) -> None:
     """Makes every connection of a SQLite engine safe to share between processes."""
-    event.listen(engine, "connect", prepare_sqlite)
+    event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
 
 
-def prepare_sqlite(connection: Any, _record: object) -> None:
+def _prepare(connection: Any, _record: object) -> None:
     """Makes one connection wait for others and survive kill -9; transactions are begun by hand."""
     # The driver must not begin transactions by itself: it would do so with a plain BEGIN, and
     # only before the first write.
@@ -70,3 +72,16 @@ def _begin(connection: Connection) -> None:
     # between, whatever the busy timeout. One that takes the write lock first only waits.
     reads = connection.get_execution_options().get(_READING, False)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def now(connection: Connection) -> datetime:
+    """The present in UTC; for SQLite, which is used on one machine alone, this machine's."""
+    if connection.dialect.name == "postgresql":
+        moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+        return moment.astimezone(UTC)
+    return datetime.now(UTC)
+
+
+def insert_into(engine: Engine, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An insert that can say ``on_conflict_do_update`` or ``on_conflict_do_nothing``."""
+    return sqlite.insert(table) if engine.dialect.name == "sqlite" else postgresql.insert(table)

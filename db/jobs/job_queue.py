@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Engine, func, or_, select, true, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
-from db.schema.job_row import ENDED, JobState
+from db.connection.transactions import insert_into, now, reading, writing
+from db.schema.job_row import ENDED, LIVE, JobState, new_job
 from db.schema.tables import job
-from db.schema.types import plain
 
 
 class KeyReusedError(ValueError):
@@ -25,17 +21,7 @@ class QueueFullError(RuntimeError):
     """So many jobs are queued that no more are taken."""
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """A job of the service that has not ended."""
-
-    job_id: int
-    run: int
-    priority: int
-    state: JobState
-
-
-def submit(
+def enqueue_job(
     engine: Engine,
     specification: Mapping[str, Any],
     digest: str,
@@ -71,21 +57,18 @@ def submit(
         KeyReusedError: The key came before with another request.
         QueueFullError: The queue is full.
     """
-    moment = datetime.now(UTC)
-    values = {
-        "created_at": moment,
-        "updated_at": moment,
-        "state": state,
-        "why": why,
-        "specification": plain(specification, "specification"),
-        "specification_digest": digest,
-        "lease_epoch": 0,
-        "priority": priority,
-        "by_service": by_service,
-        "submitter": submitter,
-        "idempotency_key": key,
-        "request_digest": request_digest,
-    }
+    values = new_job(
+        specification,
+        digest,
+        datetime.now(UTC),
+        state=state,
+        why=why,
+        priority=priority,
+        by_service=by_service,
+        submitter=submitter,
+        idempotency_key=key,
+        request_digest=request_digest,
+    )
     same = select(job.c.id, job.c.request_digest).where(job.c.idempotency_key == key)
     queued = select(func.count()).where(job.c.state == JobState.QUEUED)
     with writing(engine) as connection:
@@ -107,18 +90,21 @@ def _known(job_id: int, kept: str | None, given: str | None) -> tuple[int, bool]
     return job_id, False
 
 
-def waiting(engine: Engine) -> list[Waiting]:
-    """The service's jobs that are queued or running, in the order in which they were made."""
+def next_job(engine: Engine) -> tuple[int, int] | None:
+    """The service's job that goes first, and its run: the rows are the queue.
+
+    A job that is ``running`` is one that a worker has left. Who has the leader lease alone may
+    begin it, and does so under the job's own lease.
+    """
     which = (
-        select(job.c.id, job.c.run, job.c.priority, job.c.state)
-        .where(job.c.state.in_([JobState.QUEUED, JobState.RUNNING]), job.c.by_service == true())
-        .order_by(job.c.id)
+        select(job.c.id, job.c.run)
+        .where(job.c.state.in_(LIVE), job.c.by_service == true())
+        .order_by(job.c.priority.desc(), job.c.id)
+        .limit(1)
     )
     with reading(engine) as connection:
-        return [
-            Waiting(row.id, row.run, row.priority, JobState(row.state))
-            for row in connection.execute(which)
-        ]
+        found = connection.execute(which).first()
+    return None if found is None else (found.id, found.run)
 
 
 def state_of(engine: Engine, job_id: int) -> tuple[JobState, int] | None:
@@ -135,7 +121,6 @@ def queue_again(
     job_id: int,
     *,
     expected: Collection[JobState],
-    run: int | None = None,
     state: JobState = JobState.QUEUED,
     why: str,
     by_service: bool = True,
@@ -146,14 +131,11 @@ def queue_again(
         engine: The database.
         job_id: The job.
         expected: The states that it may be in.
-        run: Only if this is its run still; None for whichever.
         state: ``running`` for a job that the user's own runner measures.
         why: What it waits for.
         by_service: Whether the service's worker runs it from now on.
     """
     which = update(job).where(job.c.id == job_id, job.c.state.in_(expected))
-    if run is not None:
-        which = which.where(job.c.run == run)
     change = which.values(
         state=state,
         run=job.c.run + 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,21 +10,23 @@ from sqlalchemy import Engine, Select, delete, insert, select, update
 
 from db.connection.transactions import reading, writing
 from db.leases.lease import Lease, fence, held
-from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row
-from db.schema.tables import job
-from db.schema.types import plain
-from db.trials.trial_log import read_document
+from db.schema.job_row import ENDED, JOB_COLUMNS, JobRow, JobState, job_from_row, new_job
+from db.schema.tables import document, job, trial
+from db.schema.types import storable
+from db.trials.trial_log import recall_document
 from db.trials.trial_rows import (
     count_trials,
+    proposal,
     read_points,
     read_trials,
     read_trials_ended,
 )
+from optimizer.run.standing import Standing
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
 
-class Store:
+class JobStore:
     """All jobs of a database. It may be used from several threads.
 
     The writes that a running job makes take its ``lease``; with it they raise ``LeaseLost`` and
@@ -40,16 +42,7 @@ class Store:
         Raises:
             ValueError: A number in the specification is not finite.
         """
-        now = datetime.now(UTC)
-        new = insert(job).values(
-            created_at=now,
-            updated_at=now,
-            state=JobState.QUEUED,
-            why="",
-            specification=plain(specification, "specification"),
-            specification_digest=digest,
-            lease_epoch=0,
-        )
+        new = insert(job).values(new_job(specification, digest, datetime.now(UTC)))
         with writing(self.engine) as connection:
             return int(connection.execute(new.returning(job.c.id)).scalar_one())
 
@@ -116,7 +109,7 @@ class Store:
             LeaseLost: The lease given no longer holds.
             ValueError: A number in it is not finite.
         """
-        self._change(job_id, {"environment": plain(environment, "environment")}, lease)
+        self._change(job_id, {"environment": storable(environment, "environment")}, lease)
 
     def save_result(
         self, job_id: int, result: Mapping[str, Any], *, lease: Lease | None = None
@@ -128,7 +121,7 @@ class Store:
             LeaseLost: The lease given no longer holds.
             ValueError: A number in it is not finite.
         """
-        self._change(job_id, {"result": plain(result, "result")}, lease)
+        self._change(job_id, {"result": storable(result, "result")}, lease)
 
     def result(self, job_id: int) -> Mapping[str, Any] | None:
         """What came of a job, or None as long as nothing has.
@@ -146,7 +139,7 @@ class Store:
     def recall(self, job_id: int, name: str) -> Mapping[str, Any] | None:
         """A document that a job has remembered, or None."""
         with reading(self.engine) as connection:
-            return read_document(connection, job_id, name)
+            return recall_document(connection, job_id, name)
 
     def trials(self, job_id: int, *, after: int = 0, limit: int | None = None) -> list[Trial]:
         """A page of a job's trials by number, from the one after ``after``; all by default."""
@@ -212,3 +205,56 @@ class Store:
             if connection.execute(select(job.c.id).where(job.c.id == job_id)).first() is None:
                 raise KeyError(f"there is no job {job_id}")
             return False
+
+
+def restore_job(
+    engine: Engine,
+    specification: Mapping[str, Any],
+    digest: str,
+    environment: Mapping[str, Any] | None,
+    trials: Sequence[Trial],
+    standing: Standing | None = None,
+    documents: Mapping[str, Mapping[str, Any]] | None = None,
+) -> int:
+    """Keeps a job with the trials that it has made so far, all or nothing; returns its number.
+
+    It stands as one that was cancelled: nobody takes it up until it is resumed.
+
+    Args:
+        engine: The database.
+        specification: What was asked for.
+        digest: Of the specification.
+        environment: What it was measured on, once known.
+        trials: By number.
+        standing: How it stands after them.
+        documents: What it has remembered, by name.
+
+    Raises:
+        ValueError: A number in it is not finite, or two trials share a number.
+    """
+    numbers = [each.number for each in trials]
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("two trials share a number")
+    now = datetime.now(UTC)
+    new = new_job(
+        specification,
+        digest,
+        now,
+        state=JobState.CANCELLED,
+        why=f"restored with {len(trials)} trials; resume it to go on",
+        environment=None if environment is None else storable(environment, "environment"),
+        standing=None if standing is None else storable(standing.document(), "standing"),
+    )
+    rows = [proposal(each) for each in trials]
+    kept = [
+        {"name": name, "body": storable(body, name), "updated_at": now}
+        for name, body in (documents or {}).items()
+    ]
+    with writing(engine) as connection:
+        job_id = int(connection.execute(insert(job).values(new).returning(job.c.id)).scalar_one())
+        if rows:
+            about = {"job_id": job_id, "lease_epoch": 0}
+            connection.execute(insert(trial), [row | about for row in rows])
+        if kept:
+            connection.execute(insert(document), [row | {"job_id": job_id} for row in kept])
+    return job_id

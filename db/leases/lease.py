@@ -21,8 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from db.connection.clock import now
-from db.connection.transactions import writing
+from db.connection.transactions import now, writing
 from db.leases.process import is_dead, spoken
 from db.schema.tables import job
 from optimizer.run.ports import LeaseLost
@@ -43,7 +42,7 @@ class LeaseHeld(RuntimeError):
     """Another controller holds the job.
 
     Attributes:
-        owner: Who, as ``db.leases.process.this_process`` writes it.
+        owner: Who, as ``db.leases.process.this_process_name`` writes it.
         until: When its lease ends unless it is renewed.
     """
 
@@ -78,7 +77,7 @@ def acquire(engine: Engine, job_id: int, owner: str, *, seconds: float = LEASE_S
     Args:
         engine: The database.
         job_id: The job.
-        owner: Who asks: ``db.leases.process.this_process()``.
+        owner: Who asks: ``db.leases.process.this_process_name()``.
         seconds: How long the lease holds unless it is renewed.
 
     Raises:

@@ -15,7 +15,7 @@ from sampler.machine import process_identity
 _UNKNOWN = "-"
 
 
-def this_process() -> str:
+def this_process_name() -> str:
     """This process's name: ``host:boot:namespace:pid:start``."""
     pid, started = process_identity.own_process()
     return ":".join((_host(), _boot(), _namespace(), str(pid), str(started)))

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, exists, insert, select, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
-from db.schema.batch_state import BatchState
-from db.schema.job_row import JOB_COLUMNS, JobRow, JobState, job_from_row
+from db.connection.transactions import insert_into, now, reading, writing
+from db.schema.job_row import JOB_COLUMNS, LIVE, JobRow, JobState, job_from_row, new_job
 from db.schema.tables import batch, job
-from db.schema.types import plain
-
-_LIVE = (JobState.QUEUED, JobState.RUNNING)
+from db.schema.types import storable
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ def begin_batch(
         name=name,
         state=BatchState.RUNNING,
         why=why,
-        document=plain(document, "document"),
+        document=storable(document, "document"),
         digest=digest,
         schedule_id=schedule_id,
         due_at=due_at,
@@ -104,20 +100,17 @@ def begin_batch(
     if batch_id is None:
         return None
     rows = [
-        {
-            "created_at": moment,
-            "updated_at": moment,
-            "state": JobState.QUEUED,
-            "why": job_why,
-            "specification": plain(each.specification, "specification"),
-            "specification_digest": each.digest,
-            "lease_epoch": 0,
-            "priority": each.priority,
-            "by_service": schedule_id is not None,
-            "submitter": submitter,
-            "batch_id": batch_id,
-            "batch_item": each.item,
-        }
+        new_job(
+            each.specification,
+            each.digest,
+            moment,
+            why=job_why,
+            priority=each.priority,
+            by_service=schedule_id is not None,
+            submitter=submitter,
+            batch_id=batch_id,
+            batch_item=each.item,
+        )
         for each in jobs
     ]
     connection.execute(insert(job), rows)
@@ -141,7 +134,7 @@ def skip_batch(
         name=name,
         state=BatchState.SKIPPED,
         why=why,
-        document=plain(document, "document"),
+        document=storable(document, "document"),
         digest=digest,
         schedule_id=schedule_id,
         due_at=due_at,
@@ -227,7 +220,7 @@ def unfinished(engine: Engine, name: str) -> list[BatchRow]:
 
 def all_ended(engine: Engine) -> list[BatchRow]:
     """The service's batches that have not ended and whose jobs all have."""
-    live = exists().where(job.c.batch_id == batch.c.id, job.c.state.in_(_LIVE))
+    live = exists().where(job.c.batch_id == batch.c.id, job.c.state.in_(LIVE))
     which = (
         select(*_COLUMNS)
         .where(
@@ -276,7 +269,7 @@ def end_batch(
     """
     which = update(batch).where(batch.c.id == batch_id, batch.c.state == BatchState.RUNNING)
     with writing(engine) as connection:
-        values = {"state": state, "why": why, "result": plain(result, "result")}
+        values = {"state": state, "why": why, "result": storable(result, "result")}
         change = which.values(**values, ended_at=now(connection))
         return bool(connection.execute(change).rowcount)
 
@@ -289,12 +282,12 @@ def add_to_result(engine: Engine, batch_id: int, result: Mapping[str, Any]) -> N
     """
     which = update(batch).where(batch.c.id == batch_id)
     with writing(engine) as connection:
-        connection.execute(which.values(result=plain(result, "result")))
+        connection.execute(which.values(result=storable(result, "result")))
 
 
 def give_up_jobs(engine: Engine, batch_id: int, why: str) -> None:
     """Cancels what has not ended of a batch that nobody will go on with."""
-    which = update(job).where(job.c.batch_id == batch_id, job.c.state.in_(_LIVE))
+    which = update(job).where(job.c.batch_id == batch_id, job.c.state.in_(LIVE))
     with writing(engine) as connection:
         values = {"state": JobState.CANCELLED, "why": why, "updated_at": now(connection)}
         connection.execute(which.values(values))
@@ -304,3 +297,16 @@ def _batch(row: Row[Any]) -> BatchRow:
     values = dict(row._mapping)
     values["state"] = BatchState(row.state)
     return BatchRow(**values)
+
+
+class BatchState(StrEnum):
+    """How a batch of jobs stands."""
+
+    RUNNING = "running"
+    DONE = "done"  # all of its jobs are
+    FAILED = "failed"  # at least one failed or was cancelled
+    SKIPPED = "skipped"  # a time of a schedule at which nothing was started
+
+
+BATCH_ENDED = frozenset({BatchState.DONE, BatchState.FAILED})
+"""Those that have measured something; a skipped one never began."""

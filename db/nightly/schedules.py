@@ -9,11 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, select, update
 
-from db.connection.clock import now
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
+from db.connection.transactions import insert_into, now, reading, writing
 from db.schema.tables import schedule
-from db.schema.types import plain
+from db.schema.types import storable
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def add_schedule(
         "cron": cron,
         "time_zone": time_zone,
         "missed": missed,
-        "document": plain(document, "document"),
+        "document": storable(document, "document"),
         "submitter": submitter,
         "next_at": next_at,
     }

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from db.schema.tables import job
+from db.schema.types import storable
 from optimizer.trials.trial import Phase
 
 
@@ -24,6 +25,7 @@ class JobState(StrEnum):
     CANCELLED = "cancelled"
 
 
+LIVE = (JobState.QUEUED, JobState.RUNNING)
 ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -62,6 +64,26 @@ class JobRow:
     by_service: bool
     submitter: str | None
     standing: Mapping[str, Any] | None
+
+
+def new_job(
+    specification: Mapping[str, Any], digest: str, moment: datetime, **more: Any
+) -> dict[str, Any]:
+    """The columns of a new job, made at ``moment``; ``more`` comes beside or instead.
+
+    Raises:
+        ValueError: A number in the specification is not finite.
+    """
+    return {
+        "created_at": moment,
+        "updated_at": moment,
+        "state": JobState.QUEUED,
+        "why": "",
+        "specification": storable(specification, "specification"),
+        "specification_digest": digest,
+        "lease_epoch": 0,
+        **more,
+    }
 
 
 JOB_COLUMNS = [job.c[name] for name in JobRow.__dataclass_fields__]

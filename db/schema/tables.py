@@ -138,8 +138,8 @@ browser_session = Table(
     Column("expires_at", UtcDateTime, nullable=False),
 )
 
-turn = Table(
-    "turn",
+leader = Table(
+    "leader",
     metadata,
     Column("name", SafeText, primary_key=True),
     Column("owner", SafeText, nullable=False),

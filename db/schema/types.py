@@ -36,7 +36,7 @@ def safe_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def plain(value: Any, where: str = "") -> Any:
+def storable(value: Any, where: str = "") -> Any:
     """A value as JSON can hold it: mappings as dicts, sequences as lists, text made safe.
 
     Args:
@@ -61,10 +61,10 @@ def plain(value: Any, where: str = "") -> Any:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"{where or 'the mapping'} has the key {key!r}, which is no text")
-            kept[safe_text(key)] = plain(item, f"{where}.{key}" if where else key)
+            kept[safe_text(key)] = storable(item, f"{where}.{key}" if where else key)
         return kept
     if isinstance(value, list | tuple):
-        return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [storable(item, f"{where}[{i}]") for i, item in enumerate(value)]
     raise TypeError(f"{where or 'the value'} is a {type(value).__name__}, which JSON cannot hold")
 
 
@@ -115,15 +115,15 @@ class SafeText(TypeDecorator[str]):
 
 
 class Document(TypeDecorator[Any]):
-    """A JSON mapping or list, see ``plain``; None is SQL's NULL.
+    """A JSON mapping or list, see ``storable``; None is SQL's NULL.
 
     SQLAlchemy wraps what is raised here, so whoever takes documents from callers applies
-    ``plain`` first and raises it bare.
+    ``storable`` first and raises it bare.
     """
 
     impl = JSON(none_as_null=True)
     cache_ok = True
 
     def process_bind_param(self, value: Any, _dialect: Dialect) -> Any:
-        """Raises what ``plain`` raises."""
-        return None if value is None else plain(value)
+        """Raises what ``storable`` raises."""
+        return None if value is None else storable(value)

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, func, null, select
 
 from db.schema.tables import MAIN_METRICS, trial
-from db.trials.trial_rows import metrics_of, read_rows
+from db.trials.trial_rows import all_metrics, read_rows
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
@@ -65,7 +65,7 @@ def read_course(connection: Connection, job_id: int, *, others: bool) -> list[Tr
     return [_slim(row) for row in connection.execute(which)]
 
 
-def read_baseline(connection: Connection, job_id: int) -> list[Trial]:
+def read_baseline_runs(connection: Connection, job_id: int) -> list[Trial]:
     """The baseline's runs that ended well, with all metrics, those of the proof left out."""
     return _runs_of(connection, job_id, 1, Purpose.BASELINE)
 
@@ -98,7 +98,7 @@ def read_runs_of(connection: Connection, job_id: int, number: int) -> list[Trial
     return _runs_of(connection, job_id, number, Purpose.CANDIDATE)
 
 
-def read_facts(connection: Connection, job_id: int) -> TrialFacts:
+def read_trial_facts(connection: Connection, job_id: int) -> TrialFacts:
     """What a job's trials are in all."""
     mine = trial.c.job_id == job_id
     reasons = (
@@ -148,7 +148,7 @@ def _slim(row: Sequence[Any]) -> Trial:
         digest=digest,
         subject=subject,
         state=_STATES[state],
-        metrics=metrics_of(main, others or {}),
+        metrics=all_metrics(main, others or {}),
         host=host,
         started_at=started_at,
         given=given,

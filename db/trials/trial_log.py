@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
 
-from db.connection.inserts import insert_into
-from db.connection.transactions import reading, writing
+from db.connection.transactions import insert_into, reading, writing
 from db.leases.lease import Lease, fence, held
 from db.schema.tables import document, job, trial
-from db.schema.types import plain
+from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
+from optimizer.run.ports import TrialLog
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
@@ -127,8 +127,8 @@ class StoredTrialLog:
         rows = [withdrawn(each, why) for each in trials]
         with writing(self._engine) as connection:
             fence(connection, self._lease)
-            kept = read_document(connection, job_id, WITHDRAWN) or {"trials": []}
-            body = plain({"trials": [*kept["trials"], *rows]}, WITHDRAWN)
+            kept = recall_document(connection, job_id, WITHDRAWN) or {"trials": []}
+            body = storable({"trials": [*kept["trials"], *rows]}, WITHDRAWN)
             values = {"job_id": job_id, "name": WITHDRAWN, "body": body, "updated_at": moment}
             connection.execute(self._remember, values)
             for each in trials:
@@ -157,7 +157,7 @@ class StoredTrialLog:
         if standing is None:
             fence(connection, self._lease)
             return
-        values = {"standing": plain(standing.document()), "updated_at": datetime.now(UTC)}
+        values = {"standing": storable(standing.document()), "updated_at": datetime.now(UTC)}
         change = update(job).where(held(self._lease)).values(values)
         if not connection.execute(change).rowcount:
             fence(connection, self._lease)
@@ -187,7 +187,7 @@ class StoredTrialLog:
         values = {
             "job_id": self._lease.job_id,
             "name": name,
-            "body": plain(document, name),
+            "body": storable(document, name),
             "updated_at": datetime.now(UTC),
         }
         with writing(self._engine) as connection:
@@ -197,7 +197,7 @@ class StoredTrialLog:
     def recall(self, name: str) -> Mapping[str, Any] | None:
         """A document kept earlier, or None."""
         with reading(self._engine) as connection:
-            return read_document(connection, self._lease.job_id, name)
+            return recall_document(connection, self._lease.job_id, name)
 
     def _explain(self, connection: Connection, trial: Trial) -> None:
         which = {"job_id": self._lease.job_id, "number": trial.number}
@@ -210,7 +210,14 @@ class StoredTrialLog:
         raise ValueError(f"trial {trial.number} has ended already: {found.state}")
 
 
-def read_document(connection: Connection, job_id: int, name: str) -> Mapping[str, Any] | None:
+def lose_in_flight(log: TrialLog, failure: str) -> None:
+    """Marks what was begun and has no outcome as lost, so that it is run again one day."""
+    for each in log.trials():
+        if each.state is TrialState.RUNNING:
+            log.finish(each.lost(failure, at=datetime.now(UTC)))
+
+
+def recall_document(connection: Connection, job_id: int, name: str) -> Mapping[str, Any] | None:
     """A job's document by name, or None."""
     found: Mapping[str, Any] | None = connection.execute(
         _recall, {"job_id": job_id, "name": name}

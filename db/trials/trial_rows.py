@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, null, select
+from sqlalchemy import Connection, Engine, Select, bindparam, func, null, or_, select
 
+from db.connection.transactions import reading
 from db.schema.tables import MAIN_METRICS, trial
-from db.schema.types import finite, plain
+from db.schema.types import finite, storable
 from optimizer.trials.packed_point import PackedPoint
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -75,12 +76,12 @@ def read_points(
         .order_by(trial.c.number)
     )
     return [
-        (number, configuration, metrics_of(values, others))
+        (number, configuration, all_metrics(values, others))
         for number, configuration, others, *values in connection.execute(which)
     ]
 
 
-def metrics_of(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
+def all_metrics(main: Sequence[float | None], others: Mapping[str, float]) -> Mapping[str, float]:
     """All metrics of a trial: those with a column of their own, then the others."""
     known = zip(MAIN_METRICS, main, strict=True)
     return {**{name: value for name, value in known if value is not None}, **others}
@@ -133,9 +134,9 @@ def proposal(proposed: Trial) -> dict[str, Any]:
         "phase": proposed.phase,
         "purpose": proposed.purpose,
         "seed": proposed.seed,
-        "configuration": plain(proposed.configuration, "configuration"),
+        "configuration": storable(proposed.configuration, "configuration"),
         "digest": proposed.digest,
-        "point": None if proposed.point is None else plain(proposed.point, "point"),
+        "point": None if proposed.point is None else storable(proposed.point, "point"),
         "subject": proposed.subject,
         "why": proposed.why,
         "based_on": proposed.based_on,
@@ -186,7 +187,7 @@ def _trial(row: Sequence[Any]) -> Trial:
     (number, phase, purpose, seed, configuration, digest, point, subject, why, based_on) = row[:10]
     (attempt, state, waf, sa, time, rate, memory, other_metrics, counters, effective) = row[10:20]
     (failure, warnings, bench_seconds, host, started_at, finished_at, given, in_round) = row[20:]
-    metrics = metrics_of((waf, sa, time, rate, memory), other_metrics)
+    metrics = all_metrics((waf, sa, time, rate, memory), other_metrics)
     return Trial(
         number=number,
         phase=Phase(phase),
@@ -212,3 +213,25 @@ def _trial(row: Sequence[Any]) -> Trial:
         given=given,
         round=in_round,
     )
+
+
+def sampled_trials(engine: Engine, job_id: int, *, most: int) -> tuple[list[Trial], int]:
+    """About so many trials by number, without points and counters, and how many there are in all.
+
+    Runs of the baseline are never left out.
+
+    Args:
+        engine: The database.
+        job_id: The job.
+        most: Of trials that are no runs of the baseline.
+    """
+    mine = trial.c.job_id == job_id
+    with reading(engine) as connection:
+        count = connection.execute(select(func.count()).where(mine)).scalar_one()
+        step = max(1, -(-count // most))
+
+        def some(columns: Select[Any]) -> Select[Any]:
+            kept = or_(trial.c.number % step == 0, trial.c.purpose == Purpose.BASELINE.value)
+            return columns.where(mine, kept).order_by(trial.c.number)
+
+        return read_rows(connection, some), count

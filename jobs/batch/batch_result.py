@@ -9,19 +9,18 @@ from typing import Any
 import structlog
 from sqlalchemy import Engine
 
-from db.connection.clock import now
-from db.connection.transactions import reading
-from db.jobs.job_store import Store
+from db.connection.transactions import now, reading
+from db.jobs.job_store import JobStore
 from db.nightly.batches import (
     BatchRow,
+    BatchState,
     add_to_result,
     all_ended,
     batch_jobs,
     end_batch,
     find_batch,
 )
-from db.nightly.nights import night_result, nights
-from db.schema.batch_state import BatchState
+from db.nightly.nights import night_result, nights_of_batch
 from db.schema.job_row import JobRow, JobState
 from jobs.regression.detection import detect_regressions
 from jobs.regression.report import report_lines
@@ -50,7 +49,7 @@ def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
 def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
     """This night against those before; None where that could not be judged."""
     try:
-        found = detect_regressions(nights(engine, name))
+        found = detect_regressions(nights_of_batch(engine, name))
     except Exception as error:
         # The night itself is measured and kept; `rocktune nights` judges it again at any time.
         _log.error("the regression watch failed", batch=name, exc_info=error)
@@ -77,7 +76,7 @@ def batch_document(engine: Engine, row: BatchRow, ended_at: datetime | None) -> 
         ended_at: When it ended; None as long as it has not.
     """
     rows = batch_jobs(engine, row.id)
-    store = Store(engine)
+    store = JobStore(engine)
     items = []
     for name in (each["item"] for each in row.document["items"]):
         job = rows.get(name)

@@ -32,7 +32,7 @@ _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [^\n]
 
 
 @unique
-class Role(StrEnum):
+class CertificateRole(StrEnum):
     """Who a certificate is for; the value is the name of its file."""
 
     SCHEDULER = "scheduler"
@@ -45,7 +45,11 @@ class Role(StrEnum):
         return f"{self.value}.pem"
 
 
-_AS_DASK_SAYS = {Role.SCHEDULER: "scheduler", Role.HOST: "worker", Role.CONTROLLER: "client"}
+_AS_DASK_SAYS = {
+    CertificateRole.SCHEDULER: "scheduler",
+    CertificateRole.HOST: "worker",
+    CertificateRole.CONTROLLER: "client",
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ def validities(folder: Path) -> tuple[Validity, ...]:
     Raises:
         InputError: There is no certificate of an authority, or a file holds none.
     """
-    found = [AUTHORITY, *(role.file for role in Role if (folder / role.file).exists())]
+    found = [AUTHORITY, *(role.file for role in CertificateRole if (folder / role.file).exists())]
     certificates = [(name, _certificates(folder / name)[0]) for name in found]
     return tuple(Validity(name, it.not_valid_after_utc, names_in(it)) for name, it in certificates)
 
@@ -92,7 +96,7 @@ def names_in(certificate: x509.Certificate) -> tuple[str, ...]:
 
 
 def security_of(
-    folder: Path | None, role: Role | None = None, *, now: datetime | None = None
+    folder: Path | None, role: CertificateRole | None = None, *, now: datetime | None = None
 ) -> Security | None:
     """What Dask needs to speak TLS alone, at least 1.2, with a certificate on both sides.
 
@@ -111,9 +115,9 @@ def security_of(
         return None
     now = now or datetime.now(UTC)
     authorities = _certificates(folder / AUTHORITY)
-    roles = [role] if role else [each for each in Role if (folder / each.file).exists()]
+    roles = [role] if role else [each for each in CertificateRole if (folder / each.file).exists()]
     if not roles:
-        wanted = ", ".join(each.file for each in Role)
+        wanted = ", ".join(each.file for each in CertificateRole)
         raise InputError(_FIELD, f"'{folder}' holds none of {wanted}: copy one there")
     chosen: dict[str, str | None] = {}
     for each in roles:

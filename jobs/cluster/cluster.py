@@ -1,4 +1,4 @@
-"""A cluster as a place where jobs are measured: ``jobs.execution.place.Place`` through Dask."""
+"""A cluster as an execution backend, through Dask."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 from distributed import Client, Security
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.card import RESOURCE, HostSeen, own_version
-from jobs.cluster.connection import Connection
+from jobs.cluster.connection import SchedulerConnection
 from jobs.cluster.dask_hosts import DaskHosts
-from jobs.cluster.measuring import describe_build, export_here
-from jobs.cluster.request import HostUnfit
+from jobs.cluster.host_descriptor import RESOURCE, HostSeen, own_version
+from jobs.cluster.measuring import HostUnfit, describe_build, export_here
 from jobs.execution.assembly import Assembly, assembly_of
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Hosts
@@ -39,7 +38,7 @@ class Cluster:
             security: The controller's certificates; None on loopback alone.
         """
         self._scheduler = scheduler
-        self._connection = Connection(scheduler, security)
+        self._connection = SchedulerConnection(scheduler, security)
         self._reference: HostSeen | None = None
         self._environment: Mapping[str, Any] = {}
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 import dask
 from distributed import Client, Security
 
-from jobs.cluster.card import HostSeen, hosts_seen
+from jobs.cluster.host_descriptor import HostSeen, hosts_seen
 
 _CONNECT_SECONDS = 5.0
 _AGAIN_SECONDS = 1.0
@@ -26,7 +26,7 @@ SETTINGS = {
 }
 
 
-class Connection:
+class SchedulerConnection:
     """A client of the scheduler, made again when it breaks. Of one thread."""
 
     def __init__(self, scheduler: str, security: Security | None) -> None:

@@ -17,11 +17,10 @@ from typing import Any
 from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
-from jobs.cluster.card import RESOURCE, HostSeen
-from jobs.cluster.connection import Connection
-from jobs.cluster.measuring import measure
-from jobs.cluster.request import HostUnfit, MeasureRequest
-from jobs.cluster.resting import Resting
+from jobs.cluster.backoff import Backoff
+from jobs.cluster.connection import SchedulerConnection
+from jobs.cluster.host_descriptor import RESOURCE, HostSeen
+from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
 from jobs.specification.specification import Specification
 from optimizer.run.ports import Ended
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -45,7 +44,7 @@ class DaskHosts:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: SchedulerConnection,
         specification: Specification,
         *,
         prefix: str,
@@ -65,7 +64,7 @@ class DaskHosts:
         self._prefix, self._fits, self._told = prefix, fits, told
         self._flying: dict[str, _Flight] = {}
         self._over: queue.SimpleQueue[tuple[str, Outcome | BaseException]] = queue.SimpleQueue()
-        self._resting = Resting(told)
+        self._backoff = Backoff(told)
         self._full_on: defaultdict[int, set[str]] = defaultdict(set)
         self._taken: str | None = None
         self._said: dict[str, str] = {}
@@ -81,7 +80,7 @@ class DaskHosts:
         client = self._connection.client()
         if seen is None or client is None:
             if client is not None:
-                self._resting.went_away(host)
+                self._backoff.went_away(host)
             self._lose(trial, host, "its host went away before it began")
             return
         request = MeasureRequest(
@@ -92,7 +91,7 @@ class DaskHosts:
             shares=trial.purpose is not Purpose.PROVE,
         )
         future = client.submit(
-            measure,
+            measure_trial,
             request,
             key=name,
             workers=[seen.address],
@@ -132,7 +131,7 @@ class DaskHosts:
         del self._flying[name]
         self._taken = name  # its future stays published until what came of it is stored
         if flight.future is not None and isinstance(came, Outcome):
-            self._resting.measured(flight.host)
+            self._backoff.measured(flight.host)
         outcome = came if isinstance(came, Outcome) else self._without_result(flight, came)
         outcome = self._by_host(flight, outcome)
         return Ended(flight.trial.number, flight.trial.attempt, flight.host, outcome)
@@ -166,7 +165,7 @@ class DaskHosts:
         usable = []
         for seen in self._connection.seen():
             problem = seen.problem or self._fits(seen)
-            if problem is None and not self._resting.rests(seen.name):
+            if problem is None and not self._backoff.rests(seen.name):
                 self._said.pop(seen.name, None)
                 usable.append(seen)
             elif problem is not None:
@@ -209,7 +208,7 @@ class DaskHosts:
         for name, flight in list(self._flying.items()):
             if flight.future is not None and (why := _why_gone(flight, client, there)):
                 if flight.client is client:  # else it is its scheduler that has gone
-                    self._resting.went_away(flight.host)
+                    self._backoff.went_away(flight.host)
                 self._drop(name, flight)
                 self._lose(flight.trial, flight.host, why)
 
@@ -225,7 +224,7 @@ class DaskHosts:
             return _lost(f"its result was lost: {error}")
         else:
             why = f"failed: {type(error).__name__}: {error}"
-        self._resting.rest(flight.host, why)
+        self._backoff.rest(flight.host, why)
         return _lost(f"{flight.host} {why}")
 
     def _by_host(self, flight: _Flight, outcome: Outcome) -> Outcome:
@@ -235,7 +234,7 @@ class DaskHosts:
         self._full_on[flight.trial.number].add(flight.host)
         if len(self._full_on[flight.trial.number]) >= _MOST_HOSTS_FULL:
             return outcome
-        self._resting.rest(flight.host, outcome.failure or "its disk is full")
+        self._backoff.rest(flight.host, outcome.failure or "its disk is full")
         return _lost(f"{flight.host}: {outcome.failure}")
 
     def _drop(self, name: str, flight: _Flight) -> None:

@@ -14,7 +14,14 @@ import structlog
 from distributed import Security, Worker
 
 import jobs.cluster.measuring  # noqa: F401  # now, so that no trial waits for it
-from jobs.cluster.card import CARD, FITNESS, RESOURCE, card_of, folder_of, unfit
+from jobs.cluster.host_descriptor import (
+    DESCRIPTOR,
+    FITNESS,
+    RESOURCE,
+    descriptor_of,
+    folder_of,
+    unfit,
+)
 from jobs.cluster.listening import HTTP_ADDRESS
 from sampler.runner.settings import Settings
 
@@ -57,11 +64,11 @@ def serve_host(
         security: The certificates; None on loopback alone.
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    card = card_of(settings, kind)
+    descriptor = descriptor_of(settings, kind)
     folder = folder_of(settings)
     folder.mkdir(parents=True, exist_ok=True)
     with dask.config.set(SETTINGS):
-        asyncio.run(_serve(settings, scheduler, host, name, security, card, folder))
+        asyncio.run(_serve(settings, scheduler, host, name, security, descriptor, folder))
 
 
 async def _serve(
@@ -70,7 +77,7 @@ async def _serve(
     host: str,
     name: str,
     security: Security | None,
-    card: dict[str, Any],
+    descriptor: dict[str, Any],
     folder: Path,
 ) -> None:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -91,7 +98,7 @@ async def _serve(
             dashboard=False,
             dashboard_address=HTTP_ADDRESS,
             metrics={FITNESS: lambda _worker: unfit(settings) or ""},
-            startup_information={CARD: lambda _worker: card},
+            startup_information={DESCRIPTOR: lambda _worker: descriptor},
         )
         starting = asyncio.ensure_future(worker.start())
         await _first(starting, stop)
@@ -101,7 +108,7 @@ async def _serve(
             told = _tell(_reason(error, name), told)
         else:
             told = None
-            _log.info("ready", scheduler=scheduler, host=name, kind=card["kind"])
+            _log.info("ready", scheduler=scheduler, host=name, kind=descriptor["kind"])
             await _first(asyncio.ensure_future(worker.finished()), stop)
             if not stop.is_set():
                 _log.warning("the scheduler has gone, or has given this host up; trying again")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from distributed import get_worker
 
-from jobs.cluster.card import unfit
-from jobs.cluster.request import Abandoned, HostUnfit, MeasureRequest
+from jobs.cluster.host_descriptor import unfit
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_environment import environment_of
 from jobs.results.export import export_options
@@ -27,7 +26,7 @@ from sampler.runner.settings import Settings, load_settings
 _POLL_SECONDS = 0.2  # a job that is cancelled must have ended db_bench within two seconds
 
 
-def measure(request: MeasureRequest) -> Outcome:
+def measure_trial(request: MeasureRequest) -> Outcome:
     """Measures one configuration on this host. Runs in the Dask worker's only task thread.
 
     Raises:
@@ -116,3 +115,30 @@ def _text(specification: Specification) -> str:
 @lru_cache(maxsize=8)  # a job's trials share it: db_bench is asked for its options once
 def _assembled(specification: str) -> Assembly:
     return assemble(specification_from_document(json.loads(specification)), load_settings())
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRequest:
+    """One trial, whole: a host knows nothing of the job but this.
+
+    Attributes:
+        specification: The job's; the host makes its own benchmark of it.
+        configuration: What is measured, full scale.
+        cutoff_seconds: After it the trial is cut off; None: never.
+        confirms: Whether it belongs to the confirmation, which may be at a larger scale.
+        shares: Whether a database that must be prepared may be a copy of the host's own.
+    """
+
+    specification: Specification
+    configuration: Mapping[str, Value]
+    cutoff_seconds: float | None
+    confirms: bool = False
+    shares: bool = False
+
+
+class HostUnfit(RuntimeError):
+    """The host cannot measure just now, whatever the configuration: its disk is full, say."""
+
+
+class Abandoned(RuntimeError):
+    """Nobody waits for the trial any more; it was ended."""

@@ -12,18 +12,16 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
-from db.trials.trial_log import StoredTrialLog
+from db.trials.trial_log import StoredTrialLog, lose_in_flight
 from jobs.execution.assembly import Assembly
-from jobs.execution.in_flight import lose_in_flight
-from jobs.execution.lease_keeper import JobCancelled, LeaseKeeper
-from jobs.execution.lease_meanwhile import renewed_meanwhile
-from jobs.execution.patience import Patience, PatientLog, is_away
-from jobs.execution.place import Place, ThisMachine
-from jobs.execution.same_build import require_same_build
+from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
+from jobs.execution.heartbeat import Heartbeat, JobCancelled, renewed_meanwhile
+from jobs.execution.retry import Retry, RetryingLog, is_away
+from jobs.execution.run_environment import require_same_build
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
@@ -53,7 +51,7 @@ def run_job(
     pause: Callable[[float], None] = time.sleep,
     check: Callable[[], None] = lambda: None,
     expected: tuple[JobState, ...] = _RESUMABLE,
-    place: Place | None = None,
+    backend: ExecutionBackend | None = None,
 ) -> JobOutcome:
     """Runs what is left of a stored job.
 
@@ -61,7 +59,7 @@ def run_job(
         engine: The store.
         job_id: The job.
         specification: As it is stored with the job.
-        assembly: Made of the specification by that place.
+        assembly: Made of the specification by that backend.
         settings: Where things are on this machine.
         progress: Who watches.
         waiting: Told who holds the host while a trial must wait for it.
@@ -70,7 +68,7 @@ def run_job(
         pause: How to wait.
         check: Called at every tick; what it raises ends the trial in flight and is passed on.
         expected: The states that the job may be in now.
-        place: Where it is measured; None for this machine.
+        backend: Where it is measured; None for this machine.
 
     Raises:
         LeaseHeld: Another process is running the job.
@@ -80,30 +78,30 @@ def run_job(
             runs of another build, or the job to start from has nothing to teach.
         KeyboardInterrupt: Passed on, when the trial in flight is ended; the job can be resumed.
     """
-    store, place = Store(engine), place or ThisMachine(settings)
-    lease = acquire(engine, job_id, this_process())
-    patience = Patience(engine, pause=_checked(pause, check), told=away)
-    log = PatientLog(StoredTrialLog(engine, lease), patience)
-    keeper = LeaseKeeper(engine, lease, progress, check=check)
+    store, backend = JobStore(engine), backend or ThisMachine(settings)
+    lease = acquire(engine, job_id, this_process_name())
+    retry = Retry(engine, pause=_checked(pause, check), told=away)
+    log = RetryingLog(StoredTrialLog(engine, lease), retry)
+    heartbeat = Heartbeat(engine, lease, progress, check=check)
 
     def pause_and_renew(seconds: float) -> None:
         pause(seconds)
-        keeper.tick()
+        heartbeat.tick()
 
     try:
-        environment = place.environment(assembly)
-        patience(lambda: require_same_build(store.job(job_id), environment))
-        if not patience(lambda: _begin(store, lease, environment, expected)):
+        environment = backend.environment(assembly)
+        retry(lambda: require_same_build(store.job(job_id), environment))
+        if not retry(lambda: _begin(store, lease, environment, expected)):
             raise JobCancelled(job_id)
         asked, where = specification.warm_start, hosts_in(environment)
-        prior = patience(lambda: frozen_prior(store, log, job_id, asked, assembly.problem, where))
+        prior = retry(lambda: frozen_prior(store, log, job_id, asked, assembly.problem, where))
         problem = replace(assembly.problem, prior=prior)
         if asked is not None:
             told(said_of(prior))
-        hosts = place.hosts(
+        hosts = backend.hosts(
             specification,
             assembly,
-            patience(lambda: _key(store, job_id)),
+            retry(lambda: _key(store, job_id)),
             log.trials(),
             waiting=waiting,
             told=away,
@@ -115,7 +113,7 @@ def run_job(
             find_strategy(specification.strategy),
             log=log,
             hosts=hosts,
-            progress=keeper,
+            progress=heartbeat,
         )
         conclusion = tuning.run()
         with renewed_meanwhile(engine, lease):
@@ -123,13 +121,13 @@ def run_job(
                 specification,
                 problem,
                 conclusion,
-                {**place.environment(assembly), **_program(environment)},
-                export=partial(place.export, specification, assembly),
+                {**backend.environment(assembly), **_program(environment)},
+                export=partial(backend.export, specification, assembly),
                 tried=assembly.installed is not None,
             )
             report = report_html(finished)
-        if not patience(lambda: keep_outcome(store, log, lease, finished, report=report)):
-            patience(lambda: _require_done(store, job_id))
+        if not retry(lambda: keep_outcome(store, log, lease, finished, report=report)):
+            retry(lambda: _require_done(store, job_id))
         return finished
     except JobCancelled:
         lose_in_flight(log, _CANCELLED)
@@ -139,7 +137,7 @@ def run_job(
     except Exception as error:
         failure = str(error)
         with suppress(LeaseLost):
-            patience(
+            retry(
                 lambda: store.set_state(
                     job_id,
                     JobState.FAILED,
@@ -153,14 +151,14 @@ def run_job(
         _give_back(engine, lease)
 
 
-def _key(store: Store, job_id: int) -> str:
+def _key(store: JobStore, job_id: int) -> str:
     """Names a job among all jobs of all databases: a cluster may serve several."""
     made = store.job(job_id).created_at.isoformat()
     return f"rocktune-{job_id}-{hashlib.sha256(made.encode()).hexdigest()[:12]}"
 
 
 def _begin(
-    store: Store, lease: Lease, environment: dict[str, Any], expected: tuple[JobState, ...]
+    store: JobStore, lease: Lease, environment: dict[str, Any], expected: tuple[JobState, ...]
 ) -> bool:
     if not store.set_state(lease.job_id, JobState.RUNNING, expected=expected, lease=lease):
         return False
@@ -191,7 +189,7 @@ def _checked(pause: Callable[[float], None], check: Callable[[], None]) -> Calla
     return pause_and_check
 
 
-def _require_done(store: Store, job_id: int) -> None:
+def _require_done(store: JobStore, job_id: int) -> None:
     """A commit whose answer was lost has ended the job all the same."""
     if store.job(job_id).state is not JobState.DONE:
         raise JobCancelled(job_id)

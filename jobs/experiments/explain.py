@@ -10,13 +10,13 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobRow
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import Assembly, assemble
-from jobs.execution.lease_meanwhile import renewed_meanwhile
+from jobs.execution.heartbeat import renewed_meanwhile
 from jobs.execution.run_environment import environment_of
 from jobs.experiments.interleaved import (
     InterleavedRuns,
@@ -30,7 +30,7 @@ from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
-from jobs.views.models import explanation_of_job
+from jobs.views.models import explained_job
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from optimizer.explanation.document import fewer_changes
@@ -172,10 +172,10 @@ def measure_explanation(
             cannot measure it.
         LeaseHeld: Another process is busy with the job.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     result = store.result(job.id)
     assert result is not None
-    explanation = explanation_of_job(engine, job, result)
+    explanation = explained_job(engine, job, result)["explanation"]
     if explanation is None or not explanation["steps"]:
         return None
     if is_external(job):
@@ -186,7 +186,7 @@ def measure_explanation(
     )
     environment = environment_of(assembly, settings)
     on = {name: environment[name] for name in _MEASURED_ON}
-    lease = acquire(engine, job.id, this_process())
+    lease = acquire(engine, job.id, this_process_name())
     try:
         log = StoredTrialLog(engine, lease)
         kept = _RunsInLog(log, design, on)

@@ -8,12 +8,12 @@ from functools import partial
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
-from jobs.external.telling import Telling, Told
+from jobs.external.reported_trials import ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState
 from jobs.report.artifacts import report_html
 from jobs.results.export import export_options
@@ -47,7 +47,7 @@ class ExternalJobs:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._store, self._jobs = engine, Store(engine), OpenJobs(engine)
+        self._engine, self._store, self._jobs = engine, JobStore(engine), OpenJobs(engine)
 
     def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> Asked:
         """The next trials to measure; when all are in, the job is concluded.
@@ -85,7 +85,7 @@ class ExternalJobs:
                 self._conclude(lease, log, job)
             return asked
 
-    def tell(self, job_id: int, told: Sequence[Told]) -> list[Trial]:
+    def tell(self, job_id: int, told: Sequence[ReportedTrial]) -> list[Trial]:
         """Keeps what was measured: of suggestions, or of configurations that are given.
 
         To tell the same twice changes nothing.
@@ -98,14 +98,14 @@ class ExternalJobs:
         """
         with self._jobs.hold(job_id) as (lease, job):
             found: list[InputError] = []
-            telling = Telling(job.framed.problem, job.history)
+            reported = ReportedTrials(job.framed.problem, job.history)
             for index, each in enumerate(told):
                 with noting(found, f"trials[{index}]"):
-                    telling.add(each)
+                    reported.add(each)
             refuse_noted(found)
-            if telling.new:
-                self._keep(StoredTrialLog(self._engine, lease), job, telling.new)
-            return telling.trials
+            if reported.new:
+                self._keep(StoredTrialLog(self._engine, lease), job, reported.new)
+            return reported.trials
 
     def _keep(self, log: StoredTrialLog, job: OpenJob, trials: Sequence[Trial]) -> None:
         for trial in trials:
@@ -162,7 +162,7 @@ def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
         WrongState: No run of the baseline has ended well, so that nothing can be compared.
     """
     problem = resolve_stored(row).problem
-    history = History(Store(engine).trials(row.id))
+    history = History(JobStore(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
     return learned_document(problem, find_strategy(problem.strategy), history)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Engine
 
 from db.jobs.job_queue import state_of
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, LeaseHeld, acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.queue.lifecycle import is_external
@@ -60,7 +60,7 @@ class OpenJobs:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._store = engine, Store(engine)
+        self._engine, self._store = engine, JobStore(engine)
         self._open: OrderedDict[int, OpenJob] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -115,7 +115,7 @@ class OpenJobs:
 
     def _acquire(self, job_id: int) -> Lease:
         deadline = time.monotonic() + _BUSY_SECONDS
-        owner = this_process()
+        owner = this_process_name()
         while True:
             try:
                 return acquire(self._engine, job_id, owner, seconds=_LEASE_SECONDS)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Engine
 
 from db.jobs.job_queue import queue_again, state_of
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire, release
-from db.leases.process import this_process
-from db.schema.job_row import JobRow, JobState
-from db.trials.trial_log import StoredTrialLog
-from jobs.execution.in_flight import lose_in_flight
+from db.leases.process import this_process_name
+from db.schema.job_row import LIVE, JobRow, JobState
+from db.trials.trial_log import StoredTrialLog, lose_in_flight
 
 WAITS = "waits for its turn on the bench host"
 INTERRUPTED = "interrupted; it can go on"
@@ -26,7 +25,7 @@ def is_external(row: JobRow) -> bool:
     return bool(row.specification["workload"].get("external"))
 
 
-def cancel(engine: Engine, job_id: int) -> None:
+def cancel_stored(engine: Engine, job_id: int) -> None:
     """Ends a job that is queued or running; who runs it notices within a second.
 
     What was measured is kept. To cancel a cancelled job changes nothing.
@@ -35,8 +34,9 @@ def cancel(engine: Engine, job_id: int) -> None:
         KeyError: There is no such job.
         WrongState: It has ended by itself.
     """
-    live = [JobState.QUEUED, JobState.RUNNING]
-    changed = Store(engine).set_state(job_id, JobState.CANCELLED, why="cancelled", expected=live)
+    changed = JobStore(engine).set_state(
+        job_id, JobState.CANCELLED, why="cancelled", expected=LIVE
+    )
     if changed:
         return
     found = state_of(engine, job_id)
@@ -44,35 +44,35 @@ def cancel(engine: Engine, job_id: int) -> None:
         raise WrongState(f"job {job_id} is {found[0].value}; only a live one can be cancelled")
 
 
-def give_up(engine: Engine, job_id: int) -> None:
+def leave_job(engine: Engine, job_id: int) -> None:
     """Says of a job that a terminal ran that nobody runs it: it is cancelled, and can go on.
 
     Raises:
         KeyError: There is no such job.
         LeaseHeld: Somebody runs it.
     """
-    lease = acquire(engine, job_id, this_process())
+    lease = acquire(engine, job_id, this_process_name())
     try:
         lose_in_flight(StoredTrialLog(engine, lease), INTERRUPTED)
-        Store(engine).set_state(
+        JobStore(engine).set_state(
             job_id, JobState.CANCELLED, why=INTERRUPTED, expected=[JobState.RUNNING], lease=lease
         )
     finally:
         release(engine, lease)
 
 
-def resume(engine: Engine, job_id: int) -> None:
+def resume_stored(engine: Engine, job_id: int) -> None:
     """Lets a job that failed, was cancelled or has lost its terminal go on from what it measured.
 
     Raises:
         KeyError: There is no such job.
         WrongState: It is live, or done.
     """
-    row = Store(engine).job(job_id)
+    row = JobStore(engine).job(job_id)
     external = is_external(row)
     if row.state is JobState.RUNNING and not (external or row.by_service):
         try:
-            give_up(engine, job_id)
+            leave_job(engine, job_id)
         except LeaseHeld as held:
             raise WrongState(str(held)) from None
     changed = queue_again(
@@ -84,16 +84,16 @@ def resume(engine: Engine, job_id: int) -> None:
         by_service=not external,
     )
     if not changed:
-        state = Store(engine).job(job_id).state.value
+        state = JobStore(engine).job(job_id).state.value
         raise WrongState(f"job {job_id} is {state}; only a failed or cancelled one can go on")
 
 
-def delete(engine: Engine, job_id: int) -> None:
+def delete_stored(engine: Engine, job_id: int) -> None:
     """Deletes an ended job with all that it measured.
 
     Raises:
         KeyError: There is no such job.
         WrongState: It has not ended.
     """
-    if not Store(engine).delete_job(job_id):
+    if not JobStore(engine).delete_job(job_id):
         raise WrongState(f"job {job_id} has not ended; cancel it first")

@@ -14,7 +14,7 @@ _SHARED: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-_LIBRARIES = ("uvicorn", "uvicorn.error", "dbos", "alembic")
+_LIBRARIES = ("uvicorn", "uvicorn.error", "alembic")
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
@@ -58,7 +58,7 @@ def configure_logs(level: str = "info") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for name in _LIBRARIES:  # the queue's library would add a handler of its own to an empty list
+    for name in _LIBRARIES:
         library = logging.getLogger(name)
         library.handlers[:] = [handler]
         library.propagate = False

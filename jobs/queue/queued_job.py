@@ -9,23 +9,23 @@ from sqlalchemy import Engine
 
 from db.hosts import see_host
 from db.jobs.job_queue import state_of
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.leases.process import spoken
-from db.schema.job_row import JobState
+from db.schema.job_row import LIVE, JobState
 from jobs.execution.assembly import Assembly
-from jobs.execution.lease_keeper import JobCancelled
-from jobs.execution.logged_progress import LoggedProgress
-from jobs.execution.patience import is_away
-from jobs.execution.place import Place, ThisMachine
+from jobs.execution.execution_backend import ExecutionBackend, ThisMachine
+from jobs.execution.heartbeat import JobCancelled
+from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.run.ports import LeaseLost
+from optimizer.run.standing import Standing
+from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
 from sampler.machine.machine import host_name
 from sampler.runner.settings import Settings
 
-LIVE = (JobState.QUEUED, JobState.RUNNING)
 _HELD_SECONDS = 1.0
 _log = structlog.get_logger("worker")
 
@@ -44,7 +44,7 @@ def run_queued(
     *,
     pause: Callable[[float], None],
     check: Callable[[], None],
-    place: Place | None = None,
+    backend: ExecutionBackend | None = None,
 ) -> None:
     """Runs what is left of a job.
 
@@ -55,7 +55,7 @@ def run_queued(
         run: Only as long as this is its run.
         pause: How to wait.
         check: Called often; what it raises ends the trial in flight and is passed on.
-        place: Where it is measured; None for this machine.
+        backend: Where it is measured; None for this machine.
 
     Raises:
         OperationalError: Or another that says that the database is away: no fault of the job.
@@ -67,8 +67,8 @@ def run_queued(
             raise JobCancelled(job_id)
 
     try:
-        specification = specification_from_document(Store(engine).job(job_id).specification)
-        where = place or ThisMachine(settings)
+        specification = specification_from_document(JobStore(engine).job(job_id).specification)
+        where = backend or ThisMachine(settings)
         assembly = where.assemble(specification, told=_told_once("waiting"), check=check_wanted)
     except JobCancelled as reason:  # while it waited for a host
         _log.info("job stopped", why=str(reason))
@@ -76,7 +76,7 @@ def run_queued(
     except Exception as error:
         _fail(engine, job_id, error, expected=LIVE)
         return
-    if place is None:
+    if backend is None:
         shown = where.environment(assembly) | advertised(settings)
         see_host(engine, host_name(), shown, job_id)
     _log.info("job begins", workload=specification.workload["name"])
@@ -103,7 +103,7 @@ def _run(
     job_id: int,
     specification: Specification,
     assembly: Assembly,
-    place: Place,
+    backend: ExecutionBackend,
     pause: Callable[[float], None],
     check: Callable[[], None],
 ) -> None:
@@ -120,7 +120,7 @@ def _run(
         pause=pause,
         check=check,
         expected=LIVE,
-        place=place,
+        backend=backend,
     )
     _log.info("job is done")
 
@@ -131,7 +131,7 @@ def _fail(
     if is_away(error, engine):
         raise error
     _log.error("job failed", error=str(error), kind=type(error).__name__)
-    Store(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
+    JobStore(engine).set_state(job_id, JobState.FAILED, error=str(error), expected=expected)
 
 
 def _told_once(event: str) -> Callable[[str], None]:
@@ -143,3 +143,38 @@ def _told_once(event: str) -> Callable[[str], None]:
             _log.info(event, holder=holder)
 
     return tell
+
+
+_log = structlog.get_logger("job")
+
+
+class LoggedProgress:
+    """One line for each phase and each trial; the job's number is bound by whoever runs it."""
+
+    def phase(self, phase: Phase, why: str) -> None:
+        """The job entered a phase."""
+        _log.info("phase", phase=phase.value, why=why)
+
+    def trial_started(self, trial: Trial) -> None:
+        """A trial begins."""
+        _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
+
+    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+        """A trial ended."""
+        _log.info(
+            "trial ended",
+            trial=trial.number,
+            state=trial.state.value,
+            seconds=round(trial.bench_seconds, 3),
+            failure=trial.failure,
+            done=standing.done,
+            failed=standing.failed,
+            total=standing.total,
+        )
+
+    def host_set_aside(self, host: str, why: str) -> None:
+        """A host measures no more for this job."""
+        _log.warning("host set aside", host=host, why=why)
+
+    def tick(self) -> None:
+        """A moment passed."""

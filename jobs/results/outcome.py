@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
@@ -91,7 +91,7 @@ def conclude_job(
 
 
 def keep_outcome(
-    store: Store, log: TrialLog, lease: Lease, finished: JobOutcome, *, report: str
+    store: JobStore, log: TrialLog, lease: Lease, finished: JobOutcome, *, report: str
 ) -> bool:
     """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
 
@@ -131,7 +131,7 @@ def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
     Raises:
         KeyError: There is no such job, or it has no result.
     """
-    store = Store(engine)
+    store = JobStore(engine)
     result = store.result(job_id)
     if result is None:
         raise KeyError(f"job {job_id} has no result yet")
@@ -141,7 +141,7 @@ def job_outcome(engine: Engine, job_id: int) -> JobOutcome:
 
 def kept_report(engine: Engine, job_id: int) -> str | None:
     """The report as it was made when the job ended; None if an earlier version made it."""
-    kept = Store(engine).recall(job_id, _REPORT) or {}
+    kept = JobStore(engine).recall(job_id, _REPORT) or {}
     html: str | None = kept.get("html")
     return html if kept.get("version") == VERSION else None
 
@@ -157,7 +157,7 @@ class Kept:
 
 def kept_of(engine: Engine, job_id: int) -> Kept:
     """The files of a finished job and the fitness of its trials, without the trials."""
-    kept = Store(engine).recall(job_id, _OUTPUT) or {}
+    kept = JobStore(engine).recall(job_id, _OUTPUT) or {}
     fitness = {int(number): value for number, value in kept.get("fitness", {}).items()}
     return Kept(kept.get("options"), kept.get("minimal"), fitness)
 
@@ -170,6 +170,6 @@ def options_of(engine: Engine, job_id: int, *, minimal: bool = False) -> str | N
         job_id: The job.
         minimal: The one with the fewest changes instead; None where no change can be left out.
     """
-    kept = Store(engine).recall(job_id, _OUTPUT) or {}
+    kept = JobStore(engine).recall(job_id, _OUTPUT) or {}
     text: str | None = kept.get("minimal" if minimal else "options")
     return text

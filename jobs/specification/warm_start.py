@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobRow
 from jobs.specification.request import AUTO, WarmStart
 from jobs.specification.resolved_job import resolve_stored
@@ -39,7 +39,7 @@ class _Earlier:
 
 
 def frozen_prior(
-    store: Store,
+    store: JobStore,
     log: TrialLog,
     job_id: int,
     asked: WarmStart,
@@ -83,7 +83,7 @@ def said_of(prior: Prior) -> str:
 
 
 def prior_of(
-    store: Store, job_id: int, asked: WarmStart, problem: Problem, hosts: Collection[str] | None
+    store: JobStore, job_id: int, asked: WarmStart, problem: Problem, hosts: Collection[str] | None
 ) -> Prior:
     """What a job would take along now; see ``frozen_prior``."""
     if isinstance(asked, int):
@@ -104,7 +104,7 @@ def prior_of(
     )
 
 
-def require_job(store: Store, asked: WarmStart, *, field: str = "--warm-start") -> None:
+def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start") -> None:
     """Refuses to start from a job that is not there.
 
     Raises:
@@ -118,7 +118,7 @@ def require_job(store: Store, asked: WarmStart, *, field: str = "--warm-start") 
             raise InputError(field, problem) from None
 
 
-def _named(store: Store, number: int, problem: Problem) -> PriorJob:
+def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
     require_job(store, number)
     row = store.job(number)
     earlier = _Earlier(row, resolve_stored(row).problem)
@@ -131,7 +131,7 @@ def _named(store: Store, number: int, problem: Problem) -> PriorJob:
     return taken
 
 
-def _similar(store: Store, job_id: int, problem: Problem) -> Iterator[_Earlier]:
+def _similar(store: JobStore, job_id: int, problem: Problem) -> Iterator[_Earlier]:
     """Ended jobs of the same kind of load that move enough of the same, newest first."""
     for row in store.jobs(limit=_LOOKED_AT):
         if row.id == job_id or row.state not in ENDED:
@@ -146,7 +146,7 @@ def _similar(store: Store, job_id: int, problem: Problem) -> Iterator[_Earlier]:
 
 
 def _taken(
-    store: Store, earlier: _Earlier, problem: Problem, hosts: Collection[str] | None
+    store: JobStore, earlier: _Earlier, problem: Problem, hosts: Collection[str] | None
 ) -> PriorJob | None:
     """What is taken of a job; None if it measured too little there."""
     trials = store.trials(earlier.row.id)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
-from db.trials.trial_sample import sampled_trials
+from db.trials.trial_rows import sampled_trials
 from jobs.charts.chart import Chart
 from jobs.charts.dependence import dependence_chart, pair_effect_chart
 from jobs.charts.groups import groups_chart, questions

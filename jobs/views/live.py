@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
-from db.trials.trial_course import read_facts, read_latest, read_runs_of
+from db.trials.trial_course import read_latest, read_runs_of, read_trial_facts
 from jobs.charts.chart import Chart
 from jobs.charts.convergence import convergence_chart
 from jobs.charts.metric_series import drift_chart, metric_series_chart
@@ -99,7 +99,7 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
     baseline = baseline_so_far(engine, row)
     best = ((row.standing or {}).get("best") or {}).get("trial")
     with reading(engine) as connection:
-        facts = read_facts(connection, row.id)
+        facts = read_trial_facts(connection, row.id)
         latest = read_latest(connection, row.id, limit=_LATEST)
         runs = read_runs_of(connection, row.id, best) if best else []
     metrics = _metrics(objective, baseline, _measured(baseline, runs)) if baseline else []

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
-from db.trials.trial_sample import sampled_trials
+from db.trials.trial_rows import sampled_trials
 from jobs.results.cache import JobCache
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
@@ -88,20 +88,6 @@ def _problem(job: JobRow, baseline: Any) -> Problem:
 _made_anew = JobCache[dict[str, Any]]()
 
 
-def explanation_of_job(
-    engine: Engine, job: JobRow, result: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Why the job's winner is better; None where nothing was proven, or too little is known.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
-    kept: dict[str, Any] | None = explained_job(engine, job, result)["explanation"]
-    return kept
-
-
 def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
     """``explanation`` and ``explanation_withheld`` of a job; made anew for an earlier version's.
 
@@ -123,7 +109,7 @@ def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, A
     space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
     return explanation_document(
         replace(problem, space=space),
-        History(Store(engine).trials(job.id)),
+        History(JobStore(engine).trials(job.id)),
         result["best"]["configuration"],
         low=result["verdict"]["low"],
         high=result["verdict"]["high"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from jobs.charts.changes import changes_chart
 from jobs.charts.chart import Chart
@@ -103,7 +103,7 @@ def _front(
     """The fittest of the Pareto front, and how many more there are; none with one metric."""
     numbers = result["pareto"] if len(objective.terms) > 1 else []
     shown = fittest(numbers, fitness)
-    points = {number: metrics for number, _, metrics in Store(engine).points(job_id, shown)}
+    points = {number: metrics for number, _, metrics in JobStore(engine).points(job_id, shown)}
     return front_rows(numbers, points, [term.metric for term in objective.terms], fitness)
 
 
@@ -118,7 +118,10 @@ def reasons_unproven(result: Mapping[str, Any]) -> list[str]:
     """
     if result["best"] is not None:
         return []
-    verdict, names = result["verdict"], _names(result)
+    verdict, names = (
+        result["verdict"],
+        [row["name"] for row in result["job"]["objective"]["metric"]],
+    )
     if verdict is None:
         counts = result["trials"]
         return [
@@ -167,10 +170,6 @@ def what_next(result: Mapping[str, Any]) -> list[str]:
         )
     found.append("Or keep what you have: for this load and machine it may be good already.")
     return found
-
-
-def _names(result: Mapping[str, Any]) -> list[str]:
-    return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
 _made = JobCache[Sequence[Chart]]()

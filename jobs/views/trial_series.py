@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from db.connection.transactions import reading
 from db.schema.job_row import JobRow
 from db.schema.tables import MAIN_METRICS
-from db.trials.trial_course import count_baseline, read_baseline, read_course
+from db.trials.trial_course import count_baseline, read_baseline_runs, read_course
 from jobs.results.cache import JobCache
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.evaluation.front_growth import measured
@@ -104,7 +104,7 @@ def baseline_so_far(engine: Engine, row: JobRow) -> Baseline | None:
         state = count_baseline(connection, row.id)
 
         def summed_up() -> Baseline | None:
-            runs = read_baseline(connection, row.id)
+            runs = read_baseline_runs(connection, row.id)
             return summarise(runs) if runs else None
 
         return _baselines.of(engine, row.id, state, summed_up)

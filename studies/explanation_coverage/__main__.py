@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from sampler.common.errors import InputError
 from studies.arguments import counts, make_command, names
 from studies.explanation_coverage.job import Key, kept_job
@@ -87,7 +87,7 @@ def _real(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Real jobs that were measured before, and those of a database that is given."""
     path = given.out.with_name(f"{given.out.name}_real.jsonl")
     if given.real:
-        store = Store(make_engine(given.real))
+        store = JobStore(make_engine(given.real))
         for job in given.real_jobs:
             row = job_row(store.result(int(job)) or {"best": None})
             if row is None:

@@ -5,10 +5,10 @@ from random import Random
 
 from sqlalchemy import Engine
 
-from db.jobs.job_queue import submit
-from db.jobs.job_store import Store
+from db.jobs.job_queue import enqueue_job
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.queue.lifecycle import WAITS, cancel
+from jobs.queue.lifecycle import WAITS, cancel_stored
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -42,7 +42,7 @@ class CancelledJobs:
         self, cluster: FaultCluster, engine: Engine, told: Told, *, with_db_bench: bool
     ) -> None:
         self.cluster, self.engine, self.told = cluster, engine, told
-        self.store, self.tally = Store(engine), Tally(slowest_cancel=0.0)
+        self.store, self.tally = JobStore(engine), Tally(slowest_cancel=0.0)
         self.with_db_bench = with_db_bench
         cluster.bench.takes(2000, 4000)
 
@@ -61,7 +61,7 @@ class CancelledJobs:
         wait_until(self.cluster.children, seconds=_BEGINS_WITHIN, what="something runs")
         before = self._trials(job)
         ran = len(self.cluster.children())
-        cancel(self.engine, job)
+        cancel_stored(self.engine, job)
         seconds = self._until_nothing_runs()
         self.tally.faults += 1
         self._count(job, before, seconds)
@@ -79,7 +79,7 @@ class CancelledJobs:
         path = self.cluster.folder / "long.toml"
         path.write_text(_LOAD)
         asked = specify(workload=str(path), strategy="random", trials=_TRIALS)
-        job, _ = submit(self.engine, asked.document(), asked.digest(), why=WAITS)
+        job, _ = enqueue_job(self.engine, asked.document(), asked.digest(), why=WAITS)
         return job
 
     def _all_measure(self) -> bool:

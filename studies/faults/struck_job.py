@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from db.jobs.job_queue import submit
-from db.jobs.job_store import Store
+from db.jobs.job_queue import enqueue_job
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.execution.patience import is_away
+from jobs.execution.retry import is_away
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
@@ -36,7 +36,7 @@ class StruckJob:
         self, cluster: FaultCluster, engine: Engine, fault: Fault, times: int, told: Told
     ) -> None:
         self.cluster, self.fault, self.told = cluster, fault, told
-        self.engine, self.store = engine, Store(engine)
+        self.engine, self.store = engine, JobStore(engine)
         self.asked = _BESIDE + times * fault.trials
         self.tally, self.explained = Tally(), 0
         self.ended: dict[int, Trial] = {}
@@ -157,7 +157,7 @@ def submitted(engine: Engine, cluster: FaultCluster, *, trials: int) -> int:
         workload=str(cluster.bench.workload()), space=str(cluster.folder / "space.toml"),
         objective="waf", strategy="random", trials=trials,
     )  # fmt: skip
-    job, _ = submit(engine, specification.document(), specification.digest(), why=WAITS)
+    job, _ = enqueue_job(engine, specification.document(), specification.digest(), why=WAITS)
     return job
 
 

@@ -22,8 +22,8 @@ from sqlalchemy import Engine
 
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore
 from jobs.archive import read_archive, restore_archive, restore_archived
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
@@ -65,7 +65,7 @@ def stock(engine: Engine, folder: Path) -> None:
     settings = Settings(bench_dir=folder / "bench", lock=folder / "lock", free_bytes=0)
     for name in ("load-quick", "mixed-quick"):
         job_id = restore_archive(engine, ARCHIVES / f"{name}.jsonl.gz")
-        specification = specification_from_document(Store(engine).job(job_id).specification)
+        specification = specification_from_document(JobStore(engine).job(job_id).specification)
         assembly = assemble(specification, settings)
         run_job(engine, job_id, specification, assembly, settings, progress=Silent())
     whole = read_archive(ARCHIVES / "load-quick.jsonl.gz")
@@ -96,7 +96,7 @@ def main(folder: str) -> None:
         own = Path(made)
         database = own / "rocktune.db"
         engine = make_engine(database)
-        upgrade(engine)
+        upgrade_tables(engine)
         stock(engine, own)
         token = make_token(engine, "somebody", Role.ADMIN)
         named = {"Authorization": f"Bearer {token}"}

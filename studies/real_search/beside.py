@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from jobs.execution.local_host import LocalHost
+from jobs.execution.execution_backend import LocalHost
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.db_bench import DbBench
 from sampler.common.errors import InputError

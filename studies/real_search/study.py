@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.execution.assembly import assemble
-from jobs.execution.local_host import LocalHost
+from jobs.execution.execution_backend import LocalHost
 from jobs.execution.run_environment import environment_of
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification

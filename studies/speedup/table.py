@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from sampler.machine.machine import fingerprint
 from studies import known_truth
 from studies.speedup.simulated import HEAD, rows, true_fitness
@@ -88,7 +88,7 @@ def summed_up(cluster: BenchCluster) -> dict[str, Any]:
     """What the job came to, from its database and result."""
     engine = make_engine(str(cluster.folder / "jobs.db"))
     try:
-        trials = Store(engine).trials(1)
+        trials = JobStore(engine).trials(1)
     finally:
         engine.dispose()
     begun = [t.started_at for t in trials if t.started_at]

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import local
 
@@ -27,7 +27,7 @@ def anyone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     No test may make a token here: it would close the door to all others.
     """
     engine = make_engine(tmp_path_factory.mktemp("anyone") / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     app = make_app(engine, ServiceSettings(rate_limit="100000/second"))
     with local(app) as client:
         yield client

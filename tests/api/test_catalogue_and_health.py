@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text, update
 
 from api.app import make_app
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
 from db.schema.tables import host
 from jobs.queue.service_settings import ServiceSettings
@@ -144,7 +144,7 @@ def test_an_old_database_is_not_ready_and_nothing_is_a_500(
         answer = unready.get(path)
         assert answer.status_code == 503, path
         require_problem(answer)
-    upgrade(empty_database)
+    upgrade_tables(empty_database)
     assert unready.get("/readyz").status_code == 200
     with empty_database.begin() as connection:
         connection.execute(text("UPDATE rocktune_revision SET version_num = 'older'"))
@@ -155,7 +155,7 @@ def test_an_old_database_is_not_ready_and_nothing_is_a_500(
 
 def test_a_database_that_is_gone_is_said_so(tmp_path: Path) -> None:
     engine = make_engine(tmp_path / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     with local(make_app(engine)) as client:
         assert client.get("/v1/jobs").status_code == 200
         engine.dispose()

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import EXTERNAL, QUEUED, bearer, local, submit
 from tests.support.api.described import call_everything, from_app
@@ -27,7 +27,7 @@ BODIES = ("submit_job", "clone_job", "suggest_trials", "tell_trials", "add_sched
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     engine = make_engine(tmp_path / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     yield engine
     engine.dispose()
 

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 from tests.support.api.callers import require_problem, submit
@@ -49,7 +49,7 @@ def test_what_it_says_and_the_file_with_fewer_changes(
     assert "<h2>Why it is better</h2>" in report and "codec slow -&gt; fast" in report
     # An earlier version has kept none: it is made anew, and nothing is changed by that.
     old = {name: value for name, value in result.items() if name != "explanation"}
-    store = Store(database)
+    store = JobStore(database)
     store.save_result(job, old)
     anew = client.get(f"{path}/explanation").json()
     assert anew["minimal"]["kept"] == ["codec"]
@@ -94,10 +94,10 @@ def test_a_job_with_four_configurations_is_not_explained(
     # Of an earlier version's job the same is found when it is asked for.
     names = ("explanation", "explanation_withheld")
     old = {name: value for name, value in result.items() if name not in names}
-    Store(database).save_result(job, old)
+    JobStore(database).save_result(job, old)
     assert withheld["why"] in require_problem(client.get(f"{path}/explanation"))["detail"]
     # What such a version told of as few is shown as it told it.
     told = {"trials": 12, "predicted": {"expected": 9.0, "low": 1.0, "high": 20.0}, "steps": [],
             "minimal": None, "measured": None}  # fmt: skip
-    Store(database).save_result(job, {**old, "explanation": told})
+    JobStore(database).save_result(job, {**old, "explanation": told})
     assert client.get(f"{path}/explanation").json() == told

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from test_refused_submissions import OPTIONS
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from tests.support.api.callers import EXTERNAL, QUEUED, require_problem, submit
 
@@ -35,7 +35,9 @@ def test_an_action_is_taken_in_the_right_states_alone(
 ) -> None:
     for state, status in ANSWERS[action].items():
         job = submit(client)
-        Store(database).set_state(job, JobState(state), error="broke" if state == "failed" else "")
+        JobStore(database).set_state(
+            job, JobState(state), error="broke" if state == "failed" else ""
+        )
         answer = act(client, action, job)
         assert answer.status_code == status, (state, answer.text)
         if status == 409:
@@ -67,7 +69,7 @@ def test_a_failed_job_that_goes_on_has_no_error_any_more(
     client: TestClient, database: Engine
 ) -> None:
     job = submit(client)
-    Store(database).set_state(job, JobState.FAILED, error="the disk is full")
+    JobStore(database).set_state(job, JobState.FAILED, error="the disk is full")
     assert client.get(f"/v1/jobs/{job}").json()["error"] == "the disk is full"
     assert client.post(f"/v1/jobs/{job}/resume").json()["error"] is None
 
@@ -89,7 +91,7 @@ def test_of_two_at_the_same_moment_one_acts(
             statuses = sorted(pool.map(at_once, range(2)))
         assert statuses == ([200, 409] if action == "resume" else [204, 404])
         if action == "resume":
-            assert Store(database).job(job).run == 2
+            assert JobStore(database).job(job).run == 2
 
 
 def test_a_deleted_job_is_gone_and_its_number_is_not_given_again(client: TestClient) -> None:

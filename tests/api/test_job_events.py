@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from db.access.tokens import Role, make_token, revoke_token
-from jobs.queue.lifecycle import cancel
+from jobs.queue.lifecycle import cancel_stored
 from tests.support.api.callers import EXTERNAL, require_problem, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.real_server import serving
@@ -140,12 +140,12 @@ def test_the_events_end_when_the_token_is_revoked(client: TestClient, database: 
         watching(url, job, token=stays) as goes_on,
     ):
         assert next(ends).kind == next(goes_on).kind == "job"
-        else_it_ends = threading.Timer(20, cancel, (database, job))
+        else_it_ends = threading.Timer(20, cancel_stored, (database, job))
         else_it_ends.start()
         revoke_token(database, "gone")
         assert list(ends) == []
         else_it_ends.cancel()
-        cancel(database, job)
+        cancel_stored(database, job)
         assert [event.kind for event in goes_on] == ["job", "end"]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from api.app import make_app
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from tests.support.api.callers import EXTERNAL, errors_of, submit
 
 
@@ -28,7 +28,7 @@ def pages(client: TestClient, *, limit: int, state: str | None = None) -> list[l
 
 
 def stored(engine: Engine, count: int) -> list[int]:
-    store = Store(engine)
+    store = JobStore(engine)
     names = {part: {"name": part} for part in ("workload", "space", "objective")}
     document = {**names, "strategy": "random", "trials": 12}
     return [store.create_job(document, str(index)) for index in range(count)]

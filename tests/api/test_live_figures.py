@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.connection.transactions import reading
-from db.jobs.job_store import Store
-from db.trials.trial_course import read_baseline, read_facts, read_latest
+from db.jobs.job_store import JobStore
+from db.trials.trial_course import read_baseline_runs, read_latest, read_trial_facts
 from jobs.charts.metric_series import metric_series_chart
 from jobs.results import cache
 from jobs.views import live as live_module
@@ -47,7 +47,7 @@ def test_the_best_of_the_plots_is_that_of_the_job(client: TestClient, database: 
     assert client.get("/v1/jobs/1/charts").json() == {"charts": []}
     advance(client, 1, 7)
     best = client.get("/v1/jobs/1").json()["best"]
-    course = trial_series_of(database, Store(database).job(1))
+    course = trial_series_of(database, JobStore(database).job(1))
     assert course is not None and course.breaking
     assert course.best == best["trial"]
     assert course.fitness[best["trial"]] == pytest.approx(best["fitness"])
@@ -63,7 +63,7 @@ def test_the_table_and_the_plots_tell_the_same_of_the_best(
 ) -> None:
     submit(client, {**EXTERNAL, "trials": 24, "strategy": "random"})
     advance(client, 1, 7)
-    row = Store(database).job(1)
+    row = JobStore(database).job(1)
     course, live = trial_series_of(database, row), live_job(database, row)
     assert course is not None and course.best is not None
     assert live.metrics
@@ -107,12 +107,12 @@ def test_facts_are_those_of_all_trials(client: TestClient, database: Engine) -> 
     advance(client, 1, 4)
     out = ask(client, 1, count=3)["suggestions"]
     with reading(database) as connection:
-        facts = read_facts(connection, 1)
+        facts = read_trial_facts(connection, 1)
         latest = read_latest(connection, 1, limit=4)
-        baseline = read_baseline(connection, 1)
+        baseline = read_baseline_runs(connection, 1)
     assert facts.failures == [(("failed", "it broke"), 1)]
     assert [trial.number for trial in facts.out] == [each["number"] for each in out]
-    ended = Store(database).trials_ended(1, after=None, number=0, limit=100)
+    ended = JobStore(database).trials_ended(1, after=None, number=0, limit=100)
     assert [t.number for t in latest] == [t.number for t in ended][:-5:-1]
     assert facts.ended_at == ended[-1].finished_at
     whole = baseline_runs(database)
@@ -120,7 +120,7 @@ def test_facts_are_those_of_all_trials(client: TestClient, database: Engine) -> 
 
 
 def baseline_runs(database: Engine) -> list[Trial]:
-    return [t for t in Store(database).trials(1) if t.purpose is Purpose.BASELINE and t.done]
+    return [t for t in JobStore(database).trials(1) if t.purpose is Purpose.BASELINE and t.done]
 
 
 def test_the_baseline_is_summed_up_when_it_has_a_new_run(
@@ -130,11 +130,11 @@ def test_the_baseline_is_summed_up_when_it_has_a_new_run(
     seen = []
     for _ in range(10):
         advance(client, 1, 1)
-        known = baseline_so_far(database, Store(database).job(1))
+        known = baseline_so_far(database, JobStore(database).job(1))
         runs = baseline_runs(database)
         assert known is not None and known.runs == len(runs)
         assert known.metrics == summarise(runs).metrics
-        assert baseline_so_far(database, Store(database).job(1)) is known
+        assert baseline_so_far(database, JobStore(database).job(1)) is known
         seen.append(known)
     assert 1 < len({id(each) for each in seen}) == len({each.runs for each in seen}) < 10
 
@@ -146,14 +146,14 @@ def test_plots_that_take_long_are_made_again_only_after_a_while(
     advance(client, 1, 4)
     seconds = count(step=1.0)  # by the clock each drawing takes a second
     monkeypatch.setattr(cache, "monotonic", lambda: next(seconds))
-    first = live_module.live_charts(database, Store(database).job(1))
+    first = live_module.live_charts(database, JobStore(database).job(1))
     advance(client, 1, 1)
-    row = Store(database).job(1)
+    row = JobStore(database).job(1)
     again = [live_module.live_charts(database, row) for _ in range(6)]
     assert again[0] is first and again[-1] is not first
     advance(client, 1, 1)
     client.post("/v1/jobs/1/cancel")
-    ended = live_module.live_charts(database, Store(database).job(1))
+    ended = live_module.live_charts(database, JobStore(database).job(1))
     assert ended is not again[-1], "what has ended is drawn as it ended"
 
 
@@ -168,7 +168,7 @@ def test_a_page_hears_only_of_trials_that_it_does_not_show(
     advance(client, 1, 2)
     client.post("/v1/jobs/1/cancel")
     heard = list(events(client.get(address).text.splitlines()))
-    shown = Store(database).trials_ended(1, after=datetime.min.replace(tzinfo=UTC), number=0,
+    shown = JobStore(database).trials_ended(1, after=datetime.min.replace(tzinfo=UTC), number=0,
                                          limit=100)  # fmt: skip
     numbers = [each.data["number"] for each in heard if each.kind == "trial"]
     assert numbers == [trial.number for trial in shown][-len(numbers) :]

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import Assembly, assemble
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.specification import specification_from_document
@@ -141,7 +141,9 @@ def test_a_workload_is_named_and_never_sent(hurried: TestClient) -> None:
 
 def assembled(database: Engine, job: int, settings: Settings) -> Assembly:
     """What a worker makes of a job."""
-    return assemble(specification_from_document(Store(database).job(job).specification), settings)
+    return assemble(
+        specification_from_document(JobStore(database).job(job).specification), settings
+    )
 
 
 def command(assembly: Assembly, folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.queue.service_settings import ServiceSettings
 from sampler.runner.settings import Settings
 from tests.support.api.callers import EXTERNAL, require_problem, submit
@@ -51,7 +51,7 @@ def test_all_that_a_finished_job_has_found(
     path = f"/v1/jobs/{job}"
     assert client.get(path).json()["state"] == "done"
     result = client.get(f"{path}/result").json()
-    kept = Store(database).result(job)
+    kept = JobStore(database).result(job)
     assert kept is not None
     assert {**result, "job": None} == {**kept, "job": None}
     assert result["best"]["configuration"]["codec"] == "fast"
@@ -121,7 +121,7 @@ def test_all_that_a_finished_job_has_found(
     ):  # fmt: skip
         assert SECRET not in answer.text, answer.url
         assert str(tmp_path / "workloads") not in answer.text, answer.url
-    assert SECRET in json.dumps(Store(database).job(clone.json()["id"]).specification)
+    assert SECRET in json.dumps(JobStore(database).job(clone.json()["id"]).specification)
 
 
 def test_what_does_not_exist_before_the_end_says_so(
@@ -137,7 +137,7 @@ def test_what_does_not_exist_before_the_end_says_so(
     for each in RESULTS:
         assert client.get(f"/v1/jobs/{job}/{each}").status_code == 409, each
         assert client.get(f"/v1/jobs/999/{each}").status_code == 404, each
-    assert Store(database).result(job) is None
+    assert JobStore(database).result(job) is None
 
 
 def test_a_job_that_found_nothing_better_has_no_options_file(

@@ -5,11 +5,11 @@ from typing import Any
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs
 from db.nightly.schedules import find_schedule
 from db.schema.job_row import JobState
-from jobs.queue.lifecycle import cancel
+from jobs.queue.lifecycle import cancel_stored
 from jobs.schedule.schedules import keep_schedules
 from tests.support.api.callers import EXTERNAL, OBJECTIVE, SPACE, errors_of, require_problem
 
@@ -63,8 +63,8 @@ def test_a_batch_is_run_now_and_shown_to_its_end(client: TestClient, database: E
     assert [row.priority for row in rows] == [0, 0, 0, 0, 3]
     assert all(row.by_service for row in rows)
     for row in rows:
-        cancel(database, row.id)
-    Store(database).delete_job(rows[0].id)
+        cancel_stored(database, row.id)
+    JobStore(database).delete_job(rows[0].id)
     assert keep_schedules(database) == ["nightly"]
     batch = client.get("/v1/batches/1").json()
     assert (batch["state"], batch["why"]) == (
@@ -81,7 +81,7 @@ def test_a_batch_is_run_now_and_shown_to_its_end(client: TestClient, database: E
     first = client.get("/v1/batches?limit=1").json()
     assert (first["batches"][0]["id"], first["next"]) == (2, 2)
     assert client.get("/v1/batches?after=2").json()["batches"][0]["id"] == 1
-    assert Store(database).job(rows[1].id).state is JobState.CANCELLED
+    assert JobStore(database).job(rows[1].id).state is JobState.CANCELLED
 
 
 def test_all_that_is_wrong_is_told_with_job_and_field(client: TestClient) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from tests.support.api.real_server import ROOT, real_server
 
 
@@ -18,7 +18,7 @@ from tests.support.api.real_server import ROOT, real_server
 def database_file(tmp_path: Path) -> Path:
     """A database that nobody has a token of."""
     engine = make_engine(tmp_path / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     engine.dispose()
     return tmp_path / "rocktune.db"
 

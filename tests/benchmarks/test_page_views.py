@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from benchmarks.page_views import long_job
 from benchmarks.page_views.__main__ import main
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.views.trial_series import trial_series_of
 from optimizer.trials.trial import Phase, Purpose
 
@@ -18,7 +18,7 @@ def test_a_job_is_made_longer_between_its_search_and_its_proof(
 ) -> None:
     monkeypatch.setattr(long_job, "_RUN", 24)
     job_id = long_job.job_of(database, 100)
-    store = Store(database)
+    store = JobStore(database)
     trials = store.trials(job_id)
     assert [trial.number for trial in trials] == list(range(1, 101))
     phases = [trial.phase for trial in trials]

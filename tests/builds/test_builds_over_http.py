@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from api.services.known_builds import builds_here
 from db.hosts import see_host
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.specification.named_files import specify
 from sampler.bench.builds import advertised
 from sampler.bench.installed import InstalledDbBench
@@ -90,7 +90,7 @@ def test_a_clone_changes_the_build_and_takes_no_path_along(client: TestClient, d
         assert (made["db_bench"], made["host_kind"]) == (build, kind)
     # Made from a terminal of this machine, where paths are allowed.
     by_path = specify(db_bench="/opt/db_bench", trials=20)
-    job = Store(database).create_job(by_path.document(), by_path.digest())
+    job = JobStore(database).create_job(by_path.document(), by_path.digest())
     answer = client.post(f"/v1/jobs/{job}/clone", json={})
     assert errors_of(answer).keys() == {"db_bench"}
     assert client.post(f"/v1/jobs/{job}/clone", json={"db_bench": None}).status_code == 201

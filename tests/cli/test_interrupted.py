@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from sampler.runner.outcome import TrialState
 from tests.support.cli.terminal import Desk
@@ -70,15 +70,15 @@ def test_a_signal_ends_it_and_it_goes_on_later(
     assert left_running(desk.mark) == []
     assert list(desk.bench.iterdir()) == []
     engine = make_engine(desk.database)
-    left = Store(engine).job(1)
+    left = JobStore(engine).job(1)
     assert (left.state, left.why) == (JobState.CANCELLED, "interrupted; it can go on")
     assert left.lease_owner is None
-    assert [trial.state for trial in Store(engine).trials(1)][-1] is TrialState.LOST
+    assert [trial.state for trial in JobStore(engine).trials(1)][-1] is TrialState.LOST
     (desk.folder / "free").touch()
     assert desk.run(*arguments).returncode == 3
-    trials = Store(engine).trials(1)
+    trials = JobStore(engine).trials(1)
     assert [trial.attempt for trial in trials] == [1] * 4 + [2] + [1] * 7
-    assert Store(engine).job(1).state is JobState.DONE
+    assert JobStore(engine).job(1).state is JobState.DONE
     engine.dispose()
     assert (desk.folder / "runs").read_text().count("x") == 13
 
@@ -93,7 +93,7 @@ def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe
     resumed = desk.run("resume", 1, "--db", desk.database)
     assert (resumed.returncode, resumed.stderr) == (0, "")
     engine = make_engine(desk.database)
-    assert Store(engine).job(1).state is JobState.QUEUED
+    assert JobStore(engine).job(1).state is JobState.QUEUED
     engine.dispose()
 
 
@@ -135,6 +135,6 @@ def waits_for_its_first_trial(desk: Desk, pid: int) -> None:
     engine = make_engine(desk.database)
     with pidfd(pid) as process:
         assert process is not None
-        while not (len(Store(engine).jobs()) == 2 and Store(engine).trials(2)):
+        while not (len(JobStore(engine).jobs()) == 2 and JobStore(engine).trials(2)):
             assert not ended_within(process, 0.01)
     engine.dispose()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -96,7 +96,7 @@ def check_whole(desk: Desk, url: str, ended: dict[int, Trial], measured: Counter
     assert json.loads((desk.out / "result.json").read_text())["trials"]["total"] == TRIALS
     assert list(desk.bench.iterdir()) == []
     engine = make_engine(url)
-    row = Store(engine).job(1)
+    row = JobStore(engine).job(1)
     engine.dispose()
     assert (row.state, row.lease_owner) == (JobState.DONE, None)
 

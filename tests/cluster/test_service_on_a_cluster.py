@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Engine
 
 from db.hosts import list_hosts
-from db.jobs.job_queue import submit
-from db.jobs.job_store import Store
+from db.jobs.job_queue import enqueue_job
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from jobs.queue.lifecycle import WAITS, cancel
+from jobs.queue.lifecycle import WAITS, cancel_stored
 from jobs.specification.named_files import specify
 from sampler.runner.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
@@ -32,14 +32,14 @@ def submitted(engine: Engine, cluster: BenchCluster) -> int:
         workload=str(cluster.workload()), space=str(cluster.space()), objective="waf",
         strategy="random", trials=TRIALS,
     )  # fmt: skip
-    job, _ = submit(engine, specification.document(), specification.digest(), why=WAITS)
+    job, _ = enqueue_job(engine, specification.document(), specification.digest(), why=WAITS)
     return job
 
 
 def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
     database: Engine, database_url: str, cluster: BenchCluster
 ):
-    job, store = submitted(database, cluster), Store(database)
+    job, store = submitted(database, cluster), JobStore(database)
     cluster.hold.touch()
     first = cluster.worker(database_url)
     cluster.await_runs(2)
@@ -57,7 +57,7 @@ def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
 
     cluster.hold.touch()
     wait_until(lambda: len(cluster.alive()) == 2, seconds=60, what="both measure")
-    cancel(database, job)
+    cancel_stored(database, job)
     wait_until(lambda: not cluster.alive(), seconds=30, what="nothing runs")
     wait_until(
         lambda: TrialState.RUNNING not in {t.state for t in store.trials(job)},
@@ -73,6 +73,6 @@ def test_a_job_that_waits_for_a_host_can_be_cancelled(
         job = submitted(database, cluster)
         worker = cluster.worker(database_url)
         worker.await_said("waiting")
-        cancel(database, job)
+        cancel_stored(database, job)
         worker.await_said("job stopped")
         assert worker.stop() == 0

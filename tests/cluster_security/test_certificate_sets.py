@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.cluster.authority import make_set, renew
-from jobs.cluster.certificates import Role, security_of, validities
+from jobs.cluster.authority import make_set, renew_certificates
+from jobs.cluster.certificates import CertificateRole, security_of, validities
 from sampler.common.errors import InputError
 
 
@@ -18,7 +18,7 @@ def copy(certificates: Path, tmp_path: Path) -> Path:
 def test_keys_are_their_owners_alone(certificates: Path) -> None:
     modes = {path.name: path.stat().st_mode & 0o777 for path in certificates.iterdir()}
     assert modes.pop("authority.pem") & 0o600 == 0o600
-    assert modes.keys() == {"authority.key", *(role.file for role in Role)}
+    assert modes.keys() == {"authority.key", *(role.file for role in CertificateRole)}
     assert set(modes.values()) == {0o600}
     assert certificates.stat().st_mode & 0o777 == 0o700
 
@@ -56,7 +56,7 @@ def test_what_is_no_host_name_is_refused(tmp_path: Path, name: str) -> None:
 def test_renewed_certificates_are_new_and_by_the_same_authority(copy: Path) -> None:
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
     now = datetime.now(UTC).replace(microsecond=0)  # certificates know whole seconds
-    renew(copy, days=100, now=now)
+    renew_certificates(copy, days=100, now=now)
     after = {path.name: path.read_bytes() for path in copy.iterdir()}
     assert after.keys() == before.keys()
     kept = {name for name in before if before[name] == after[name]}
@@ -69,20 +69,20 @@ def test_renewed_certificates_are_new_and_by_the_same_authority(copy: Path) -> N
 
 def test_a_certificate_ends_no_later_than_its_authority(copy: Path) -> None:
     authority, *_ = validities(copy)
-    renew(copy, days=825, now=authority.ends - timedelta(days=10))
+    renew_certificates(copy, days=825, now=authority.ends - timedelta(days=10))
     assert {validity.ends for validity in validities(copy)} == {authority.ends}
     with pytest.raises(InputError, match="its authority ended"):
-        renew(copy, now=authority.ends)
+        renew_certificates(copy, now=authority.ends)
 
 
 def test_without_the_authoritys_own_key_nothing_is_renewed(copy: Path, tmp_path: Path) -> None:
     make_set(tmp_path / "other")
     shutil.copy(tmp_path / "other" / "authority.key", copy)
     with pytest.raises(InputError, match="is not the key"):
-        renew(copy)
+        renew_certificates(copy)
     (copy / "authority.key").unlink()
     with pytest.raises(InputError, match="renew where the set was made"):
-        renew(copy)
+        renew_certificates(copy)
 
 
 @pytest.mark.parametrize(("days", "said"), [(31, None), (29, "ends in 29 days"), (0, "ended on")])
@@ -132,19 +132,19 @@ def _another_authority(folder: Path) -> None:
 def test_what_is_wrong_is_told_before_dask_meets_it(
     copy: Path, spoil: Callable[[Path], object], why: str
 ) -> None:
-    assert security_of(copy, Role.HOST)
+    assert security_of(copy, CertificateRole.HOST)
     spoil(copy)
     with pytest.raises(InputError, match=f"^--certificates: .*{why}"):
-        security_of(copy, Role.HOST)
+        security_of(copy, CertificateRole.HOST)
 
 
 def test_one_that_has_ended_or_not_begun_is_told(certificates: Path) -> None:
     host = validities(certificates)[2]
-    assert security_of(certificates, Role.HOST, now=host.ends - timedelta(seconds=1))
+    assert security_of(certificates, CertificateRole.HOST, now=host.ends - timedelta(seconds=1))
     with pytest.raises(InputError, match=r"host.pem' ended on .*--renew"):
-        security_of(certificates, Role.HOST, now=host.ends)
+        security_of(certificates, CertificateRole.HOST, now=host.ends)
     with pytest.raises(InputError, match="set the clock"):
-        security_of(certificates, Role.HOST, now=datetime.now(UTC) - timedelta(days=1))
+        security_of(certificates, CertificateRole.HOST, now=datetime.now(UTC) - timedelta(days=1))
 
 
 def test_a_machine_needs_its_own_roles_files_alone(copy: Path) -> None:

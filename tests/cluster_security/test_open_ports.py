@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from distributed import Client, Scheduler
 
-from jobs.cluster.certificates import Role, security_of
+from jobs.cluster.certificates import CertificateRole, security_of
 from jobs.cluster.listening import scheduler_address
 from jobs.cluster.scheduler import SETTINGS
 from tests.support.cluster.open_sockets import listening_at
@@ -63,7 +63,7 @@ def test_a_controller_with_its_certificate_runs_a_trial(
 ) -> None:
     address = scheduler_address(encrypted.scheduler_address, encrypted=True)
     assert urlsplit(address).scheme == "tls"
-    security = security_of(certificates, Role.CONTROLLER)
+    security = security_of(certificates, CertificateRole.CONTROLLER)
 
     def in_effect(dask_scheduler: Scheduler) -> dict[str, object]:
         return {

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client
 
 from jobs.cluster.authority import make_set
-from jobs.cluster.certificates import AUTHORITY, Role, security_of
+from jobs.cluster.certificates import AUTHORITY, CertificateRole, security_of
 from tests.support.cluster.small_cluster import SmallCluster
 
 
@@ -51,8 +51,10 @@ def address(request: pytest.FixtureRequest, encrypted: SmallCluster) -> str:
     return encrypted.scheduler_address if request.param == "scheduler" else encrypted.host_address
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_each_role_of_the_set_is_greeted(address: str, certificates: Path, role: Role) -> None:
+@pytest.mark.parametrize("role", list(CertificateRole))
+def test_each_role_of_the_set_is_greeted(
+    address: str, certificates: Path, role: CertificateRole
+) -> None:
     assert heard(address, trusting(certificates / role.file))
 
 
@@ -60,9 +62,9 @@ def test_without_a_certificate_nothing_is_heard(address: str) -> None:
     assert heard(address, trusting()) == b""
 
 
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", list(CertificateRole))
 def test_with_one_of_another_authority_nothing_is_heard(
-    address: str, others: Path, role: Role
+    address: str, others: Path, role: CertificateRole
 ) -> None:
     assert heard(address, trusting(others / role.file)) == b""
 
@@ -74,7 +76,7 @@ def test_without_tls_nothing_is_heard(address: str) -> None:
 def test_a_controller_does_not_speak_to_another_authoritys_scheduler(
     encrypted: SmallCluster, others: Path
 ) -> None:
-    security = security_of(others, Role.CONTROLLER)
+    security = security_of(others, CertificateRole.CONTROLLER)
     with pytest.raises(OSError, match="TLS certificate does not match"):
         Client(f"tls://{encrypted.scheduler_address}", security=security, set_as_default=False)
 
@@ -82,13 +84,13 @@ def test_a_controller_does_not_speak_to_another_authoritys_scheduler(
 def test_a_controller_with_certificates_does_not_speak_plainly(
     encrypted: SmallCluster, certificates: Path
 ) -> None:
-    security = security_of(certificates, Role.CONTROLLER)
+    security = security_of(certificates, CertificateRole.CONTROLLER)
     with pytest.raises(RuntimeError, match="encryption required"):
         Client(f"tcp://{encrypted.scheduler_address}", security=security, set_as_default=False)
 
 
 def test_a_controllers_certificate_cannot_pose_as_a_scheduler(certificates: Path) -> None:
-    def greeting_of(role: Role) -> bytes:
+    def greeting_of(role: CertificateRole) -> bytes:
         server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         server.load_cert_chain(certificates / role.file)
         with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -104,14 +106,14 @@ def test_a_controllers_certificate_cannot_pose_as_a_scheduler(certificates: Path
             thread = threading.Thread(target=serve)
             thread.start()
             address = f"127.0.0.1:{listening.getsockname()[1]}"
-            caller = security_of(certificates, Role.HOST).get_connection_args("worker")
+            caller = security_of(certificates, CertificateRole.HOST).get_connection_args("worker")
             try:
                 return heard(address, caller["ssl_context"])
             finally:
                 thread.join()
 
-    assert greeting_of(Role.SCHEDULER) == b"!"
-    assert greeting_of(Role.CONTROLLER) == b""
+    assert greeting_of(CertificateRole.SCHEDULER) == b"!"
+    assert greeting_of(CertificateRole.CONTROLLER) == b""
 
 
 def test_no_side_speaks_less_than_tls_1_2(certificates: Path) -> None:
@@ -152,7 +154,7 @@ def agreed(address: str, context: ssl.SSLContext) -> str | None:
 def old_server(certificates: Path) -> Iterator[str]:
     """The address of a server that speaks TLS 1.1 and nothing else, with our certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates / Role.SCHEDULER.file)
+    context.load_cert_chain(certificates / CertificateRole.SCHEDULER.file)
     limited(context, ssl.TLSVersion.TLSv1_1)
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
@@ -168,7 +170,7 @@ def old_server(certificates: Path) -> Iterator[str]:
         thread = threading.Thread(target=serve)
         thread.start()
         here = f"127.0.0.1:{listening.getsockname()[1]}"
-        own = speaking(ssl.TLSVersion.TLSv1_1, certificates / Role.CONTROLLER.file)
+        own = speaking(ssl.TLSVersion.TLSv1_1, certificates / CertificateRole.CONTROLLER.file)
         try:
             if agreed(here, own) != "TLSv1.1":
                 pytest.skip("the OpenSSL of this machine cannot speak TLS 1.1")
@@ -182,7 +184,7 @@ def old_server(certificates: Path) -> Iterator[str]:
 def test_an_old_handshake_is_refused_for_its_version(
     address: str, certificates: Path, old_server: str
 ) -> None:
-    own = certificates / Role.CONTROLLER.file
+    own = certificates / CertificateRole.CONTROLLER.file
     old = speaking(ssl.TLSVersion.TLSv1_1, own)
     assert agreed(old_server, old) == "TLSv1.1"
     assert agreed(address, old) == "TLSV1_ALERT_PROTOCOL_VERSION"

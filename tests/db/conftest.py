@@ -1,21 +1,21 @@
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.trials.trial_log import StoredTrialLog
 
 
 @pytest.fixture
-def store(database: Engine) -> Store:
-    return Store(database)
+def store(database: Engine) -> JobStore:
+    return JobStore(database)
 
 
 @pytest.fixture
-def lease(database: Engine, store: Store) -> Lease:
+def lease(database: Engine, store: JobStore) -> Lease:
     job_id = store.create_job({"workload": "load-quick", "trials": 12}, "digest-1")
-    return acquire(database, job_id, this_process())
+    return acquire(database, job_id, this_process_name())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Column, Engine, MetaData, Table, insert, select
 
 from db.connection.transactions import reading, writing
-from db.schema.types import Document, SafeText, UtcDateTime, finite, plain, safe_text
+from db.schema.types import Document, SafeText, UtcDateTime, finite, safe_text, storable
 
 anything = Table(
     "anything",
@@ -107,12 +107,12 @@ class TestDocuments:
     @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
     def test_a_number_that_is_not_finite_is_refused_by_its_place(self, number: float):
         with pytest.raises(ValueError, match=r"forest\.waf\[1\] is (nan|inf|-inf)"):
-            plain({"forest": {"waf": [1.0, number]}})
+            storable({"forest": {"waf": [1.0, number]}})
 
     @pytest.mark.parametrize("value", [object(), {1: 2}, {"when": datetime.now(UTC)}, {1, 2}])
     def test_what_json_cannot_hold_is_refused(self, value: object):
         with pytest.raises(TypeError):
-            plain(value)
+            storable(value)
 
 
 def test_finite_leaves_out_what_is_not():

@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.connection.transactions import reading, writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from sampler.common.errors import InputError
 
 
@@ -31,8 +31,8 @@ class TestFiles:
     def test_a_file_is_made_with_its_folder(self, tmp_path: Path):
         path = tmp_path / "new" / "folder" / "100% mine.db"
         engine = make_engine(path)
-        upgrade(engine)
-        assert Store(engine).create_job({}, "d") == 1
+        upgrade_tables(engine)
+        assert JobStore(engine).create_job({}, "d") == 1
         engine.dispose()
         assert path.is_file()
 
@@ -139,7 +139,7 @@ class TestServers:
 
 class TestTransactions:
     def test_a_reader_sees_one_moment_and_holds_up_no_writer(self, database: Engine):
-        store = Store(database)
+        store = JobStore(database)
         with reading(database) as connection:
             count = "SELECT count(*) FROM job"
             before = connection.exec_driver_sql(count).scalar_one()
@@ -155,7 +155,7 @@ class TestTransactions:
                 connection.exec_driver_sql("DELETE FROM job")
                 raise RuntimeError("halfway")
 
-        Store(database).create_job({}, "d")
+        JobStore(database).create_job({}, "d")
         with pytest.raises(RuntimeError, match="halfway"):
             half()
-        assert len(Store(database).jobs()) == 1
+        assert len(JobStore(database).jobs()) == 1

@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_list import JobOrder, count_by_state, list_jobs, standings
-from db.jobs.job_queue import submit
-from db.jobs.job_store import Store
+from db.jobs.job_queue import enqueue_job
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from optimizer.run.standing import Standing
@@ -21,10 +21,12 @@ def specification(**more: Any) -> dict[str, Any]:
 
 
 def put(engine: Engine, **more: Any) -> int:
-    return submit(engine, specification(**more), "d", why="waits", priority=3, submitter="ci")[0]
+    return enqueue_job(
+        engine, specification(**more), "d", why="waits", priority=3, submitter="ci"
+    )[0]
 
 
-def test_a_job_is_listed_with_what_it_is_about(database: Engine, store: Store):
+def test_a_job_is_listed_with_what_it_is_about(database: Engine, store: JobStore):
     job_id = put(database)
     (listed,) = list_jobs(database, limit=10)
     row = store.job(job_id)
@@ -62,7 +64,7 @@ def test_pages_go_from_new_to_old(database: Engine):
     assert list_jobs(database, limit=2, after=ids[0]) == []
 
 
-def test_of_one_state_alone(database: Engine, store: Store):
+def test_of_one_state_alone(database: Engine, store: JobStore):
     ids = [put(database) for _ in range(6)]
     for job_id in ids[::2]:
         store.set_state(job_id, JobState.FAILED, error="no\0disk")
@@ -77,7 +79,7 @@ def test_of_one_state_alone(database: Engine, store: Store):
 
 def test_how_far_it_is_comes_with_it(database: Engine):
     first, second = put(database), put(database)
-    lease = acquire(database, first, this_process())
+    lease = acquire(database, first, this_process_name())
     log = StoredTrialLog(database, lease)
     log.enter(Phase.SEARCH, "search")
     standing = Standing(1, 0, 96, (2, 7.5), 9.5, {}, 0.5, None)
@@ -104,7 +106,7 @@ def numbers(engine: Engine, **asked: Any) -> list[int]:
 
 def standing_of(engine: Engine, job_id: int, fitness: float | None) -> None:
     best = None if fitness is None else (3, fitness)
-    lease = acquire(engine, job_id, this_process(), seconds=60)
+    lease = acquire(engine, job_id, this_process_name(), seconds=60)
     log = StoredTrialLog(engine, lease)
     log.take_in([], Standing(3, 0, 12, best, 1.0, {}, 1.0, None))
 
@@ -113,7 +115,7 @@ def standing_of(engine: Engine, job_id: int, fitness: float | None) -> None:
 def test_pages_in_any_order_hold_every_job_once(database: Engine, order: JobOrder):
     names = ["load", "mixed", "load", "overwrite", "mixed", "load", "load"]
     made = [put(database, workload={"name": name}) for name in names]
-    Store(database).set_state(made[2], JobState.CANCELLED)
+    JobStore(database).set_state(made[2], JobState.CANCELLED)
     key = {
         "id": lambda job: job.id,
         "state": lambda job: job.state.value,

@@ -9,25 +9,24 @@ from sqlalchemy import Engine
 from db.jobs.job_queue import (
     KeyReusedError,
     QueueFullError,
-    Waiting,
     ended_before,
+    enqueue_job,
+    next_job,
     queue_again,
     state_of,
-    submit,
-    waiting,
 )
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 
 
 def put(engine: Engine, **more: Any) -> tuple[int, bool]:
-    return submit(engine, {"workload": {"name": "load"}}, "d", why="waits", **more)
+    return enqueue_job(engine, {"workload": {"name": "load"}}, "d", why="waits", **more)
 
 
 class TestSubmit:
-    def test_keeps_what_was_asked_for(self, database: Engine, store: Store):
+    def test_keeps_what_was_asked_for(self, database: Engine, store: JobStore):
         job_id, new = put(database, priority=7, submitter="ci", key="k", request_digest="r")
         assert new
         row = store.job(job_id)
@@ -35,28 +34,30 @@ class TestSubmit:
         assert (row.by_service, row.submitter, row.standing) == (True, "ci", None)
         assert row.specification == {"workload": {"name": "load"}}
 
-    def test_that_is_not_finite_is_refused(self, database: Engine, store: Store):
+    def test_that_is_not_finite_is_refused(self, database: Engine, store: JobStore):
         with pytest.raises(ValueError, match="nan"):
-            submit(database, {"minutes": float("nan")}, "d", why="")
+            enqueue_job(database, {"minutes": float("nan")}, "d", why="")
         assert store.jobs() == []
 
-    def test_the_same_key_makes_one_job(self, database: Engine, store: Store):
+    def test_the_same_key_makes_one_job(self, database: Engine, store: JobStore):
         first = put(database, key="k", request_digest="r")
         assert put(database, key="k", request_digest="r") == (first[0], False)
         assert put(database, key="other", request_digest="r")[1]
         assert len(store.jobs()) == 2
 
-    def test_without_a_key_each_makes_one(self, database: Engine, store: Store):
+    def test_without_a_key_each_makes_one(self, database: Engine, store: JobStore):
         assert [put(database)[1] for _ in range(3)] == [True] * 3
         assert len(store.jobs()) == 3
 
-    def test_a_key_with_another_request_is_refused(self, database: Engine, store: Store):
+    def test_a_key_with_another_request_is_refused(self, database: Engine, store: JobStore):
         job_id, _ = put(database, key="k", request_digest="r")
         with pytest.raises(KeyReusedError, match=f"another request, for job {job_id}"):
             put(database, key="k", request_digest="s")
         assert len(store.jobs()) == 1
 
-    def test_one_key_from_many_threads_at_once_makes_one_job(self, database: Engine, store: Store):
+    def test_one_key_from_many_threads_at_once_makes_one_job(
+        self, database: Engine, store: JobStore
+    ):
         ready = threading.Barrier(8)
 
         def at_once(index: int) -> tuple[int, bool]:
@@ -68,7 +69,9 @@ class TestSubmit:
         assert sum(new for _, new in made) == 2
         assert len({job_id for job_id, _ in made}) == len(store.jobs()) == 2
 
-    def test_a_full_queue_takes_no_more_but_knows_its_keys(self, database: Engine, store: Store):
+    def test_a_full_queue_takes_no_more_but_knows_its_keys(
+        self, database: Engine, store: JobStore
+    ):
         first = put(database, key="k", request_digest="r", most_queued=2)
         put(database, most_queued=2)
         with pytest.raises(QueueFullError, match="2 jobs are queued"):
@@ -78,18 +81,26 @@ class TestSubmit:
         assert put(database, most_queued=2)[1]
 
 
-class TestWaiting:
-    def test_are_the_services_live_jobs_in_order(self, database: Engine, store: Store):
-        ids = [put(database, priority=priority)[0] for priority in (0, 9, 3, 1)]
-        put(database, by_service=False, state=JobState.RUNNING)
+class TestNext:
+    def test_is_the_services_oldest_live_job_of_the_highest_priority(
+        self, database: Engine, store: JobStore
+    ):
+        assert next_job(database) is None
+        ids = [put(database, priority=priority)[0] for priority in (0, 9, 9, 30, -1)]
+        put(database, by_service=False, state=JobState.RUNNING, priority=99)
         store.create_job({}, "of a terminal")
         store.set_state(ids[1], JobState.RUNNING)
-        store.set_state(ids[2], JobState.CANCELLED)
-        assert waiting(database) == [
-            Waiting(ids[0], 1, 0, JobState.QUEUED),
-            Waiting(ids[1], 1, 9, JobState.RUNNING),
-            Waiting(ids[3], 1, 1, JobState.QUEUED),
-        ]
+        store.set_state(ids[3], JobState.CANCELLED)
+        for job_id in (ids[1], ids[2], ids[0], ids[4]):
+            assert next_job(database) == (job_id, 1)
+            store.set_state(job_id, JobState.DONE)
+        assert next_job(database) is None
+
+    def test_one_that_was_queued_again_keeps_its_place(self, database: Engine, store: JobStore):
+        ids = [put(database)[0] for _ in range(2)]
+        store.set_state(ids[0], JobState.CANCELLED)
+        queue_again(database, ids[0], expected=[JobState.CANCELLED], why="")
+        assert next_job(database) == (ids[0], 2)
 
     def test_a_state_is_told_with_its_run(self, database: Engine):
         job_id, _ = put(database)
@@ -98,7 +109,7 @@ class TestWaiting:
 
 
 class TestAgain:
-    def test_is_a_new_run_without_the_old_error(self, database: Engine, store: Store):
+    def test_is_a_new_run_without_the_old_error(self, database: Engine, store: JobStore):
         job_id, _ = put(database)
         store.set_state(job_id, JobState.FAILED, error="no disk")
         assert queue_again(database, job_id, expected=[JobState.FAILED], why="once more")
@@ -106,34 +117,28 @@ class TestAgain:
         assert (row.state, row.run, row.error, row.why) == (JobState.QUEUED, 2, None, "once more")
 
     @pytest.mark.parametrize("state", [s for s in JobState if s is not JobState.FAILED])
-    def test_only_from_the_expected_state(self, database: Engine, store: Store, state: JobState):
+    def test_only_from_the_expected_state(
+        self, database: Engine, store: JobStore, state: JobState
+    ):
         job_id, _ = put(database)
         store.set_state(job_id, state)
         assert not queue_again(database, job_id, expected=[JobState.FAILED], why="")
         assert state_of(database, job_id) == (state, 1)
 
-    def test_only_under_the_expected_run(self, database: Engine):
-        job_id, _ = put(database)
-        live = [JobState.QUEUED]
-        assert not queue_again(database, job_id, expected=live, run=2, why="")
-        assert queue_again(database, job_id, expected=live, run=1, why="")
-        assert not queue_again(database, job_id, expected=live, run=1, why="")
-        assert state_of(database, job_id) == (JobState.QUEUED, 2)
-
-    def test_can_be_for_a_runner_of_the_users_own(self, database: Engine, store: Store):
+    def test_can_be_for_a_runner_of_the_users_own(self, database: Engine, store: JobStore):
         job_id, _ = put(database)
         store.set_state(job_id, JobState.CANCELLED)
         queue_again(database, job_id, expected=[JobState.CANCELLED], state=JobState.RUNNING,
                     why="", by_service=False)  # fmt: skip
         assert state_of(database, job_id) == (JobState.RUNNING, 2)
-        assert waiting(database) == []
+        assert next_job(database) is None
 
     def test_of_no_job_is_nothing(self, database: Engine):
         assert not queue_again(database, 99, expected=list(JobState), why="")
 
 
 class TestRetention:
-    def test_finds_ended_jobs_that_have_not_changed_since(self, database: Engine, store: Store):
+    def test_finds_ended_jobs_that_have_not_changed_since(self, database: Engine, store: JobStore):
         ids = [put(database)[0] for _ in range(5)]
         for job_id, state in zip(ids, JobState, strict=True):
             store.set_state(job_id, state)
@@ -144,13 +149,13 @@ class TestRetention:
         assert ended_before(database, later, limit=2) == ended[:2]
         assert ended_before(database, store.job(ended[0]).updated_at, limit=10) == []
 
-    def test_leaves_out_a_job_that_is_measured_again(self, database: Engine, store: Store):
+    def test_leaves_out_a_job_that_is_measured_again(self, database: Engine, store: JobStore):
         job_id, _ = put(database)
         store.set_state(job_id, JobState.DONE)
         later = datetime.now(UTC) + timedelta(seconds=1)
-        lease = acquire(database, job_id, this_process())
+        lease = acquire(database, job_id, this_process_name())
         assert ended_before(database, later, limit=10) == []
         release(database, lease)
         assert ended_before(database, later, limit=10) == [job_id]
-        acquire(database, job_id, this_process(), seconds=-1)  # its holder has gone
+        acquire(database, job_id, this_process_name(), seconds=-1)  # its holder has gone
         assert ended_before(database, later, limit=10) == [job_id]

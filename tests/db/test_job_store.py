@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
@@ -14,7 +14,7 @@ from tests.support.db.writing_process import ended_trial, proposed_trial
 
 
 class TestJobs:
-    def test_a_new_job_waits(self, store: Store):
+    def test_a_new_job_waits(self, store: JobStore):
         before = datetime.now(UTC)
         job_id = store.create_job({"workload": "load", "space": {"a": [1, 2.5]}}, "d1")
         job = store.job(job_id)
@@ -27,7 +27,7 @@ class TestJobs:
         assert (job.lease_owner, job.lease_expires_at) == (None, None)
         assert store.result(job_id) is None
 
-    def test_what_is_not_there(self, store: Store):
+    def test_what_is_not_there(self, store: JobStore):
         for ask in (store.job, store.result, store.delete_job):
             with pytest.raises(KeyError, match="there is no job 7"):
                 ask(7)
@@ -37,12 +37,12 @@ class TestJobs:
         assert store.trials(7) == []
         assert store.count_trials(7) == {}
 
-    def test_a_specification_that_is_not_finite_is_refused(self, store: Store):
+    def test_a_specification_that_is_not_finite_is_refused(self, store: JobStore):
         with pytest.raises(ValueError, match=r"specification\.budget is nan"):
             store.create_job({"budget": float("nan")}, "d")
         assert store.jobs() == []
 
-    def test_the_newest_of_the_same_specification(self, store: Store):
+    def test_the_newest_of_the_same_specification(self, store: JobStore):
         store.create_job({}, "same")
         newest = store.create_job({}, "same")
         store.create_job({}, "other")
@@ -51,7 +51,7 @@ class TestJobs:
         assert found.id == newest
         assert store.newest_job_with("never") is None
 
-    def test_pages_go_from_new_to_old(self, store: Store):
+    def test_pages_go_from_new_to_old(self, store: JobStore):
         ids = [store.create_job({}, "d") for _ in range(5)]
         store.set_state(ids[1], JobState.DONE)
         first = [job.id for job in store.jobs(limit=2)]
@@ -60,7 +60,7 @@ class TestJobs:
         assert (first, second) == ([ids[4], ids[3]], [ids[2], ids[1]])
         assert [job.id for job in store.jobs(state=JobState.DONE)] == [ids[1]]
 
-    def test_a_state_is_changed_only_from_what_was_expected(self, store: Store):
+    def test_a_state_is_changed_only_from_what_was_expected(self, store: JobStore):
         job_id = store.create_job({}, "d")
         assert store.set_state(job_id, JobState.CANCELLED, expected=[JobState.QUEUED])
         assert not store.set_state(job_id, JobState.RUNNING, expected=[JobState.QUEUED])
@@ -70,13 +70,13 @@ class TestJobs:
         assert (job.why, job.error) == ("the bench", "No space\\x00left")
         assert job.updated_at > job.created_at
 
-    def test_environment_and_result(self, store: Store, lease: Lease):
+    def test_environment_and_result(self, store: JobStore, lease: Lease):
         store.save_environment(lease.job_id, {"cpu": "Xeon", "cores": 2}, lease=lease)
         store.save_result(lease.job_id, {"best": None, "time": {"wall_seconds": 1e23}})
         assert store.job(lease.job_id).environment == {"cpu": "Xeon", "cores": 2}
         assert store.result(lease.job_id) == {"best": None, "time": {"wall_seconds": 1e23}}
 
-    def test_a_lease_of_another_job_is_refused(self, store: Store, lease: Lease):
+    def test_a_lease_of_another_job_is_refused(self, store: JobStore, lease: Lease):
         other = store.create_job({}, "d")
         with pytest.raises(ValueError, match="the lease of job"):
             store.set_state(other, JobState.DONE, lease=lease)
@@ -84,7 +84,7 @@ class TestJobs:
 
 class TestDeletion:
     def test_takes_all_that_belongs_to_the_job(
-        self, store: Store, log: StoredTrialLog, lease: Lease, database: Engine
+        self, store: JobStore, log: StoredTrialLog, lease: Lease, database: Engine
     ):
         log.propose(proposed_trial(1))
         log.remember("ranking", {"a": 1})
@@ -99,14 +99,14 @@ class TestDeletion:
         with pytest.raises(LeaseLost, match="has been deleted"):
             log.propose(proposed_trial(2))
 
-    def test_waits_until_the_job_has_ended(self, store: Store):
+    def test_waits_until_the_job_has_ended(self, store: JobStore):
         job_id = store.create_job({}, "d")
         for state in (JobState.QUEUED, JobState.RUNNING):
             store.set_state(job_id, state)
             assert not store.delete_job(job_id)
             assert store.job(job_id).state is state
 
-    def test_the_number_is_never_used_again(self, store: Store):
+    def test_the_number_is_never_used_again(self, store: JobStore):
         deleted = store.create_job({}, "d")
         store.set_state(deleted, JobState.CANCELLED)
         store.delete_job(deleted)
@@ -114,7 +114,7 @@ class TestDeletion:
 
 
 class TestWhatAJobHasDone:
-    def test_is_read_without_its_lease(self, store: Store, log: StoredTrialLog, lease: Lease):
+    def test_is_read_without_its_lease(self, store: JobStore, log: StoredTrialLog, lease: Lease):
         for number in (1, 2, 3, 4):
             log.propose(proposed_trial(number))
         for number in (1, 3):

@@ -10,9 +10,9 @@ from sqlalchemy.exc import OperationalError
 
 from db.connection.engine import make_engine
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, LeaseHeld, acquire, fence, release, renew
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import metadata
 from db.trials.trial_log import StoredTrialLog
@@ -32,28 +32,28 @@ def everything(engine: Engine) -> dict[str, list[object]]:
 
 
 class TestTaking:
-    def test_a_free_job_is_taken(self, database: Engine, store: Store):
+    def test_a_free_job_is_taken(self, database: Engine, store: JobStore):
         job_id = store.create_job({}, "d")
         before = datetime.now(UTC)
-        lease = acquire(database, job_id, this_process(), seconds=60)
-        assert lease == Lease(job_id, 1, this_process())
+        lease = acquire(database, job_id, this_process_name(), seconds=60)
+        assert lease == Lease(job_id, 1, this_process_name())
         until = store.job(job_id).lease_expires_at
         assert until is not None
         assert until >= before + timedelta(seconds=60)
 
     def test_a_job_that_is_not_there(self, database: Engine):
         with pytest.raises(KeyError, match="there is no job 7"):
-            acquire(database, 7, this_process())
+            acquire(database, 7, this_process_name())
 
     def test_a_held_job_is_refused_and_the_message_says_by_whom(
-        self, database: Engine, store: Store
+        self, database: Engine, store: JobStore
     ):
         job_id = store.create_job({}, "d")
         acquire(database, job_id, ANOTHER)
         until = store.job(job_id).lease_expires_at
         before = everything(database)
         with pytest.raises(LeaseHeld) as refused:
-            acquire(database, job_id, this_process())
+            acquire(database, job_id, this_process_name())
         assert "process 4711 on elsewhere" in str(refused.value)
         assert f"{until:%Y-%m-%d %H:%M:%S} UTC" in str(refused.value)
         assert (refused.value.owner, refused.value.until) == (ANOTHER, until)
@@ -61,52 +61,54 @@ class TestTaking:
 
     def test_another_thread_of_this_process_is_refused_too(self, database: Engine, lease: Lease):
         with pytest.raises(LeaseHeld, match=f"process {os.getpid()} on"):
-            acquire(database, lease.job_id, this_process())
+            acquire(database, lease.job_id, this_process_name())
 
-    def test_a_late_holder_loses_the_job(self, database: Engine, store: Store):
+    def test_a_late_holder_loses_the_job(self, database: Engine, store: JobStore):
         job_id = store.create_job({}, "d")
         acquire(database, job_id, ANOTHER, seconds=-1)
-        assert acquire(database, job_id, this_process()).epoch == 2
+        assert acquire(database, job_id, this_process_name()).epoch == 2
 
     def test_a_released_job_is_free(self, database: Engine, lease: Lease):
         release(database, lease)
         assert acquire(database, lease.job_id, ANOTHER).epoch == lease.epoch + 1
 
-    def test_renewing_moves_the_end(self, database: Engine, store: Store, lease: Lease):
+    def test_renewing_moves_the_end(self, database: Engine, store: JobStore, lease: Lease):
         renew(database, lease, seconds=3600)
         until = store.job(lease.job_id).lease_expires_at
         assert until is not None
         assert until > datetime.now(UTC) + timedelta(seconds=3000)
 
-    def test_one_that_ran_out_is_renewed_if_nobody_took_it(self, database: Engine, store: Store):
-        lease = acquire(database, store.create_job({}, "d"), this_process(), seconds=-1)
+    def test_one_that_ran_out_is_renewed_if_nobody_took_it(
+        self, database: Engine, store: JobStore
+    ):
+        lease = acquire(database, store.create_job({}, "d"), this_process_name(), seconds=-1)
         renew(database, lease)
         with pytest.raises(LeaseHeld):
             acquire(database, lease.job_id, ANOTHER)
 
 
 class TestAHolderThatWasKilled:
-    def test_is_followed_at_once(self, database: Engine, database_url: str, store: Store):
+    def test_is_followed_at_once(self, database: Engine, database_url: str, store: JobStore):
         job_id = store.create_job({}, "d")
         with started("hold", database_url, job_id) as holder:
             assert holder.stdout is not None
             assert holder.stdout.readline() == "1\n"
             with pytest.raises(LeaseHeld, match=f"process {holder.pid} on"):
-                acquire(database, job_id, this_process())
+                acquire(database, job_id, this_process_name())
 
             holder.kill()
             # Dead but not yet buried: a container's first process may never bury it.
             os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
-            assert acquire(database, job_id, this_process()).epoch == 2
+            assert acquire(database, job_id, this_process_name()).epoch == 2
 
-    def test_and_buried_too(self, database: Engine, database_url: str, store: Store):
+    def test_and_buried_too(self, database: Engine, database_url: str, store: JobStore):
         job_id = store.create_job({}, "d")
         with started("hold", database_url, job_id) as holder:
             assert holder.stdout is not None
             assert holder.stdout.readline() == "1\n"
             holder.kill()
             holder.wait()
-            assert acquire(database, job_id, this_process()).epoch == 2
+            assert acquire(database, job_id, this_process_name()).epoch == 2
 
 
 WRITES: dict[str, Callable[[Engine, Lease], object]] = {
@@ -117,9 +119,11 @@ WRITES: dict[str, Callable[[Engine, Lease], object]] = {
     "finish": lambda e, lease: StoredTrialLog(e, lease).finish(ended_trial(1)),
     "enter": lambda e, lease: StoredTrialLog(e, lease).enter(Phase.SEARCH, "late"),
     "remember": lambda e, lease: StoredTrialLog(e, lease).remember("ranking", {"late": 1}),
-    "set_state": lambda e, lease: Store(e).set_state(lease.job_id, JobState.DONE, lease=lease),
-    "save_environment": lambda e, lease: Store(e).save_environment(lease.job_id, {}, lease=lease),
-    "save_result": lambda e, lease: Store(e).save_result(lease.job_id, {}, lease=lease),
+    "set_state": lambda e, lease: JobStore(e).set_state(lease.job_id, JobState.DONE, lease=lease),
+    "save_environment": lambda e, lease: JobStore(e).save_environment(
+        lease.job_id, {}, lease=lease
+    ),
+    "save_result": lambda e, lease: JobStore(e).save_result(lease.job_id, {}, lease=lease),
     "renew": renew,
 }
 

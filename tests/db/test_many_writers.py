@@ -1,13 +1,13 @@
 import random
 from itertools import islice
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from tests.support.db.writing_process import ended_trial, proposed_trial, started
 
 
-def test_eight_writers_in_two_processes_never_fail(database_url: str, store: Store):
+def test_eight_writers_in_two_processes_never_fail(database_url: str, store: JobStore):
     jobs = [store.create_job({}, "d") for _ in range(8)]
     with (
         started("write", database_url, 50, *jobs[:4]) as one,
@@ -25,7 +25,9 @@ def whole(trial: Trial) -> bool:
     return trial in (proposed_trial(trial.number), ended_trial(trial.number))
 
 
-def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(database_url: str, store: Store):
+def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(
+    database_url: str, store: JobStore
+):
     job_id = store.create_job({}, "d")
     acknowledged: list[int] = []
     for seed in range(5):

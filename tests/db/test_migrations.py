@@ -8,7 +8,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, event, inspect
 
-from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, draft, is_current, upgrade
+from db.connection.migrate import HEAD, REVISION_TABLE, _alone, current, is_current, upgrade_tables
 from db.connection.transactions import reading, writing
 from db.schema.tables import metadata
 from sampler.common.errors import InputError
@@ -34,7 +34,7 @@ def test_the_head_is_the_last_step():
 def test_an_empty_database_is_brought_up_to_date(empty_database: Engine):
     assert current(empty_database) is None
     assert not is_current(empty_database)
-    upgrade(empty_database)
+    upgrade_tables(empty_database)
     assert current(empty_database) == HEAD
     assert is_current(empty_database)
     assert table_names(empty_database) == {*metadata.tables, REVISION_TABLE}
@@ -43,7 +43,7 @@ def test_an_empty_database_is_brought_up_to_date(empty_database: Engine):
 def test_one_that_is_up_to_date_costs_one_query(database: Engine):
     statements: list[str] = []
     event.listen(database, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
-    upgrade(database)
+    upgrade_tables(database)
     assert [sql for sql in statements if sql != "BEGIN"] == [
         f"SELECT version_num FROM {REVISION_TABLE}"
     ]
@@ -62,21 +62,13 @@ def test_the_migrations_make_the_tables_that_the_code_knows(database: Engine):
         assert compare_metadata(context, metadata) == []
 
 
-def test_a_draft_of_no_change_is_empty(database: Engine, tmp_path: Path):
-    draft(database, "nothing", tmp_path)
-    (written,) = tmp_path.glob("*_nothing.py")
-    text = written.read_text()
-    assert f"down_revision: str | None = '{HEAD}'" in text
-    assert "op." not in text
-
-
 def test_a_step_can_be_undone(database: Engine):
     with writing(database) as connection:
         back = config()
         back.attributes["connection"] = connection
         command.downgrade(back, "base")
     assert table_names(database) == {REVISION_TABLE}
-    upgrade(database)
+    upgrade_tables(database)
     assert is_current(database)
 
 
@@ -84,7 +76,7 @@ def test_foreign_keys_are_enforced_after_an_upgrade(tmp_path: Path):
     from db.connection.engine import make_engine
 
     engine = make_engine(tmp_path / "a.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     with reading(engine) as connection:
         assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar_one() == 1
     engine.dispose()
@@ -98,10 +90,10 @@ def test_an_upgrade_that_fails_leaves_nothing(
 
     monkeypatch.setattr("alembic.op.create_index", stumble)
     with pytest.raises(RuntimeError, match="stumbled"):
-        upgrade(empty_database)
+        upgrade_tables(empty_database)
     assert table_names(empty_database) == set()
     monkeypatch.undo()
-    upgrade(empty_database)
+    upgrade_tables(empty_database)
     assert is_current(empty_database)
 
 
@@ -111,7 +103,7 @@ def test_a_database_of_a_newer_rocktune_is_refused(database: Engine):
     assert current(database) == "9999"
     assert not is_current(database)
     with pytest.raises(InputError, match=r"--db: .* newer Rocktune \(revision 9999\); update"):
-        upgrade(database)
+        upgrade_tables(database)
     assert current(database) == "9999"
 
 
@@ -119,7 +111,7 @@ def test_tables_of_something_else_are_left_alone(empty_database: Engine):
     with writing(empty_database) as connection:
         connection.exec_driver_sql("CREATE TABLE job (theirs INTEGER)")
     with pytest.raises(InputError, match="holds other tables named job"):
-        upgrade(empty_database)
+        upgrade_tables(empty_database)
     assert table_names(empty_database) == {"job"}
 
 

@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from db.leases.process import is_dead, spoken, this_process
+from db.leases.process import is_dead, spoken, this_process_name
 
 FIELDS = ("host", "boot", "namespace", "pid", "start")
 
 
 def like_this_process(**changes: str) -> str:
-    parts = dict(zip(FIELDS, this_process().split(":"), strict=True)) | changes
+    parts = dict(zip(FIELDS, this_process_name().split(":"), strict=True)) | changes
     return ":".join(parts.values())
 
 
 def test_this_process_is_alive_and_always_called_the_same():
-    assert this_process() == this_process()
-    assert not is_dead(this_process())
+    assert this_process_name() == this_process_name()
+    assert not is_dead(this_process_name())
 
 
 def test_another_that_runs_is_alive():
@@ -57,14 +57,14 @@ class TestASystemWithoutProc:
         monkeypatch.setattr(Path, "stat", missing)
 
     def test_goes_by_host_and_number(self, monkeypatch: pytest.MonkeyPatch):
-        assert this_process().split(":")[1:3] == ["-", "-"]
-        assert not is_dead(this_process())
+        assert this_process_name().split(":")[1:3] == ["-", "-"]
+        assert not is_dead(this_process_name())
 
         def gone(*_: object) -> None:
             raise ProcessLookupError
 
         monkeypatch.setattr(os, "kill", gone)
-        assert is_dead(this_process())
+        assert is_dead(this_process_name())
         assert not is_dead(like_this_process(host="elsewhere"))
 
     def test_another_users_process_is_alive(self, monkeypatch: pytest.MonkeyPatch):
@@ -72,7 +72,7 @@ class TestASystemWithoutProc:
             raise PermissionError
 
         monkeypatch.setattr(os, "kill", forbidden)
-        assert not is_dead(this_process())
+        assert not is_dead(this_process_name())
 
 
 def test_it_is_spoken_of_by_number_and_host():

@@ -8,11 +8,11 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine, MetaData, Table, inspect, select
 
-from db.connection.migrate import REVISION_TABLE, current, upgrade
+from db.connection.migrate import REVISION_TABLE, current, upgrade_tables
 from db.connection.transactions import reading, writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import metadata
 from db.trials.trial_log import StoredTrialLog
@@ -81,10 +81,10 @@ def used(empty_database: Engine) -> Engine:
 
 def test_the_jobs_of_before_are_the_terminals(used: Engine):
     before = {name: rows(used, name) for name in ("job", "trial", "document")}
-    upgrade(used)
+    upgrade_tables(used)
     for name, kept in before.items():
         assert [{k: row[k] for k in kept[0]} for row in rows(used, name)] == kept
-    store = Store(used)
+    store = JobStore(used)
     for job in store.jobs():
         assert (job.priority, job.run, job.by_service) == (0, 1, False)
         assert (job.submitter, job.standing) == (None, None)
@@ -92,12 +92,12 @@ def test_the_jobs_of_before_are_the_terminals(used: Engine):
 
 
 def test_they_can_go_on(used: Engine):
-    upgrade(used)
-    lease = acquire(used, 1, this_process())
+    upgrade_tables(used)
+    lease = acquire(used, 1, this_process_name())
     log = StoredTrialLog(used, lease)
     log.propose(proposed_trial(4))
     log.finish(ended_trial(4))
-    store = Store(used)
+    store = JobStore(used)
     assert [trial.number for trial in store.trials(1)] == [1, 2, 3, 4]
     assert store.set_state(1, JobState.DONE, lease=lease)
     assert store.delete_job(1)
@@ -106,7 +106,7 @@ def test_they_can_go_on(used: Engine):
 
 def test_it_can_be_undone_and_done_again_without_losing_a_row(used: Engine):
     before = {name: rows(used, name) for name in ("job", "trial", "document")}
-    upgrade(used)
+    upgrade_tables(used)
     move(used, "0001")
     assert current(used) == "0001"
     with reading(used) as connection:
@@ -115,8 +115,8 @@ def test_it_can_be_undone_and_done_again_without_losing_a_row(used: Engine):
         for name, columns in NEW.items():
             assert not {c["name"] for c in present.get_columns(name)} & set(columns)
     assert {name: rows(used, name) for name in before} == before
-    upgrade(used)
-    assert [job.id for job in Store(used).jobs()] == [2, 1]
+    upgrade_tables(used)
+    assert [job.id for job in JobStore(used).jobs()] == [2, 1]
     with reading(used) as connection:
         for table in metadata.tables.values():
             names = {i["name"] for i in inspect(connection).get_indexes(table.name)}

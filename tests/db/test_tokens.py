@@ -15,7 +15,7 @@ from db.access.tokens import (
     revoke_token,
 )
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.schema.tables import token as table
 from sampler.common.errors import InputError
 
@@ -122,7 +122,7 @@ def test_only_a_hash_of_the_secret_is_kept(database: Engine):
 
 def test_the_secret_is_nowhere_in_the_files(tmp_path: Path):
     engine = make_engine(tmp_path / "a.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     made = make_token(engine, "the-name", Role.READ)
     assert find_token(engine, made) is not None
 

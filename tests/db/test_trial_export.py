@@ -15,9 +15,9 @@ from sqlalchemy.exc import DBAPIError
 
 import db.trials.trial_export
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_export import COLUMNS, KEPT_NAMES, Page, TrialNames, exporting
@@ -82,7 +82,7 @@ class TestPages:
     @given(any_trials)
     def test_any_trial_is_read_as_the_store_has_it(self, database: Engine, given: list[Trial]):
         job_id = job_of(database, given)
-        stored = Store(database).trials(job_id)
+        stored = JobStore(database).trials(job_id)
         with exporting(database, job_id) as export:
             names = export.names()
             rows = list(chain.from_iterable(map(in_rows, export.pages())))
@@ -133,8 +133,8 @@ class TestNames:
     def test_of_a_job_that_is_done_are_kept_with_it(self, database: Engine):
         job_id = job_of(database, map(plain_trial, range(1, 5)))
         kept = TrialNames(("sa", "kept"), ("size",))
-        store = Store(database)
-        lease = acquire(database, job_id, this_process())
+        store = JobStore(database)
+        lease = acquire(database, job_id, this_process_name())
         StoredTrialLog(database, lease).remember(KEPT_NAMES, kept.document())
         for state, known in [(JobState.RUNNING, False), (JobState.DONE, True),
                              (JobState.QUEUED, False)]:  # fmt: skip
@@ -164,7 +164,7 @@ class TestItsConnection:
         assert database.pool.checkedout() == (taken > 0)
         reading.close()
         assert database.pool.checkedout() == 0
-        assert len(Store(database).trials(job_id)) == 8
+        assert len(JobStore(database).trials(job_id)) == 8
 
     def test_is_given_back_when_the_reader_fails(self, database: Engine):
         job_id = job_of(database, map(plain_trial, range(1, 9)))

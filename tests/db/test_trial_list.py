@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import Engine, event, insert
 
 from db.connection.transactions import reading, writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.tables import trial
 from db.trials.trial_list import TrialOrder, count_listed, list_trials
 from db.trials.trial_rows import proposal
@@ -35,7 +35,7 @@ def trial_of(number: int) -> Trial:
 
 
 @pytest.fixture
-def job(database: Engine, store: Store) -> int:
+def job(database: Engine, store: JobStore) -> int:
     """Eight trials; beside it a job whose trials nobody asks for."""
     mine, other = (store.create_job({"name": name}, name) for name in ("mine", "other"))
     rows: list[dict[str, Any]] = [

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import Lease, acquire
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.schema.tables import MAIN_METRICS
 from db.schema.types import safe_text
 from db.trials.trial_log import StoredTrialLog
@@ -43,8 +43,10 @@ class TestTheWayOfATrial:
         log.finish(ended_trial(1))
         assert StoredTrialLog(database, lease).trials() == log.trials()
 
-    def test_jobs_do_not_see_each_other(self, database: Engine, store: Store, log: StoredTrialLog):
-        other_lease = acquire(database, store.create_job({}, "d"), this_process())
+    def test_jobs_do_not_see_each_other(
+        self, database: Engine, store: JobStore, log: StoredTrialLog
+    ):
+        other_lease = acquire(database, store.create_job({}, "d"), this_process_name())
         other = StoredTrialLog(database, other_lease)
         log.propose(proposed_trial(1))
         assert other.trials() == []

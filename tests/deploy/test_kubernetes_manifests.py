@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from jobs.cluster.certificates import AUTHORITY, Role
+from jobs.cluster.certificates import AUTHORITY, CertificateRole
 from tests.support import DATA
 from tests.support.cluster.command_lines import DEPLOY, not_taken
 
@@ -54,10 +54,12 @@ def kustomization() -> Document:
 
 def pods() -> Iterator[Any]:
     spec = yaml.safe_load((FOLDER / "cluster.yaml").read_text())["spec"]
-    yield pytest.param(spec["scheduler"]["spec"], Role.SCHEDULER, id="scheduler")
-    yield pytest.param(spec["worker"]["spec"], Role.HOST, id="host")
+    yield pytest.param(spec["scheduler"]["spec"], CertificateRole.SCHEDULER, id="scheduler")
+    yield pytest.param(spec["worker"]["spec"], CertificateRole.HOST, id="host")
     job = yaml.safe_load((FOLDER / "nightly.yaml").read_text())["spec"]["jobTemplate"]
-    yield pytest.param(job["spec"]["template"]["spec"], Role.CONTROLLER, id="controller")
+    yield pytest.param(
+        job["spec"]["template"]["spec"], CertificateRole.CONTROLLER, id="controller"
+    )
 
 
 def errors(schema: Document, document: Document) -> list[str]:
@@ -92,7 +94,7 @@ def test_the_schema_finds_mistakes(cluster: Document, spoil: Callable[[Document]
 
 @pytest.mark.parametrize(("pod", "role"), list(pods()))
 def test_a_pod_is_well_formed_and_what_it_runs_is_a_command_of_ours(
-    pod: Document, role: Role, kustomization: Document
+    pod: Document, role: CertificateRole, kustomization: Document
 ) -> None:
     assert errors(POD_SCHEMA, pod) == []
     (container,) = pod["containers"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
@@ -48,7 +48,7 @@ def test_the_run_is_made_again(
         workload=str(tmp_path / "tiny.toml"), space=str(tmp_path / "blocks.toml"),
         objective="sa", strategy="lhs", trials=TRIALS,
     )  # fmt: skip
-    job = Store(database).create_job(specification.document(), specification.digest())
+    job = JobStore(database).create_job(specification.document(), specification.digest())
     real, asked = process._clocks, [0]
 
     def clocks() -> tuple[float, float]:
@@ -62,7 +62,7 @@ def test_the_run_is_made_again(
         progress=Silent(),
     )  # fmt: skip
     assert asked[0] == 2 * (TRIALS + 1)
-    trials = Store(database).trials(job)
+    trials = JobStore(database).trials(job)
     assert [trial.number for trial in trials] == list(range(1, TRIALS + 1))
     assert {trial.state for trial in trials} == {TrialState.DONE}
     assert [(t.number, t.attempt) for t in trials if t.attempt > 1] == [(STRUCK, 2)]

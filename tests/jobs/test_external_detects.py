@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.external.external import ExternalJobs
 from optimizer.trials.problem import SearchSettings
 from optimizer.trials.trial import Purpose
@@ -13,7 +13,7 @@ def test_is_planned_by_the_noise_that_was_told(database: Engine):
     search = SearchSettings(detect=0.001)
     job_id = submit_external(database, trials=40, search=search)
     handed = run_to_the_end(ExternalJobs(database), job_id)
-    store = Store(database)
+    store = JobStore(database)
     declared, result = store.recall(job_id, "declared_test"), store.result(job_id)
     assert declared is not None and result is not None
     assert [t.purpose for t in handed[:6]] == [Purpose.BASELINE] * 5 + [Purpose.CANDIDATE]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, live_ranking
-from jobs.external.telling import Told
+from jobs.external.reported_trials import ReportedTrial
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -23,7 +23,7 @@ PRIORITIES = ("kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSe
 STYLES = ("level", "universal")
 
 
-def recorded(space: str) -> list[Told]:
+def recorded(space: str) -> list[ReportedTrial]:
     """The recorded trials as their owner would tell them; those that the space cannot hold not."""
     with gzip.open(RECORDED, "rt", encoding="utf-8") as lines:
         trials = list(map(json.loads, lines))
@@ -46,7 +46,7 @@ def recorded(space: str) -> list[Told]:
         baseline = trial["default"]
         if space == "paper" or values["compression_type"] != "bzip2":
             told.append(
-                Told(baseline=baseline, configuration=None if baseline else values,
+                ReportedTrial(baseline=baseline, configuration=None if baseline else values,
                      metrics=metrics, host="of 2022", bench_seconds=load["seconds"])
             )  # fmt: skip
     return told
@@ -58,15 +58,15 @@ def jobs(database: Engine) -> ExternalJobs:
 
 
 @pytest.fixture
-def store(database: Engine) -> Store:
-    return Store(database)
+def store(database: Engine) -> JobStore:
+    return JobStore(database)
 
 
 class TestRecordedTrials:
     @pytest.mark.parametrize("space", ["default", "paper"])
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     def test_teach_what_matters(
-        self, jobs: ExternalJobs, store: Store, database: Engine, space: str
+        self, jobs: ExternalJobs, store: JobStore, database: Engine, space: str
     ):
         job_id = submit_external(database, space=space, objective="paper", trials=24)
         told = recorded(space)
@@ -82,7 +82,7 @@ class TestRecordedTrials:
         assert order[0] == "write_buffer_size"
         assert "compression_type" in order[:6]
 
-    def test_told_again_are_the_same(self, jobs: ExternalJobs, store: Store, database: Engine):
+    def test_told_again_are_the_same(self, jobs: ExternalJobs, store: JobStore, database: Engine):
         job_id = submit_external(database, objective="paper", trials=12)
         told = recorded("default")[:40]
         half = jobs.tell(job_id, told[:20])
@@ -95,7 +95,9 @@ class TestRecordedTrials:
         result = store.result(job_id)
         assert result is not None and result["trials"]["total"] == 55
 
-    def test_do_not_stop_a_job_that_runs(self, jobs: ExternalJobs, store: Store, database: Engine):
+    def test_do_not_stop_a_job_that_runs(
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
+    ):
         job_id = submit_external(database, trials=12)
         (trial, *_) = jobs.ask(job_id, 2).trials
         jobs.tell(job_id, [measured(trial), *some(20)])
@@ -110,26 +112,33 @@ def run_with(jobs: ExternalJobs, job_id: int) -> list[Trial]:
     while not (asked := jobs.ask(job_id, 5)).complete:
         assert asked.trials
         handed += asked.trials
-        jobs.tell(job_id, [
-            Told(number=t.number, metrics={"waf": 2.0, "sa": 1.0, "time": 9.0, "rate": 1e5})
-            for t in asked.trials
-        ])  # fmt: skip
+        jobs.tell(
+            job_id,
+            [
+                ReportedTrial(
+                    number=t.number, metrics={"waf": 2.0, "sa": 1.0, "time": 9.0, "rate": 1e5}
+                )
+                for t in asked.trials
+            ],
+        )
     return handed
 
 
-def some(count: int, first: int = 0) -> list[Told]:
+def some(count: int, first: int = 0) -> list[ReportedTrial]:
     return [
-        Told(configuration={"bytes_per_sync": 65536 + index}, metrics={"waf": 9.0 + index})
+        ReportedTrial(
+            configuration={"bytes_per_sync": 65536 + index}, metrics={"waf": 9.0 + index}
+        )
         for index in range(first, first + count)
     ]
 
 
-BASELINE = Told(baseline=True, metrics={"waf": 5.0})
+BASELINE = ReportedTrial(baseline=True, metrics={"waf": 5.0})
 
 
 class TestWhatMayBeGiven:
     def test_first_of_all_a_run_of_the_baseline(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         with pytest.raises(InputError, match=r"trials\[0\]\.baseline: trial 1 is what all are"):
@@ -140,7 +149,7 @@ class TestWhatMayBeGiven:
 
     def test_the_baselines_own_values_are_the_baseline(self, jobs: ExternalJobs, database: Engine):
         job_id = submit_external(database)
-        told = Told(configuration={"num_levels": 7}, metrics={"waf": 5.0})
+        told = ReportedTrial(configuration={"num_levels": 7}, metrics={"waf": 5.0})
         (trial,) = jobs.tell(job_id, [told])
         assert trial.is_baseline
 
@@ -151,7 +160,7 @@ class TestWhatMayBeGiven:
         jobs.tell(job_id, [BASELINE])
 
         def give(**values: object) -> Trial:
-            told = Told(configuration={"write_buffer_size": "32MiB", **values},
+            told = ReportedTrial(configuration={"write_buffer_size": "32MiB", **values},
                         metrics={"waf": 4.0})  # fmt: skip
             (trial,) = jobs.tell(job_id, [told])
             return trial
@@ -165,11 +174,11 @@ class TestWhatMayBeGiven:
         assert asked.is_baseline
 
     def test_more_memory_than_the_budget_teaches_only(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database, memory=2**28)
-        greedy = Told(configuration={"write_buffer_size": "512MiB"}, metrics={"waf": 0.1})
-        modest = Told(configuration={"max_background_jobs": 9}, metrics={"waf": 0.2})
+        greedy = ReportedTrial(configuration={"write_buffer_size": "512MiB"}, metrics={"waf": 0.1})
+        modest = ReportedTrial(configuration={"max_background_jobs": 9}, metrics={"waf": 0.2})
         kept = jobs.tell(job_id, [BASELINE, greedy, modest])
         run_to_the_end(jobs, job_id)
         proof = [t for t in store.trials(job_id) if t.purpose is Purpose.PROVE]
@@ -179,7 +188,7 @@ class TestWhatMayBeGiven:
 class TestAllOrNothing:
     """Whatever ends a process while it keeps what was told, no half of it is there."""
 
-    def test_and_it_can_be_told_again(self, jobs: ExternalJobs, store: Store, database: Engine):
+    def test_and_it_can_be_told_again(self, jobs: ExternalJobs, store: JobStore, database: Engine):
         job_id = submit_external(database)
         (trial, _) = jobs.ask(job_id, 2).trials
         told = [*some(3), BASELINE, measured(trial)]

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import Engine, event
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire, release
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked, live_ranking
-from jobs.external.telling import Told
-from jobs.queue.lifecycle import WrongState, cancel, resume
+from jobs.external.reported_trials import ReportedTrial
+from jobs.queue.lifecycle import WrongState, cancel_stored, resume_stored
 from jobs.results.outcome import options_of
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
@@ -30,8 +30,8 @@ def jobs(database: Engine) -> ExternalJobs:
 
 
 @pytest.fixture
-def store(database: Engine) -> Store:
-    return Store(database)
+def store(database: Engine) -> JobStore:
+    return JobStore(database)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def other(database_url: str) -> Iterator[Engine]:
 
 class TestAWholeJob:
     def test_ends_with_a_result_and_an_options_file(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database, trials=24)
         handed = run_to_the_end(jobs, job_id)
@@ -65,7 +65,9 @@ class TestAWholeJob:
         assert row.standing is not None
         assert (row.standing["done"], row.standing["total"]) == (24, 24)
 
-    def test_learns_before_it_searches(self, jobs: ExternalJobs, store: Store, database: Engine):
+    def test_learns_before_it_searches(
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
+    ):
         job_id = submit_external(database, trials=24, strategy="genetic")
         run_to_the_end(jobs, job_id, count=7)
         ranking = store.recall(job_id, "ranking")
@@ -74,13 +76,13 @@ class TestAWholeJob:
         assert found[Phase.SEARCH] > 0 and found.total() == 24
 
     def test_of_which_every_candidate_fails_has_no_best(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database, strategy="genetic")
         while not (asked := jobs.ask(job_id, 5)).complete:
             assert asked.trials
             for trial in asked.trials:
-                failed = Told(number=trial.number, state=TrialState.FAILED, failure="no")
+                failed = ReportedTrial(number=trial.number, state=TrialState.FAILED, failure="no")
                 baseline = trial.purpose is Purpose.BASELINE
                 jobs.tell(job_id, [measured(trial) if baseline else failed])
         result = store.result(job_id)
@@ -89,11 +91,14 @@ class TestAWholeJob:
         assert options_of(database, job_id) is None
 
     def test_of_a_baseline_that_fails_has_failed(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         for trial in jobs.ask(job_id, 5).trials:
-            jobs.tell(job_id, [Told(number=trial.number, state=TrialState.FAILED, failure="bad")])
+            jobs.tell(
+                job_id,
+                [ReportedTrial(number=trial.number, state=TrialState.FAILED, failure="bad")],
+            )
         with pytest.raises(InputError, match=r"baseline: .*bad"):
             jobs.ask(job_id, 5)
         row = store.job(job_id)
@@ -105,7 +110,7 @@ class TestAWholeJob:
 
 class TestSeveralProcesses:
     def test_in_turn_see_what_the_others_did(
-        self, jobs: ExternalJobs, store: Store, database: Engine, other: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine, other: Engine
     ):
         job_id = submit_external(database)
         turns, out, handed = cycle([jobs, ExternalJobs(other)]), [], []
@@ -122,7 +127,7 @@ class TestSeveralProcesses:
         assert store.job(job_id).state is JobState.DONE
 
     def test_at_once_lose_nothing_and_measure_nothing_twice(
-        self, jobs: ExternalJobs, store: Store, database: Engine, other: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine, other: Engine
     ):
         job_id = submit_external(database, trials=20)
         runners = [jobs, jobs, ExternalJobs(other), ExternalJobs(other)]
@@ -141,7 +146,7 @@ class TestSeveralProcesses:
         job_id = submit_external(database)
         (first, second) = jobs.ask(job_id, 2).trials
 
-        def reads(change: Told) -> int:
+        def reads(change: ReportedTrial) -> int:
             with statements(database) as seen:
                 jobs.tell(job_id, [change])
             return sum("FROM trial" in sql for sql in seen)
@@ -151,7 +156,7 @@ class TestSeveralProcesses:
         assert reads(measured(second)) == 1
         assert reads(measured(second)) == 0
         with pytest.raises(InputError):
-            reads(Told(number=99, metrics={"waf": 1.0}))
+            reads(ReportedTrial(number=99, metrics={"waf": 1.0}))
         assert reads(measured(second)) == 0  # what is refused has changed nothing
 
     def test_notice_that_the_job_ended_while_they_waited_for_it(
@@ -169,16 +174,16 @@ class TestSeveralProcesses:
         with ThreadPoolExecutor(1) as thread:
             asking = thread.submit(ExternalJobs(other).ask, job_id, 1)
             assert tried.wait(20)
-            cancel(database, job_id)
+            cancel_stored(database, job_id)
             release(database, lease)
             with pytest.raises(NotAsked, match="is cancelled"):
                 asking.result(20)
-        assert Store(database).trials(job_id) == []
+        assert JobStore(database).trials(job_id) == []
 
 
 class TestTelling:
     def test_the_same_twice_changes_nothing_and_something_else_is_refused(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         (trial, _) = jobs.ask(job_id, 2).trials
@@ -186,17 +191,20 @@ class TestTelling:
         before = (store.trials(job_id), store.job(job_id))
         assert jobs.tell(job_id, [measured(trial), measured(trial)]) == [kept, kept]
         with pytest.raises(InputError, match=r"trials\[0\]\.number: trial 1 is done already"):
-            jobs.tell(job_id, [Told(number=1, metrics={"waf": 9.0})])
+            jobs.tell(job_id, [ReportedTrial(number=1, metrics={"waf": 9.0})])
         after = store.job(job_id)
         assert (store.trials(job_id), after.standing, after.updated_at) == (
             before[0], before[1].standing, before[1].updated_at)  # fmt: skip
 
     def test_one_trial_two_ways_at_once_is_refused(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         jobs.ask(job_id, 1)
-        two = [Told(number=1, metrics={"waf": 9.0}), Told(number=1, metrics={"waf": 8.0})]
+        two = [
+            ReportedTrial(number=1, metrics={"waf": 9.0}),
+            ReportedTrial(number=1, metrics={"waf": 8.0}),
+        ]
         with pytest.raises(InputError, match=r"trials\[1\]\.number: trial 1 is done already"):
             jobs.tell(job_id, two)
         assert [t.state for t in store.trials(job_id)] == [TrialState.RUNNING]
@@ -204,24 +212,24 @@ class TestTelling:
         assert one == same == store.trials(job_id)[0]
 
     def test_a_batch_with_wrong_ones_keeps_none_and_names_them_all(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         (trial, _) = jobs.ask(job_id, 2).trials
         before = store.trials(job_id)
         wrong = [
             measured(trial),
-            Told(number=7, metrics={"waf": 1.0}),
-            Told(number=2),
-            Told(number=2, attempt=2, metrics={"waf": 1.0}),
-            Told(number=2, metrics={"waf": float("inf")}),
-            Told(number=2, state=TrialState.CENSORED),
-            Told(number=2, state=TrialState.FAILED, metrics={"waf": 1.0}),
-            Told(number=2, baseline=True, metrics={"waf": 1.0}),
-            Told(metrics={"waf": 1.0}),
-            Told(baseline=True, state=TrialState.LOST),
-            Told(baseline=True, attempt=1, metrics={"waf": 1.0}),
-            Told(configuration={"no_such": 1, "num_levels": "x"}, metrics={"waf": 1.0}),
+            ReportedTrial(number=7, metrics={"waf": 1.0}),
+            ReportedTrial(number=2),
+            ReportedTrial(number=2, attempt=2, metrics={"waf": 1.0}),
+            ReportedTrial(number=2, metrics={"waf": float("inf")}),
+            ReportedTrial(number=2, state=TrialState.CENSORED),
+            ReportedTrial(number=2, state=TrialState.FAILED, metrics={"waf": 1.0}),
+            ReportedTrial(number=2, baseline=True, metrics={"waf": 1.0}),
+            ReportedTrial(metrics={"waf": 1.0}),
+            ReportedTrial(baseline=True, state=TrialState.LOST),
+            ReportedTrial(baseline=True, attempt=1, metrics={"waf": 1.0}),
+            ReportedTrial(configuration={"no_such": 1, "num_levels": "x"}, metrics={"waf": 1.0}),
         ]
         with pytest.raises(InputError) as refused:
             jobs.tell(job_id, wrong)
@@ -236,11 +244,13 @@ class TestTelling:
         assert store.trials(job_id) == before
 
     def test_an_attempt_that_is_over_is_refused(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         (trial,) = jobs.ask(job_id, 1).trials
-        jobs.tell(job_id, [Told(number=1, state=TrialState.LOST, failure="the host died")])
+        jobs.tell(
+            job_id, [ReportedTrial(number=1, state=TrialState.LOST, failure="the host died")]
+        )
         (again,) = jobs.ask(job_id, 1).trials
         assert (again.number, again.attempt) == (1, 2)
         assert store.trials(job_id) == [again]
@@ -252,15 +262,15 @@ class TestTelling:
 
 class TestCancelled:
     def test_takes_no_more_until_it_goes_on_from_where_it_was(
-        self, jobs: ExternalJobs, store: Store, database: Engine
+        self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
         job_id = submit_external(database)
         (out, *_) = jobs.ask(job_id, 3).trials
-        cancel(database, job_id)
+        cancel_stored(database, job_id)
         for refused in (lambda: jobs.ask(job_id, 1), lambda: jobs.tell(job_id, [measured(out)])):
             with pytest.raises(NotAsked, match="is cancelled; it takes no more trials"):
                 refused()
-        resume(database, job_id)
+        resume_stored(database, job_id)
         assert (store.job(job_id).state, store.job(job_id).run) == (JobState.RUNNING, 2)
         for trial in store.trials(job_id):
             jobs.tell(job_id, [measured(trial)])
@@ -268,7 +278,7 @@ class TestCancelled:
         assert store.job(job_id).state is JobState.DONE
         assert len(store.trials(job_id)) == 12
 
-    def test_what_is_not_of_a_runner_is_left_alone(self, jobs: ExternalJobs, store: Store):
+    def test_what_is_not_of_a_runner_is_left_alone(self, jobs: ExternalJobs, store: JobStore):
         job_id = store.create_job({"workload": {"name": "load"}}, "d")
         with pytest.raises(NotAsked, match="measured by the service"):
             jobs.ask(job_id, 1)
@@ -277,10 +287,10 @@ class TestCancelled:
 
 
 def test_without_a_baseline_nothing_can_be_ranked(
-    jobs: ExternalJobs, store: Store, database: Engine
+    jobs: ExternalJobs, store: JobStore, database: Engine
 ):
     job_id = submit_external(database)
     jobs.ask(job_id, 1)
-    jobs.tell(job_id, [Told(configuration={"num_levels": 5}, metrics={"waf": 1.0})])
+    jobs.tell(job_id, [ReportedTrial(configuration={"num_levels": 5}, metrics={"waf": 1.0})])
     with pytest.raises(WrongState, match="baseline is not measured"):
         live_ranking(database, store.job(job_id))

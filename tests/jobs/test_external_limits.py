@@ -2,9 +2,9 @@
 
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.external.external import ExternalJobs
-from jobs.external.telling import Told
+from jobs.external.reported_trials import ReportedTrial
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Trial
 from tests.support.jobs.elsewhere import measured, submit_external
@@ -12,11 +12,11 @@ from tests.support.jobs.elsewhere import measured, submit_external
 LIMIT = Limit("lag", at_most_baseline=1.5)
 
 
-def told(trial: Trial) -> Told:
+def told(trial: Trial) -> ReportedTrial:
     """All but the baseline lag behind: twice as long."""
     lag = 1.0 if trial.is_baseline else 2.0
     of_waf = measured(trial)
-    return Told(
+    return ReportedTrial(
         number=trial.number, attempt=trial.attempt, host=of_waf.host, bench_seconds=1.0,
         metrics={**of_waf.metrics, "lag": lag},
     )  # fmt: skip
@@ -28,7 +28,7 @@ def test_a_winner_that_breaks_one_is_not_called_proven(database: Engine):
     while not (asked := jobs.ask(job_id, 4)).complete:
         for trial in asked.trials:
             jobs.tell(job_id, [told(trial)])
-    store = Store(database)
+    store = JobStore(database)
     declared, result = store.recall(job_id, "declared_test"), store.result(job_id)
     assert declared is not None and result is not None
     assert declared["limits"] == ["lag <= 1.5 baseline"]

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
@@ -96,7 +96,7 @@ def test_its_job_ends_with_the_same_trials(
     whole, pieces = specified(tmp_path / "whole"), specified(tmp_path / "pieces")
     engine = make_engine(database_url)
     first, second = (
-        Store(engine).create_job(each.document(), each.digest()) for each in (whole, pieces)
+        JobStore(engine).create_job(each.document(), each.digest()) for each in (whole, pieces)
     )
     engine.dispose()  # no connection may be shared with a child
     go_on(database_url, first, whole, settings, Watcher())
@@ -125,7 +125,7 @@ def test_its_job_ends_with_the_same_trials(
     check_same(trials_of(database_url, first), trials_of(database_url, second), kills)
     check_measured(tmp_path / "pieces" / "record", trials_of(database_url, second))
     engine = make_engine(database_url)
-    row = Store(engine).job(second)
+    row = JobStore(engine).job(second)
     engine.dispose()
     assert (row.state, row.lease_owner) == (JobState.DONE, None)
     assert list(settings.bench_dir.iterdir()) == []

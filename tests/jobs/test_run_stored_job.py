@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire, release
 from db.schema.job_row import JobState
 from db.trials.trial_export import KEPT_NAMES, TrialNames
-from jobs.execution import lease_keeper
-from jobs.execution import place as place_room
+from jobs.execution import execution_backend, heartbeat
 from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_job import run_job
 from jobs.report import artifacts as report_room
@@ -34,7 +33,7 @@ from tests.support.jobs.instant import Watcher, left_running, write_space, write
 
 
 def remembering(recall: Callable[..., object], name: str, stored: object) -> Callable[..., object]:
-    """``Store.recall`` of a database that an earlier version has written one document into."""
+    """``JobStore.recall`` of a database that an earlier version has written one document into."""
     return lambda self, job_id, asked: stored if asked == name else recall(self, job_id, asked)
 
 
@@ -54,7 +53,7 @@ class Job:
             trials=trials,
         )  # fmt: skip
         self.assembly: Assembly = assemble(self.specification, settings)
-        self.store = Store(engine)
+        self.store = JobStore(engine)
         document, digest = self.specification.document(), self.specification.digest()
         self.id = self.store.create_job(document, digest)
         self.watcher = Watcher()
@@ -174,7 +173,7 @@ class TestItsFiles:
         self, job: Job, stored: dict[str, object] | None, monkeypatch: pytest.MonkeyPatch
     ):
         finished = job.run()
-        monkeypatch.setattr(Store, "recall", remembering(Store.recall, "report", stored))
+        monkeypatch.setattr(JobStore, "recall", remembering(JobStore.recall, "report", stored))
         assert kept_report(job.engine, job.id) is None
         page = report_of_job(job.engine, job.store.job(job.id))
         assert page == whole_page(report_html(finished))
@@ -230,10 +229,8 @@ class TestTheLease:
     ):
         """Otherwise another process may take over a job of many short trials that still runs."""
         renewed = []
-        monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)
-        monkeypatch.setattr(
-            lease_keeper, "renew", lambda *_: renewed.append(len(job.watcher.ended))
-        )
+        monkeypatch.setattr(heartbeat, "_RENEW_SECONDS", 0.0)
+        monkeypatch.setattr(heartbeat, "renew", lambda *_: renewed.append(len(job.watcher.ended)))
         job.run()
         assert len(set(renewed)) > 6
 
@@ -241,14 +238,14 @@ class TestTheLease:
         from sampler.runner.host_lock import host_lock
 
         renewed: list[float] = []
-        monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)
-        real = lease_keeper.renew
+        monkeypatch.setattr(heartbeat, "_RENEW_SECONDS", 0.0)
+        real = heartbeat.renew
 
         def renew(*arguments: object) -> None:
             real(*arguments)  # type: ignore[arg-type]
             renewed.append(1)
 
-        monkeypatch.setattr(lease_keeper, "renew", renew)
+        monkeypatch.setattr(heartbeat, "renew", renew)
         told: list[str] = []
         enough = threading.Event()
 
@@ -288,15 +285,15 @@ class TestTheLease:
     def test_lost_while_a_trial_runs_ends_the_trial(self, job: Job, tmp_path: Path,
                                                     monkeypatch: pytest.MonkeyPatch):  # fmt: skip
         (tmp_path / "bench.sh").write_text("exec sleep 60\n")
-        monkeypatch.setattr(lease_keeper, "_RENEW_SECONDS", 0.0)
-        real = lease_keeper.renew
+        monkeypatch.setattr(heartbeat, "_RENEW_SECONDS", 0.0)
+        real = heartbeat.renew
 
         def stolen(engine: Engine, lease: object) -> None:
             expire(job.engine, job.id)
             acquire(job.engine, job.id, "elsewhere:boot:1:4711:99")
             real(engine, lease)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(lease_keeper, "renew", stolen)
+        monkeypatch.setattr(heartbeat, "renew", stolen)
         with pytest.raises(LeaseLost):
             job.run()
         assert left_running(str(tmp_path / "bench.sh")) == []
@@ -388,7 +385,7 @@ class TestWhatGoesWrong:
 
         from jobs.results.export import ExportRefusedError as room_error
 
-        monkeypatch.setattr(place_room, "export_options", refuse)
+        monkeypatch.setattr(execution_backend, "export_options", refuse)
         finished = job.run()
         assert finished.result["best"] and finished.options is None
         assert finished.result["export"] == {

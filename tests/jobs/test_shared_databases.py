@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobs.cluster.request import MeasureRequest
-from jobs.execution.local_host import LocalHost
+from jobs.cluster.measuring import MeasureRequest
+from jobs.execution.execution_backend import LocalHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 from sampler.runner.runner import LocalRunner
@@ -44,7 +44,7 @@ def test_a_host_of_a_cluster_is_told(
     request = MeasureRequest(
         specification=_command(), configuration={}, cutoff_seconds=None, shares=shares
     )
-    assert measuring.measure(request) == done
+    assert measuring.measure_trial(request) == done
     assert asked["share"] is shares
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld
 from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
@@ -70,7 +70,7 @@ def test_writes_nothing_once_its_job_was_taken_over(
         strategy="random", trials=60,
     )  # fmt: skip
     assembly = assemble(specification, settings)
-    store = Store(database)
+    store = JobStore(database)
     job = store.create_job(specification.document(), specification.digest())
     # Open at both ends, so that nobody waits for the other side.
     pipe, gate = (os.open(tmp_path / name, os.O_RDWR) for name in ("measured", "gate"))

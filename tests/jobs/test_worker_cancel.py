@@ -17,7 +17,7 @@ def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
         scene.hold.touch()
         pid = scene.await_held()
         before = scene.store.trials(job)
-        lifecycle.cancel(scene.engine, job)
+        lifecycle.cancel_stored(scene.engine, job)
         # How soon that is on a free machine, `make prove-faults` measures: two seconds at most.
         wait_until(lambda: start_time(pid) is None, seconds=2, what="the benchmark is gone")
         scene.go_on()
@@ -27,7 +27,7 @@ def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
         assert kept[-1].state is TrialState.LOST
         assert kept[-1].failure == "the job was cancelled; it is measured again if the job goes on"
         assert scene.row(job).state is JobState.CANCELLED
-        lifecycle.resume(scene.engine, job)
+        lifecycle.resume_stored(scene.engine, job)
         scene.await_state(job, JobState.DONE)
     scene.check_done(job, 14)
     trials = scene.store.trials(job)
@@ -42,8 +42,8 @@ def test_cancelled_and_let_go_on_before_the_worker_looked(scene: Scene):
     job = scene.submit()
     with at_work(scene):
         pid = scene.await_held()
-        lifecycle.cancel(scene.engine, job)
-        lifecycle.resume(scene.engine, job)
+        lifecycle.cancel_stored(scene.engine, job)
+        lifecycle.resume_stored(scene.engine, job)
         wait_until(lambda: start_time(pid) is None, seconds=10, what="the benchmark is gone")
         scene.go_on()
         scene.await_state(job, JobState.DONE)
@@ -62,7 +62,7 @@ def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
         assert row.error == f"command.argv: '{program}' is not a program that may be run"
         assert scene.store.trials(gone) == []
         (scene.folder / "elsewhere.sh").rename(program)
-        lifecycle.resume(scene.engine, gone)
+        lifecycle.resume_stored(scene.engine, gone)
         scene.await_state(gone, JobState.DONE)
     scene.check_done(fine)
     scene.check_done(gone)

@@ -11,14 +11,13 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
-from jobs.execution.patience import Patience, PatientLog
+from jobs.execution.retry import Retry, RetryingLog
 from jobs.execution.run_job import run_job
-from jobs.queue.durable_queue import DurableQueue
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
@@ -71,7 +70,7 @@ def test_a_job_comes_through(
         workload=str(workload), space=str(write_space(tmp_path)), objective="waf",
         strategy="random", trials=12,
     )  # fmt: skip
-    store = Store(database)
+    store = JobStore(database)
     job = store.create_job(specification.document(), specification.digest())
     # The first is that of the lease: a controller that cannot even take it gives up.
     chance = random.Random(seed)
@@ -122,33 +121,22 @@ def test_another_outcome_in_its_place_is_told(scene: Scene, monkeypatch: pytest.
         log.finish(trial)
 
 
-def test_the_database_goes_away_while_the_queue_is_opened(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-):
-    job = scene.submit()
-    real, tries = DurableQueue._launch, []
-
-    def launch(queue: DurableQueue) -> None:
-        tries.append(1)
-        if len(tries) < 3:
-            raise OperationalError("SELECT 1", {}, psycopg.OperationalError(LOST))
-        real(queue)
-
-    monkeypatch.setattr(DurableQueue, "_launch", launch)
-    with at_work(scene):
-        scene.await_state(job, JobState.DONE)
-    assert len(tries) == 3
-    scene.check_done(job)
-
-
 @pytest.mark.parametrize(
-    "moment", ["jobs.queue.queued_job.is_to_run", "jobs.execution.run_job.acquire"]
+    "moment",
+    [
+        "jobs.worker.take_lead",
+        "jobs.worker.see_host",
+        "jobs.worker.next_job",
+        "jobs.worker.keep_lead",
+        "jobs.worker.keep_schedules",
+        "jobs.queue.queued_job.is_to_run",
+        "jobs.execution.run_job.acquire",
+    ],
 )
 def test_the_database_goes_away_just_when_a_job_begins(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """That is no fault of the job."""
-    monkeypatch.setattr("jobs.queue.durable_queue._STRANDED_SECONDS", 0.3)
     module, name = moment.rsplit(".", 1)
     real, tries = getattr(__import__(module, fromlist=[name]), name), []
 
@@ -167,7 +155,7 @@ def test_the_database_goes_away_just_when_a_job_begins(
     assert scene.row(job).error is None
 
 
-def log_with_trial(scene: Scene) -> tuple[PatientLog, Trial]:
+def log_with_trial(scene: Scene) -> tuple[RetryingLog, Trial]:
     """A log that holds one running trial, and the trial as it will have ended."""
     job = scene.submit()
     with at_work(scene):
@@ -176,5 +164,5 @@ def log_with_trial(scene: Scene) -> tuple[PatientLog, Trial]:
     scene.execute("DELETE FROM trial WHERE number > 1")
     scene.execute("UPDATE trial SET state = 'running', finished_at = NULL")
     lease = acquire(scene.engine, job, "a controller")
-    patience = Patience(scene.engine, pause=lambda _: None, told=lambda _: None)
-    return PatientLog(StoredTrialLog(scene.engine, lease), patience), trial
+    retry = Retry(scene.engine, pause=lambda _: None, told=lambda _: None)
+    return RetryingLog(StoredTrialLog(scene.engine, lease), retry), trial

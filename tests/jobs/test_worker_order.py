@@ -30,19 +30,19 @@ def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
     first, second, third = (scene.submit() for _ in range(3))
     with at_work(scene):
         scene.await_held()
-        lifecycle.cancel(scene.engine, second)
+        lifecycle.cancel_stored(scene.engine, second)
         scene.go_on()
         scene.await_state(third, JobState.DONE)
         assert scene.row(second).state is JobState.CANCELLED
         assert scene.store.trials(second) == []
-        lifecycle.resume(scene.engine, second)
+        lifecycle.resume_stored(scene.engine, second)
         scene.await_state(second, JobState.DONE)
     for job in (first, second, third):
         scene.check_done(job)
 
 
 def test_two_workers_in_turn_in_one_process(scene: Scene):
-    """The queue's library keeps what it has in globals."""
+    """What the first has left is no burden to the second."""
     for _ in range(2):
         job = scene.submit()
         with at_work(scene):

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs, batch_result
-from db.nightly.nights import nights
+from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
-from jobs.batch.batch_turn import BatchTurn
+from jobs.batch.batch_run import BatchTurn
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from tests.support.cli.terminal import Desk, Zygote, rest
@@ -48,8 +48,8 @@ def trials_of(url: str) -> dict[int, list[Trial]]:
     """By job."""
     engine = make_engine(url)
     try:
-        upgrade(engine)
-        store = Store(engine)
+        upgrade_tables(engine)
+        store = JobStore(engine)
         return {row.id: store.trials(row.id) for row in store.jobs()}
     finally:
         engine.dispose()
@@ -108,7 +108,7 @@ def test_killed_in_the_middle_it_goes_on_and_repeats_nothing(
     (batch,) = batches(engine)
     assert (batch.state.value, batch.why) == ("done", "all jobs are done")
     assert written(desk) == batch_result(engine, batch.id)
-    (night,) = nights(engine, "nightly")
+    (night,) = nights_of_batch(engine, "nightly")
     assert list(night.items) == ITEMS
     engine.dispose()
     for item in ITEMS:
@@ -196,7 +196,7 @@ def test_a_batch_that_is_being_run_is_not_started_twice(
 ) -> None:
     file = write_nightly(desk.folder)
     engine = make_engine(desk.database)
-    upgrade(engine)
+    upgrade_tables(engine)
     turn = BatchTurn(engine, "nightly")
     for more in ((), ("--resume",)):
         assert here(*arguments(desk, file, *more)) == 1
@@ -223,15 +223,15 @@ def test_all_is_checked_before_the_first_job_begins(
     assert here(*arguments(desk, file)) == 2
     assert "x: command.argv" in capsys.readouterr().err
     engine = make_engine(desk.database)
-    upgrade(engine)
-    assert batches(engine) == [] and Store(engine).jobs() == []
+    upgrade_tables(engine)
+    assert batches(engine) == [] and JobStore(engine).jobs() == []
     engine.dispose()
 
 
 def test_a_process_that_ended_leaves_no_turn(desk: Desk) -> None:
     """`pidfd` of one that is gone: its turn is free at once."""
     engine = make_engine(desk.database)
-    upgrade(engine)
+    upgrade_tables(engine)
     child = os.fork()
     if child == 0:
         BatchTurn(engine, "nightly")

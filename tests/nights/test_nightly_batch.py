@@ -7,14 +7,14 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs, batch_result
-from db.nightly.nights import nights
+from db.nightly.nights import nights_of_batch
 from db.nightly.schedules import find_schedule, remove_schedule
 from db.schema.job_row import JobState
 from db.schema.tables import job
 from db.schema.tables import schedule as schedules
-from jobs.queue.lifecycle import cancel
+from jobs.queue.lifecycle import cancel_stored
 from jobs.schedule.schedules import (
     BatchGoesOn,
     ScheduleTaken,
@@ -82,20 +82,22 @@ def test_it_fires_twice_with_one_night_missed_between(
         assert [item["item"] for item in document["items"]] == ITEMS
         assert all(item["fitness"]["fitness"] is not None for item in document["items"])
     assert jobs_in_all(scene.engine) == len(ITEMS) * len(measured)
-    seen = nights(scene.engine, "nightly")
+    seen = nights_of_batch(scene.engine, "nightly")
     assert [night.batch_id for night in seen] == [each.id for each in measured]
     for night in seen:
         assert list(night.items) == ITEMS
         for item in night.items.values():
-            result = Store(scene.engine).result(item.job_id)
+            result = JobStore(scene.engine).result(item.job_id)
             assert result is not None and item.result is not None
             assert item.result["baseline"] == result["baseline"]
             assert item.result["job"]["workload"].keys() == {"name", "digest"}
             assert "parameters" not in item.result
     for row in batch_jobs(scene.engine, found[0].id).values():
         assert scene.store.delete_job(row.id)
-    assert nights(scene.engine, "nightly") == seen, "the batch keeps what its jobs measured"
-    assert nights(scene.engine, "another") == []
+    assert nights_of_batch(scene.engine, "nightly") == seen, (
+        "the batch keeps what its jobs measured"
+    )
+    assert nights_of_batch(scene.engine, "another") == []
     if missed == "skip":
         assert found[1].why == (
             "nothing ran at 2026-03-29 01:00 UTC; missed times of this schedule are skipped"
@@ -188,7 +190,7 @@ def test_a_batch_ends_when_its_last_job_has_ended_however_it_did(
     clock.set("2026-03-28 01:30")
     assert keep_schedules(scene.engine) == []
     first, second = batch_jobs(scene.engine, 1).values()
-    cancel(scene.engine, first.id)
+    cancel_stored(scene.engine, first.id)
     assert keep_schedules(scene.engine) == []
     scene.store.set_state(second.id, JobState.FAILED, error="the disk is on fire")
     assert keep_schedules(scene.engine) == ["nightly"]
@@ -212,7 +214,7 @@ def test_a_deleted_schedule_leaves_its_batch_alone(scene: Scene, clock: Clock) -
     assert remove_schedule(scene.engine, "nightly")
     assert not remove_schedule(scene.engine, "nightly")
     for row in batch_jobs(scene.engine, 1).values():
-        cancel(scene.engine, row.id)
+        cancel_stored(scene.engine, row.id)
     assert keep_schedules(scene.engine) == ["nightly"]
     # Its name may be taken again, and its times are its own: nothing is skipped for the old one.
     kept(scene)

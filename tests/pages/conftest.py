@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, sync_playwright
 from api.app import make_app
 from db.access.tokens import Role, make_token
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from tests.support.api.callers import EXTERNAL, QUEUED, local, submit
 from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.real_server import serving
@@ -40,7 +40,7 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
     Job 1 is done, job 2 runs and has a failure, job 3 is queued, job 4 was cancelled.
     """
     engine = make_engine(tmp_path_factory.mktemp("stocked") / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     app = make_app(engine)
     with local(app) as client:
         submit(client, {**EXTERNAL, "trials": 16, "strategy": "random"})

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from api.app import make_app
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.hosts import see_host
 from tests.support.api.callers import local
 from tests.support.api.real_server import serving
@@ -32,7 +32,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     Job 1 has proven something better, job 2 has not; the others are of the nights of a batch.
     """
     engine = make_engine(tmp_path_factory.mktemp("found") / "rocktune.db")
-    upgrade(engine)
+    upgrade_tables(engine)
     finished = proved()
     keep(engine, finished)
     keep(engine, unproven(finished, why="the interval holds 0", low=-40.0, high=64.0))

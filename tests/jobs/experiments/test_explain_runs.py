@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
@@ -35,7 +35,7 @@ class Explained:
             workload=str(workload), space=str(write_space(folder)), objective="waf",
             strategy="random", trials=24,
         )  # fmt: skip
-        self.store = Store(engine)
+        self.store = JobStore(engine)
         self.id = self.store.create_job(specification.document(), specification.digest())
         assembly = assemble(specification, settings)
         run_job(engine, self.id, specification, assembly, settings, progress=Progress())
@@ -176,7 +176,7 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     with pytest.raises(KeyboardInterrupt):
         job.measure()
     kept = {**(job.store.recall(job.id, "explanation_runs") or {}), **other}
-    lease = acquire(job.engine, job.id, this_process())
+    lease = acquire(job.engine, job.id, this_process_name())
     told = {name: each for name, each in kept.items() if each is not ...}
     StoredTrialLog(job.engine, lease).remember("explanation_runs", told)
     release(job.engine, lease)

@@ -7,8 +7,8 @@ from sqlalchemy import Engine, insert
 from cli.operations.nights import nights_command
 from cli.options.exits import Exit
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
-from db.nightly.nights import nights as stored_nights
+from db.jobs.job_store import JobStore
+from db.nightly.nights import nights_of_batch as stored_nights
 from db.schema.job_row import JobState
 from db.schema.tables import batch, job
 from jobs.regression.detection import detect_regressions
@@ -21,9 +21,9 @@ BASE = {"waf": 2.3, "sa": 0.62, "time": 1.1, "rate": 110_000.0}
 def keep(engine: Engine, name: str, times: list[float]) -> None:
     for night in nights_of([result(BASE | {"time": each}) for each in times]):
         (item,) = night.items
-        job_id = Store(engine).create_job(night.items[item].result["job"], "digest")
-        Store(engine).save_result(job_id, night.items[item].result)
-        Store(engine).set_state(job_id, JobState.DONE)
+        job_id = JobStore(engine).create_job(night.items[item].result["job"], "digest")
+        JobStore(engine).save_result(job_id, night.items[item].result)
+        JobStore(engine).set_state(job_id, JobState.DONE)
         with writing(engine) as connection:
             number = connection.execute(
                 insert(batch)

@@ -10,11 +10,10 @@ import pytest
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
-from db.jobs.restored_job import restore_job
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore, restore_job
 from db.leases.lease import acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.trials.trial_log import StoredTrialLog
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
@@ -49,7 +48,7 @@ def asked(tmp_path: Path) -> Specification:
 def elsewhere(tmp_path: Path) -> Iterator[Engine]:
     """Another database, of which nobody of the first knows."""
     engine = make_engine(str(tmp_path / "other.db"))
-    upgrade(engine)
+    upgrade_tables(engine)
     yield engine
     engine.dispose()
 
@@ -60,7 +59,7 @@ def specified(folder: Path, **more: object) -> Specification:
 
 
 def remembering(engine: Engine, job_id: int, documents: dict[str, dict[str, Any]]) -> None:
-    lease = acquire(engine, job_id, this_process())
+    lease = acquire(engine, job_id, this_process_name())
     log = StoredTrialLog(engine, lease)
     for name, body in documents.items():
         log.remember(name, body)
@@ -81,7 +80,7 @@ def test_what_a_job_remembers_comes_back_with_it(
     remembering(database, job_id, {**DECIDED, **made_of_trials})
     write_archive(database, job_id, tmp_path / "a.gz")
     other = restore_archive(elsewhere, tmp_path / "a.gz")
-    store = Store(elsewhere)
+    store = JobStore(elsewhere)
     assert {name: store.recall(other, name) for name in DECIDED} == DECIDED
     assert [store.recall(other, name) for name in made_of_trials] == [None, None]
     assert store.trials(other) == trials
@@ -97,7 +96,7 @@ def test_an_archive_of_a_job_that_remembers_nothing_is_what_it_always_was(
     assert set(head_of(tmp_path / "a.gz")) == {"rocktune_archive", "specification", "environment"}
     assert read_archive(tmp_path / "a.gz").documents == {}
     other = restore_archive(elsewhere, tmp_path / "a.gz")
-    assert Store(elsewhere).recall(other, "prior") is None
+    assert JobStore(elsewhere).recall(other, "prior") is None
 
 
 def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
@@ -108,7 +107,7 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
         return run_job(engine, job_id, specification, assembly, settings, progress=Watcher())
 
     def stored(specification: Specification) -> int:
-        return Store(database).create_job(specification.document(), specification.digest())
+        return JobStore(database).create_job(specification.document(), specification.digest())
 
     earlier = specified(tmp_path, strategy="random", trials=30)
     ran(database, stored(earlier), earlier)
@@ -125,7 +124,9 @@ def test_a_job_that_began_with_another_one_keeps_to_it_where_that_one_is_not(
     assert {name: again.result.get(name) for name in told} == {
         name: whole.result.get(name) for name in told
     }
-    recalled = [Store(e).recall(n, "prior") for e, n in ((database, job_id), (elsewhere, other))]
+    recalled = [
+        JobStore(e).recall(n, "prior") for e, n in ((database, job_id), (elsewhere, other))
+    ]
     assert recalled[0] == recalled[1] is not None
 
 

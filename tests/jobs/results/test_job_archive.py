@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
-from db.jobs.job_store import Store
-from db.jobs.restored_job import restore_job
+from db.connection.migrate import upgrade_tables
+from db.jobs.job_store import JobStore, restore_job
 from db.schema.job_row import JobState
 from jobs.archive import read_archive, restore_archive, write_archive
 from jobs.execution.assembly import assemble
@@ -54,7 +53,7 @@ def test_any_trial_comes_back_but_for_counters_of_zero(
     archive = read_archive(tmp_path / "a.gz")
     assert archive.specification.document() == asked.document()
     assert archive.environment == {"cpu": "one"}
-    stored = Store(database).trials(job_id)
+    stored = JobStore(database).trials(job_id)
     assert list(archive.trials) == [
         replace(each, counters={name: n for name, n in each.counters.items() if n})
         for each in stored
@@ -74,7 +73,7 @@ def test_the_same_trials_give_the_same_file(
 def test_a_restored_job_goes_on_where_it_stopped(
     database: Engine, tmp_path: Path, asked: Specification, settings: Settings
 ):
-    job_id = Store(database).create_job(asked.document(), asked.digest())
+    job_id = JobStore(database).create_job(asked.document(), asked.digest())
     whole = run_job(
         database, job_id, asked, assemble(asked, settings), settings, progress=Watcher()
     )
@@ -84,9 +83,9 @@ def test_a_restored_job_goes_on_where_it_stopped(
         part.write_bytes(gzip.compress("".join(file.readlines()[:8]).encode()))
     elsewhere = make_engine(str(tmp_path / "other.db"))
     try:
-        upgrade(elsewhere)
+        upgrade_tables(elsewhere)
         other = restore_archive(elsewhere, part)
-        found = Store(elsewhere).newest_job_with(asked.digest())
+        found = JobStore(elsewhere).newest_job_with(asked.digest())
         assert found is not None and found.id == other
         stands = found.standing
         assert stands is not None and (stands["done"], stands["total"]) == (7, 12)
@@ -116,7 +115,7 @@ def test_two_trials_of_one_number_are_refused_and_nothing_is_kept(
 ):
     with pytest.raises(ValueError, match="share a number"):
         kept(database, asked, [plain_trial(1), plain_trial(1)])
-    assert Store(database).newest_job_with(asked.digest()) is None
+    assert JobStore(database).newest_job_with(asked.digest()) is None
 
 
 @pytest.mark.parametrize(
@@ -182,7 +181,7 @@ def test_a_setting_that_this_version_does_not_know_is_refused(
 
 
 def test_a_restored_job_waits_to_be_resumed(database: Engine, asked: Specification):
-    row = Store(database).job(kept(database, asked, [plain_trial(1)]))
+    row = JobStore(database).job(kept(database, asked, [plain_trial(1)]))
     assert (row.state, row.why) == (
         JobState.CANCELLED, "restored with 1 trials; resume it to go on"
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
@@ -153,7 +153,7 @@ def holds_the_load(configuration: Mapping[str, Any]) -> bool:
 
 def run(specification: Specification, database: Engine, settings: Settings) -> JobOutcome:
     assembly = assemble(specification, settings)
-    job = Store(database).create_job(specification.document(), specification.digest())
+    job = JobStore(database).create_job(specification.document(), specification.digest())
     return run_job(database, job, specification, assembly, settings, progress=Watcher())
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.results.outcome import JobOutcome
@@ -24,7 +24,7 @@ class Bench:
     """Runs jobs of an instant benchmark, one after the other, in one store."""
 
     def __init__(self, engine: Engine, folder: Path, settings: Settings) -> None:
-        self.engine, self.settings, self.store = engine, settings, Store(engine)
+        self.engine, self.settings, self.store = engine, settings, JobStore(engine)
         self.workload, self.space = write_workload(folder), write_space(folder)
         self.told: list[str] = []
 

@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 import db.trials.trial_export
 import jobs.trial_export.trial_parquet
 from benchmarks.export_trials import main as export_benchmark
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.trials.trial_export import TrialNames
 from jobs.trial_export.trial_columns import TrialColumns
 from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
@@ -100,7 +100,7 @@ class TestCsv:
     @given(any_trials)
     def test_reads_back_as_the_trials(self, database: Engine, given: list[Trial]):
         job_id = job_of(database, given)
-        stored = Store(database).trials(job_id)
+        stored = JobStore(database).trials(job_id)
         head, *rows = read_csv(database, job_id)
         metrics, parameters = names_of(stored)
         assert len(set(head)) == len(head)
@@ -186,7 +186,7 @@ class TestNdjson:
     @given(any_trials)
     def test_reads_back_as_the_trials(self, database: Engine, given: list[Trial]):
         job_id = job_of(database, given)
-        stored = Store(database).trials(job_id)
+        stored = JobStore(database).trials(job_id)
         lines = b"".join(ndjson_chunks(database, job_id)).split(b"\n")
         assert lines.pop() == b""
         for line, trial in zip(lines, stored, strict=True):
@@ -219,7 +219,7 @@ class TestParquet:
     @given(any_trials)
     def test_reads_back_as_the_trials(self, database: Engine, given: list[Trial]):
         job_id = job_of(database, given)
-        stored = Store(database).trials(job_id)
+        stored = JobStore(database).trials(job_id)
         table = read_parquet(database, job_id)
         metrics, parameters = names_of(stored)
         values = [list(column) for column in zip(*table_of(stored), strict=True)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import specification_from_document
@@ -43,7 +43,7 @@ def body(*, trials: int = 24) -> dict[str, object]:
 
 def run(engine: Engine, job_id: int, settings: Settings) -> None:
     """What the worker would do; a job that fails is a failed job."""
-    specification = specification_from_document(Store(engine).job(job_id).specification)
+    specification = specification_from_document(JobStore(engine).job(job_id).specification)
     assembly = assemble(specification, settings)
     with suppress(InputError):
         run_job(engine, job_id, specification, assembly, settings, progress=Watcher())

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, insert, update
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from db.schema.tables import document, job, trial
 from db.trials.trial_rows import proposal
@@ -55,7 +55,7 @@ def unproven(finished: JobOutcome, **verdict: Any) -> JobOutcome:
 def keep(engine: Engine, finished: JobOutcome, *, state: JobState = JobState.DONE) -> int:
     """The number of the job; of one that is not done the result is not kept."""
     result = dict(finished.result)
-    job_id = Store(engine).create_job(result["job"], "digest")
+    job_id = JobStore(engine).create_job(result["job"], "digest")
     rows = [{**proposal(t), "job_id": job_id, "lease_epoch": 1} for t in finished.trials]
     done = state is JobState.DONE
     values: dict[str, Any] = {

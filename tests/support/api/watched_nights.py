@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Engine, insert, update
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
-from db.schema.batch_state import BatchState
+from db.jobs.job_store import JobStore
+from db.nightly.batches import BatchState
 from db.schema.tables import batch, job
 from tests.support.jobs.batch_nights import FIRST, result
 
@@ -42,7 +42,7 @@ def kept_nights(engine: Engine, results: list[dict[str, Any]]) -> None:
             "created_at": at,
             "ended_at": at,
         }
-        job_id = Store(engine).create_job(each["job"], "d")
+        job_id = JobStore(engine).create_job(each["job"], "d")
         with writing(engine) as connection:
             new = insert(batch).values(values).returning(batch.c.id)
             batch_id = connection.execute(new).scalar_one()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from distributed import Client
 
-from jobs.cluster.certificates import Role, security_of
+from jobs.cluster.certificates import CertificateRole, security_of
 
 
 def main(hosts: int, *, waits: bool) -> int:
-    security = security_of(Path(os.environ["ROCKTUNE_CERTIFICATES"]), Role.CONTROLLER)
+    security = security_of(Path(os.environ["ROCKTUNE_CERTIFICATES"]), CertificateRole.CONTROLLER)
     address = os.environ["ROCKTUNE_SCHEDULER"]
     with Client(address, security=security, set_as_default=False) as client:
         client.wait_for_workers(hosts, timeout=120)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, insert
 
 from db.connection.transactions import writing
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.tables import MAIN_METRICS, trial
 from db.trials.trial_rows import proposal
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -88,7 +88,7 @@ def plain_trial(number: int) -> Trial:
 
 def job_of(engine: Engine, trials: Iterable[Trial]) -> int:
     """A new job with these trials."""
-    job_id = Store(engine).create_job({}, "digest")
+    job_id = JobStore(engine).create_job({}, "digest")
     add_trials(engine, job_id, trials)
     return job_id
 

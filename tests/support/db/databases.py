@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from db.connection.engine import make_engine
-from db.connection.migrate import HEAD, REVISION_TABLE, upgrade
+from db.connection.migrate import HEAD, REVISION_TABLE, upgrade_tables
 from db.schema.tables import metadata
 
 BACKENDS = ("sqlite", "postgresql")
@@ -35,7 +35,7 @@ rocktune_server = factories.postgresql_noproc(**_server, dbname=f"rocktune_test{
 def _migrate(url: str) -> None:
     engine = make_engine(url)
     try:
-        upgrade(engine)
+        upgrade_tables(engine)
     finally:
         engine.dispose()
 
@@ -68,8 +68,6 @@ def _emptied(url: str, *, tables: bool) -> str:
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        # What the queue's library keeps; made anew in a fifth of a second where it is needed.
-        connection.execute("DROP SCHEMA IF EXISTS dbos CASCADE")
         present = connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         ).fetchall()

@@ -19,9 +19,9 @@ from itertools import count
 from sqlalchemy import Engine
 
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from db.leases.lease import acquire, release
-from db.leases.process import this_process
+from db.leases.process import this_process_name
 from db.trials.trial_log import StoredTrialLog
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -88,7 +88,7 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def write(engine: Engine, wanted: int, job_id: int) -> None:
-    lease = acquire(engine, job_id, this_process())
+    lease = acquire(engine, job_id, this_process_name())
     log = StoredTrialLog(engine, lease)
     unfinished = (trial.number for trial in log.trials() if trial.state is TrialState.RUNNING)
     first = next(unfinished, len(log.trials()) + 1)
@@ -107,9 +107,9 @@ def main(task: str, url: str, *rest: str) -> None:
         sys.stdin.readline()
     engine = make_engine(url)
     if task == "upgrade":
-        upgrade(engine)
+        upgrade_tables(engine)
     elif task == "hold":
-        print(acquire(engine, int(rest[0]), this_process()).epoch)  # noqa: T201
+        print(acquire(engine, int(rest[0]), this_process_name()).epoch)  # noqa: T201
         sys.stdin.readline()
     else:
         wanted, *jobs = map(int, rest)

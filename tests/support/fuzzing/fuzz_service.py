@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 
 from api.app import make_app
 from db.connection.engine import make_engine
-from db.connection.migrate import upgrade
+from db.connection.migrate import upgrade_tables
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.served_routes import routes_of
 
@@ -111,7 +111,7 @@ def _folder() -> Path:
 def _empty() -> Path:
     path = _folder() / "empty.db"
     engine = make_engine(path)
-    upgrade(engine)
+    upgrade_tables(engine)
     engine.dispose()
     return path
 

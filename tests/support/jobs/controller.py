@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.execution import run_job as room
 from jobs.execution.assembly import assemble
 from jobs.specification.specification import specification_from_document
@@ -37,7 +37,7 @@ class Silent:
 
 def main(url: str, job: str, folder: str) -> None:
     engine = make_engine(url)
-    store = Store(engine)
+    store = JobStore(engine)
     specification = specification_from_document(store.job(int(job)).specification)
     settings = Settings(
         bench_dir=Path(folder) / "bench", lock=Path(folder) / "lock", free_bytes=2**20

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.exc import OperationalError
 
 from db.connection.engine import make_engine
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -67,7 +67,7 @@ class CrashedJob:
         self.tally = Tally()
         self.asked = int(body["trials"])
         self.engine = make_engine(desk.url)
-        self.store = Store(self.engine)
+        self.store = JobStore(self.engine)
         self.running: dict[str, ServiceProcess] = {}
         self.ended: dict[int, Trial] = {}
         self.dead_tokens: set[str] = set()

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from db.jobs.job_queue import submit
+from db.jobs.job_queue import enqueue_job
 from db.schema.job_row import JobState
 from jobs.external.external import ExternalJobs, NotAsked
-from jobs.external.telling import Told
+from jobs.external.reported_trials import ReportedTrial
 from jobs.queue.lifecycle import TOLD
 from jobs.specification.named_files import specify
 from optimizer.trials.trial import Trial
@@ -22,7 +22,7 @@ def submit_external(engine: Engine, **asked: Any) -> int:
     """A job of 12 trials of the default space, unless asked otherwise."""
     given: dict[str, Any] = {"objective": "waf", "strategy": "random", "trials": 12}
     specification = specify(workload="external", **(given | asked))
-    job_id, _ = submit(
+    job_id, _ = enqueue_job(
         engine, specification.document(), specification.digest(),
         state=JobState.RUNNING, why=TOLD, by_service=False,
     )  # fmt: skip
@@ -35,10 +35,15 @@ def waf_of(configuration: Mapping[str, Any], number: int) -> float:
     return (6.0 - trigger / 4) * (1 + Random(number).gauss(0, 0.001))
 
 
-def measured(trial: Trial) -> Told:
+def measured(trial: Trial) -> ReportedTrial:
     waf = waf_of(trial.configuration, trial.number)
-    return Told(number=trial.number, attempt=trial.attempt, metrics={"waf": waf}, host="theirs",
-                bench_seconds=1.0)  # fmt: skip
+    return ReportedTrial(
+        number=trial.number,
+        attempt=trial.attempt,
+        metrics={"waf": waf},
+        host="theirs",
+        bench_seconds=1.0,
+    )
 
 
 def run_to_the_end(jobs: ExternalJobs, job_id: int, *, count: int = 4) -> list[Trial]:

@@ -24,11 +24,10 @@ def work(url: str, settings: Settings, log: str) -> None:
     from cli.options.exits import stop_on_signals
     from db.connection.engine import make_engine
     from jobs import worker
-    from jobs.queue import durable_queue
     from jobs.queue.logs import configure_logs
 
     # Seconds of waiting, many times over.
-    durable_queue._POLL_SECONDS = worker._ROUND_SECONDS = 0.1
+    worker._ROUND_SECONDS = 0.1
     worker._KEEP_SECONDS = 1.0
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     os.dup2(descriptor, 2)

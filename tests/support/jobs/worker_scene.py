@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, inspect
+from sqlalchemy import Engine
 
-from db.connection.migrate import REVISION_TABLE
-from db.jobs.job_queue import submit
-from db.jobs.job_store import Store
+from db.jobs.job_queue import enqueue_job
+from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow, JobState
-from db.schema.tables import metadata
 from jobs import worker
-from jobs.queue import durable_queue
-from jobs.queue.durable_queue import migrate_queue
 from jobs.queue.lifecycle import WAITS
 from jobs.specification.named_files import specify
 from jobs.worker import Worker
@@ -46,8 +42,8 @@ class Scene:
     settings: Settings
 
     @property
-    def store(self) -> Store:
-        return Store(self.engine)
+    def store(self) -> JobStore:
+        return JobStore(self.engine)
 
     @property
     def hold(self) -> Path:
@@ -67,7 +63,7 @@ class Scene:
             workload=str(workload), space=str(write_space(self.folder)), objective="waf",
             strategy="random", trials=trials,
         )  # fmt: skip
-        job, new = submit(
+        job, new = enqueue_job(
             self.engine,
             specification.document(),
             specification.digest(),
@@ -111,19 +107,6 @@ class Scene:
     def go_on(self) -> None:
         self.hold.unlink()
 
-    def await_ended_run(self, job: int, run: int) -> None:
-        """Until the queue knows that a run has ended."""
-        ended = (
-            f"SELECT 1 FROM {self.queue_table('workflow_status')} "
-            f"WHERE workflow_uuid = 'job-{job}-{run}' AND status = 'SUCCESS'"
-        )
-
-        def look() -> bool:
-            with self.engine.connect() as connection:
-                return connection.exec_driver_sql(ended).first() is not None
-
-        wait_until(look, seconds=10, what=f"run {run} of job {job} has ended")
-
     def check_done(self, job: int, trials: int = 12) -> None:
         """It ended right, with each trial measured once but for what was in flight."""
         # Whoever ran it gives the lease back just after its end is written down.
@@ -140,15 +123,6 @@ class Scene:
     def execute(self, statement: str) -> int:
         with self.engine.begin() as connection:
             return connection.exec_driver_sql(statement).rowcount
-
-    def queue_tables(self) -> list[str]:
-        """Those of a file that are not ours."""
-        names = set(inspect(self.engine).get_table_names())
-        return sorted(names - {*metadata.tables, REVISION_TABLE, "sqlite_sequence"})
-
-    def queue_table(self, name: str) -> str:
-        """A table of the queue's library."""
-        return name if self.engine.dialect.name == "sqlite" else f"dbos.{name}"
 
 
 @contextmanager
@@ -184,7 +158,5 @@ def scene(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Scene:
     # Seconds of waiting, many times over.
-    monkeypatch.setattr(durable_queue, "_POLL_SECONDS", 0.1)
     monkeypatch.setattr(worker, "_ROUND_SECONDS", 0.1)
-    migrate_queue(database)
     return Scene(database, database_url, tmp_path, settings)

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from jobs.experiments.comparison.sides import side_of_job
 from jobs.experiments.comparison.subject import subject_of
 from jobs.specification.named_files import specify
@@ -15,10 +15,10 @@ from sampler.workload.workload_file import load_workload
 
 def job(engine: Engine, best: dict[str, object] | None = None, **asked: object) -> int:
     specification = specify(**asked)  # type: ignore[arg-type]
-    number = Store(engine).create_job(specification.document(), specification.digest())
+    number = JobStore(engine).create_job(specification.document(), specification.digest())
     if best is not None:
         found = {"trial": 40, "configuration": best} if best else None
-        Store(engine).save_result(number, {"best": found})
+        JobStore(engine).save_result(number, {"best": found})
     return number
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 
-from jobs.execution.patience import Patience
+from jobs.execution.retry import Retry
 
 
 def failing(*reasons: str) -> Callable[[], str]:
@@ -24,8 +24,8 @@ def told_of(action: Callable[[], str]) -> list[str]:
     """What is said until the action has ended; nothing connects, and nothing waits."""
     told: list[str] = []
     engine = create_engine("postgresql+psycopg://tuner:not-to-be-told@127.0.0.1/none")
-    patience = Patience(engine, pause=lambda _: None, told=told.append)
-    assert patience(action) == "done"
+    retry = Retry(engine, pause=lambda _: None, told=told.append)
+    assert retry(action) == "done"
     return told
 
 

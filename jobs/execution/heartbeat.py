@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from db.jobs.job_queue import state_of
 from db.leases.lease import Lease, renew
 from db.schema.job_row import JobState
-from jobs.execution.patience import is_away
-from optimizer.run.ports import Progress
+from jobs.execution.retry import is_away
+from optimizer.run.ports import LeaseLost, Progress
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
 
@@ -28,7 +31,7 @@ class JobCancelled(RuntimeError):
         self.job_id = job_id
 
 
-class LeaseKeeper:
+class Heartbeat:
     """Passes progress on, renews the lease on the way, and looks whether the job may go on."""
 
     def __init__(
@@ -94,3 +97,37 @@ class LeaseKeeper:
         if time.monotonic() - self._renewed >= _RENEW_SECONDS:
             renew(self._engine, self._lease)
             self._renewed = time.monotonic()
+
+
+@contextmanager
+def renewed_meanwhile(
+    engine: Engine, lease: Lease, *, every: float = _RENEW_SECONDS
+) -> Iterator[None]:
+    """Renews a lease from a thread of its own until the block ends, in which nothing ticks.
+
+    The models of thousands of trials, or a host of a cluster that tries the OPTIONS file, may take
+    longer than a lease holds. Who has lost it hears so at the next write, which proves it.
+
+    Args:
+        engine: The database.
+        lease: Held.
+        every: Seconds between two renewals.
+    """
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(every):
+            try:
+                renew(engine, lease)
+            except LeaseLost:
+                return
+            except SQLAlchemyError:
+                continue  # the database is away: nobody else can take the job over either
+
+    thread = threading.Thread(target=run, name=f"lease of job {lease.job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

@@ -15,7 +15,7 @@ from sampler.machine.machine import fingerprint
 from sampler.runner.bench_folder import nearest_folder
 from sampler.runner.settings import Settings
 
-CARD, FITNESS = "rocktune", "rocktune_fit"
+DESCRIPTOR, FITNESS = "rocktune", "rocktune_fit"
 """The names under which Dask carries them: with the registration, and with each heartbeat."""
 
 DEFAULT_KIND = "bench"
@@ -29,7 +29,7 @@ def own_version() -> str:
     return version("rocktune")
 
 
-def card_of(settings: Settings, kind: str) -> dict[str, Any]:
+def descriptor_of(settings: Settings, kind: str) -> dict[str, Any]:
     """What does not change while the host is there."""
     return {
         "version": own_version(),
@@ -93,18 +93,18 @@ def hosts_seen(workers: Mapping[str, Mapping[str, Any]]) -> list[HostSeen]:
     """The hosts among a scheduler's workers; others than ours are left out."""
     found: list[HostSeen] = []
     for address, worker in workers.items():
-        card = worker.get(CARD)
-        if not isinstance(card, Mapping):
+        descriptor = worker.get(DESCRIPTOR)
+        if not isinstance(descriptor, Mapping):
             continue
         metrics = worker.get("metrics", {})
         found.append(
             HostSeen(
                 name=str(worker.get("name", address)),
                 address=address,
-                kind=card["kind"],
-                version=card["version"],
+                kind=descriptor["kind"],
+                version=descriptor["version"],
                 problem=metrics.get(FITNESS) or None,
-                environment=card["environment"],
+                environment=descriptor["environment"],
                 last_seen=float(worker.get("last_seen", 0.0)),
                 busy=bool(metrics.get("task_counts", {}).get("executing")),
             )

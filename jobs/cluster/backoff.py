@@ -14,7 +14,7 @@ _GONE_OFTEN = 3
 _MOST_DOUBLINGS = 6  # of its rest: half an hour
 
 
-class Resting:
+class Backoff:
     """Who rests, and how often each has gone since it last measured anything. Of one thread."""
 
     def __init__(

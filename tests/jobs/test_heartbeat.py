@@ -6,10 +6,10 @@ from datetime import datetime
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_store import Store
+from db.jobs.job_store import JobStore
 from db.leases.lease import LeaseHeld, acquire
-from db.leases.process import this_process
-from jobs.execution.lease_meanwhile import renewed_meanwhile
+from db.leases.process import this_process_name
+from jobs.execution.heartbeat import renewed_meanwhile
 from tests.support.jobs.service_desk import wait_until
 
 ANOTHER = "elsewhere:another-boot:1:4711:99"
@@ -20,9 +20,9 @@ def names() -> set[str]:
 
 
 def test_it_is_renewed_until_the_block_ends(database: Engine):
-    store = Store(database)
+    store = JobStore(database)
     job_id = store.create_job({}, "d")
-    lease = acquire(database, job_id, this_process(), seconds=0)
+    lease = acquire(database, job_id, this_process_name(), seconds=0)
 
     def until() -> datetime:
         found = store.job(job_id).lease_expires_at
@@ -40,9 +40,9 @@ def test_it_is_renewed_until_the_block_ends(database: Engine):
 
 
 def test_one_that_another_has_taken_is_left_to_it(database: Engine):
-    store = Store(database)
+    store = JobStore(database)
     job_id = store.create_job({}, "d")
-    lease = acquire(database, job_id, this_process(), seconds=0)
+    lease = acquire(database, job_id, this_process_name(), seconds=0)
     taken = acquire(database, job_id, ANOTHER, seconds=0)
     before = store.job(job_id)
     with renewed_meanwhile(database, lease, every=0.01):
@@ -52,7 +52,7 @@ def test_one_that_another_has_taken_is_left_to_it(database: Engine):
 
 
 def test_it_ends_with_a_failure_too(database: Engine):
-    lease = acquire(database, Store(database).create_job({}, "d"), this_process())
+    lease = acquire(database, JobStore(database).create_job({}, "d"), this_process_name())
     with pytest.raises(ZeroDivisionError), renewed_meanwhile(database, lease):
         raise ZeroDivisionError
     assert f"lease of job {lease.job_id}" not in names()

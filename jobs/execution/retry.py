@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
-from db.connection.address import without_secrets
+from db.connection.address import redacted
 from optimizer.run.ports import TrialLog
 from optimizer.run.standing import Standing
 from optimizer.trials.trial import Phase, Trial
@@ -33,7 +33,7 @@ def is_away(error: BaseException, engine: Engine) -> bool:
     return isinstance(error, NoConnection)
 
 
-class Patience:
+class Retry:
     """Does things as often as it takes until the database has answered."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Patience:
                     raise
                 if not reasons:
                     self._told("the database does not answer; what is measured is held")
-                why = without_secrets(str(getattr(error, "orig", None) or error), url)
+                why = redacted(str(getattr(error, "orig", None) or error), url)
                 if why not in reasons:
                     self._told(f"the database's own words: {why}")
                 reasons.add(why)
@@ -71,20 +71,20 @@ class Patience:
             return done
 
 
-class PatientLog:
+class RetryingLog:
     """A log of trials that waits for its database; see ``optimizer.run.ports.TrialLog``."""
 
-    def __init__(self, log: TrialLog, patience: Patience) -> None:
+    def __init__(self, log: TrialLog, retry: Retry) -> None:
         """Wraps a log."""
-        self._log, self._patience = log, patience
+        self._log, self._retry = log, retry
 
     def trials(self) -> Sequence[Trial]:
         """All trials of the job by number."""
-        return self._patience(self._log.trials)
+        return self._retry(self._log.trials)
 
     def propose(self, trial: Trial) -> None:
         """Keeps a proposal. To keep the same one twice changes nothing."""
-        self._patience(lambda: self._log.propose(trial))
+        self._retry(lambda: self._log.propose(trial))
 
     def finish(self, trial: Trial, standing: Standing | None = None) -> None:
         """Keeps an outcome, once.
@@ -103,7 +103,7 @@ class PatientLog:
                 if tries == 1 or not self._is_kept(trial):
                     raise
 
-        self._patience(attempt)
+        self._retry(attempt)
 
     def withdraw(self, trials: Sequence[Trial], why: str) -> None:
         """Takes ended trials back, once."""
@@ -119,19 +119,19 @@ class PatientLog:
                 if tries == 1 or not all(self._is_kept(each) for each in lost):
                     raise
 
-        self._patience(attempt)
+        self._retry(attempt)
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why."""
-        self._patience(lambda: self._log.enter(phase, why))
+        self._retry(lambda: self._log.enter(phase, why))
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name."""
-        self._patience(lambda: self._log.remember(name, document))
+        self._retry(lambda: self._log.remember(name, document))
 
     def recall(self, name: str) -> Mapping[str, Any] | None:
         """A document kept earlier, or None."""
-        return self._patience(lambda: self._log.recall(name))
+        return self._retry(lambda: self._log.recall(name))
 
     def _is_kept(self, trial: Trial) -> bool:
         kept = [each for each in self._log.trials() if each.number == trial.number]

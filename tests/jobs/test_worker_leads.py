@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from db.leases.turn import Turn, take
+from db.leases.leader import LeaderLease, take_lead
 from db.schema.job_row import JobState
 from jobs.cluster.cluster import Cluster
 from jobs.worker import BENCH, Worker
@@ -72,7 +72,7 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
             second.await_said("another worker is at work; waiting")
             scene.await_held()
             sleeper.send(signal.SIGSTOP)
-            scene.execute(f"UPDATE turn SET expires_at = '{LATE}'")
+            scene.execute(f"UPDATE leader SET expires_at = '{LATE}'")
             second.await_said("another controller has the job; waiting")
             scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
             scene.go_on()
@@ -105,7 +105,7 @@ def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scen
     with worker_process(scene) as sleeper:
         scene.await_held()
         sleeper.send(signal.SIGSTOP)
-        scene.execute(f"UPDATE turn SET expires_at = '{LATE}'")
+        scene.execute(f"UPDATE leader SET expires_at = '{LATE}'")
         scene.execute(f"UPDATE job SET lease_expires_at = '{LATE}'")
         with worker_process(scene, "second", other_host=True) as second:
             second.await_said("phase")
@@ -129,5 +129,5 @@ def test_a_worker_whose_line_to_the_cluster_is_refused_ends_and_says_why(scene: 
     with pytest.raises(InputError, match=r"controller\.pem"):
         working.run()
     assert scene.row(job).state is JobState.QUEUED
-    # The turn is free again, for a worker with better ones.
-    assert isinstance(take(scene.engine, BENCH, "another"), Turn)
+    # The lease is free again, for a worker with better ones.
+    assert isinstance(take_lead(scene.engine, BENCH, "another"), LeaderLease)

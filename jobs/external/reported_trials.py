@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from jobs.external.given import given_configuration
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
-from sampler.common.errors import InputError
+from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.parameters.parameter import Value, parse_value
 from sampler.runner.outcome import TrialState
-from sampler.space.space import digest
+from sampler.space.space import Space, digest
 
-TELLABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)
+REPORTABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class ReportedTrial:
     """What is said of one trial.
 
     Attributes:
@@ -41,8 +41,8 @@ class Told:
     bench_seconds: float = 0.0
 
 
-class Telling:
-    """Trials that are told together; nothing of the history changes.
+class ReportedTrials:
+    """Trials that are reported together; nothing of the history changes.
 
     What was told before is recognised by what it says, each trial once: to tell the same again
     finds the same trials, and two equal runs that are told together are two.
@@ -55,11 +55,11 @@ class Telling:
     def __init__(self, problem: Problem, history: History) -> None:
         self._problem, self._history = problem, history
         self._number = history.next_number
-        self._told: dict[int, Trial] = {}  # of this telling, by number
+        self._told: dict[int, Trial] = {}  # of these, by number
         self.trials: list[Trial] = []
         self.new: list[Trial] = []
 
-    def add(self, told: Told) -> None:
+    def add(self, told: ReportedTrial) -> None:
         """Takes in one trial.
 
         Raises:
@@ -72,7 +72,7 @@ class Telling:
         if not kept:
             self.new.append(trial)
 
-    def _suggested(self, told: Told) -> tuple[bool, Trial]:
+    def _suggested(self, told: ReportedTrial) -> tuple[bool, Trial]:
         number = told.number or 0
         if not 1 <= number < self._history.next_number:
             raise InputError("number", f"{number} was never suggested")
@@ -89,7 +89,7 @@ class Telling:
             raise InputError("number", f"trial {number} is {trial.state.value} already")
         return True, trial
 
-    def _given(self, told: Told) -> tuple[bool, Trial]:
+    def _given(self, told: ReportedTrial) -> tuple[bool, Trial]:
         if told.state is TrialState.LOST:
             raise InputError("state", "what was lost cannot be given")
         if told.attempt is not None:
@@ -100,7 +100,7 @@ class Telling:
         default = problem.space.default_configuration()
         configuration = default
         if told.configuration is not None:
-            configuration = given_configuration(problem.space, told.configuration)
+            configuration = imported_configuration(problem.space, told.configuration)
         baseline = told.baseline or digest(configuration) == digest(default)
         if number == BASELINE_TRIAL and not baseline:
             raise InputError(
@@ -126,9 +126,9 @@ class Telling:
         return False, ended
 
 
-def _with_outcome(problem: Problem, trial: Trial, told: Told) -> Trial:
-    if told.state not in TELLABLE:
-        allowed = ", ".join(state.value for state in TELLABLE)
+def _with_outcome(problem: Problem, trial: Trial, told: ReportedTrial) -> Trial:
+    if told.state not in REPORTABLE:
+        allowed = ", ".join(state.value for state in REPORTABLE)
         raise InputError("state", f"{told.state.value!r} is not one of {allowed}")
     done = told.state is TrialState.DONE
     if not done and told.metrics:
@@ -155,3 +155,37 @@ def _with_outcome(problem: Problem, trial: Trial, told: Told) -> Trial:
 
 def _says_the_same(kept: Trial, told: Trial) -> bool:
     return kept.state is told.state and dict(kept.metrics) == dict(told.metrics)
+
+
+def imported_configuration(space: Space, given: Mapping[str, object]) -> dict[str, Value]:
+    """The values of a configuration, as a proposal of the space would hold them.
+
+    What is left out is as in the baseline, and values may lie outside of the space's ranges.
+
+    Raises:
+        InputError: A value is of the wrong type, or an option that the space leaves where it is
+            was moved: every trial of the job has the same there.
+        InputErrors: Several are.
+    """
+    found: list[InputError] = []
+    values = dict(space.start)
+    for name, value in given.items():
+        with noting(found):
+            values[name] = _value(space, name, value)
+    refuse_noted(found)
+    shown = [*space.fixed, *(name for name in space.names if name not in space.fixed)]
+    return {name: values[name] for name in shown if space.is_active(name, values)}
+
+
+def _value(space: Space, name: str, given: object) -> Value:
+    where = f"configuration.{name}"
+    parameter = space.known.get(name)
+    if parameter is None:
+        known = ", ".join(sorted(space.by_name))
+        raise InputError(where, f"is not in the space; known are {known}")
+    value = parse_value(parameter, given, field=where)
+    moves = name in space.by_name and name not in space.fixed
+    if not moves and value != space.start.get(name):
+        stays = space.start.get(name)
+        raise InputError(where, f"is not in the space, whose trials all have {stays!r}")
+    return value

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.cluster.resting import Resting
+from jobs.cluster.backoff import Backoff
 
 
 class Scene:
@@ -11,7 +11,7 @@ class Scene:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.told: list[str] = []
-        self.resting = Resting(self.told.append, clock=lambda: self.seconds)
+        self.resting = Backoff(self.told.append, clock=lambda: self.seconds)
 
     def goes(self, times: int, host: str = "odd") -> None:
         for _ in range(times):

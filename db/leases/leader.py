@@ -1,0 +1,86 @@
+"""The leader lease: of all processes that could do a thing, one does it and the others wait.
+
+One worker of a database runs its jobs; one terminal runs the batch of a name. The lease is a row
+that names its owner and runs out unless it is kept. Its epoch grows with every change of hands,
+so that a leader that slept through its lease notices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Engine, and_, select, update
+
+from db.connection.transactions import insert_into, now, writing
+from db.leases.process import is_dead
+from db.schema.tables import leader
+
+LEADER_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class LeaderLease:
+    """The right to lead: ``name`` is what is led, the workers of a database or a batch."""
+
+    name: str
+    epoch: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class LedBy:
+    """Another process leads."""
+
+    owner: str
+
+
+def take_lead(
+    engine: Engine, name: str, owner: str, *, seconds: float = LEADER_SECONDS
+) -> LeaderLease | LedBy:
+    """Takes the lease when nobody has it, or who had it is late or provably dead.
+
+    Args:
+        engine: The database.
+        name: What is led.
+        owner: Who asks: ``db.leases.process.this_process_name()``.
+        seconds: How long it lasts unless it is kept.
+    """
+    with writing(engine) as connection:
+        moment = now(connection)
+        until = moment + timedelta(seconds=seconds)
+        first = insert_into(engine, leader).values(
+            name=name, owner=owner, epoch=1, expires_at=until
+        )
+        if connection.execute(first.on_conflict_do_nothing().returning(leader.c.name)).first():
+            return LeaderLease(name, 1, owner)
+        which = select(leader).where(leader.c.name == name).with_for_update()
+        found = connection.execute(which).one()
+        if found.owner and found.expires_at > moment and not is_dead(found.owner):
+            return LedBy(found.owner)
+        taken = LeaderLease(name, found.epoch + 1, owner)
+        connection.execute(
+            update(leader)
+            .where(leader.c.name == name)
+            .values(owner=owner, epoch=taken.epoch, expires_at=until)
+        )
+        return taken
+
+
+def keep_lead(engine: Engine, mine: LeaderLease, *, seconds: float = LEADER_SECONDS) -> bool:
+    """Makes the lease last longer; False when another has taken it."""
+    with writing(engine) as connection:
+        until = now(connection) + timedelta(seconds=seconds)
+        kept = update(leader).where(_is_mine(mine)).values(expires_at=until)
+        return bool(connection.execute(kept).rowcount)
+
+
+def give_back_lead(engine: Engine, mine: LeaderLease) -> None:
+    """Ends the lease, so that the next one need not wait. Not an error when it is lost."""
+    with writing(engine) as connection:
+        connection.execute(update(leader).where(_is_mine(mine)).values(owner=""))
+
+
+def _is_mine(mine: LeaderLease) -> ColumnElement[bool]:
+    same = (leader.c.name == mine.name, leader.c.epoch == mine.epoch, leader.c.owner == mine.owner)
+    return and_(*same)
