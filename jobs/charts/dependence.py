@@ -28,16 +28,13 @@ _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on
 def dependence_chart(
     parameter: str, curves: Sequence[Curve], values: Sequence[Value], *, is_bytes: bool
 ) -> Chart | None:
-    """The partial dependence of the metrics on one parameter.
+    """The partial dependence of the metrics on one parameter; None without a curve.
 
     Args:
         parameter: Its name.
         curves: Of the metrics; the first four are drawn.
         values: The settings.
         is_bytes: Whether they are sizes.
-
-    Returns:
-        The plot; None without a curve.
     """
     shown = list(curves[: len(SERIES)])
     if not shown:

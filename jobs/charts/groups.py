@@ -78,16 +78,13 @@ def _question(row: Mapping[str, Any], space: Mapping[str, Parameter], *, top: bo
 
 
 def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
-    """The box plot of one question.
+    """The box plot of one question; None with fewer than two groups.
 
     Args:
         question: A parameter and a metric.
         trials: By number; the drawn ones are compared, as the analysis of variance does: those
             that ended well, and with their bounds those that were cut off.
         unit: Of the metric, for its axis.
-
-    Returns:
-        The plot; None with fewer than two groups.
     """
     drawn = [
         t

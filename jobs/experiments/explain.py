@@ -30,7 +30,7 @@ from jobs.queue.lifecycle import is_external
 from jobs.report.artifacts import report_html
 from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
-from jobs.views.models import explanation_of_job
+from jobs.views.models import explained_job
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
 from optimizer.explanation.document import fewer_changes
@@ -175,7 +175,7 @@ def measure_explanation(
     store = JobStore(engine)
     result = store.result(job.id)
     assert result is not None
-    explanation = explanation_of_job(engine, job, result)
+    explanation = explained_job(engine, job, result)["explanation"]
     if explanation is None or not explanation["steps"]:
         return None
     if is_external(job):

@@ -159,7 +159,9 @@ def detect_regressions(
         series=tuple(series),
         findings=tuple(_found(given, series[alarm.series], alarm) for alarm in watched.alarms),
         outliers=tuple(
-            OutlierNight(series[o.series], o.night, _one(series[o.series], o.distance), o.p)
+            OutlierNight(
+                series[o.series], o.night, _amount(series[o.series], *(3 * [o.distance])), o.p
+            )
             for o in watched.outliers
         ),
         per_100_nights=per_100_nights,
@@ -175,17 +177,14 @@ def date_of(at: datetime) -> str:
 
 def _found(given: Sequence[Night], series: Series, alarm: Alarm) -> LevelChange:
     size = alarm.size
-    amount = Amount(
-        change_unit(series), *(_shown(series, each) for each in (size.change, size.low, size.high))
-    )
+    amount = _amount(series, size.change, size.low, size.high)
     better = size.change > 0 if series.direction == "max" else size.change < 0
     changed = environment_differences(given, series.item, alarm.since_low, alarm.since_high)
     return LevelChange(series, alarm, amount, not better, tuple(changed))
 
 
-def _one(series: Series, distance: float) -> Amount:
-    shown = _shown(series, distance)
-    return Amount(change_unit(series), shown, shown, shown)
+def _amount(series: Series, *differences: float) -> Amount:
+    return Amount(change_unit(series), *(_shown(series, each) for each in differences))
 
 
 def change_unit(series: Series) -> str:

@@ -70,7 +70,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
     compared = proof_rows(result, names)
     power = detectable(result)
-    parameters = _parameters(result)
+    parameters = sorted(result["parameters"], key=lambda row: row["rank"])
     modelled, r2, forests = by_models(result), ranked_r2(result), forests_r2(result)
     # Beside models, forests of a few draws are shown only if they say anything.
     least = LEAST_R2 if modelled else -math.inf
@@ -186,10 +186,6 @@ def _terms(
     metrics = baseline.corrected(first.metrics, first.started_at, first.host)
     found = objective.gains(metrics, baseline.metrics)
     return proven, found if found.keys() == proven.keys() else {}
-
-
-def _parameters(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return sorted(result["parameters"], key=lambda row: row["rank"])
 
 
 def _byte_sized(names: Sequence[str]) -> frozenset[str]:

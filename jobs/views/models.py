@@ -88,20 +88,6 @@ def _problem(job: JobRow, baseline: Any) -> Problem:
 _made_anew = JobCache[dict[str, Any]]()
 
 
-def explanation_of_job(
-    engine: Engine, job: JobRow, result: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Why the job's winner is better; None where nothing was proven, or too little is known.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
-    kept: dict[str, Any] | None = explained_job(engine, job, result)["explanation"]
-    return kept
-
-
 def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
     """``explanation`` and ``explanation_withheld`` of a job; made anew for an earlier version's.
 

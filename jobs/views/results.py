@@ -118,7 +118,10 @@ def reasons_unproven(result: Mapping[str, Any]) -> list[str]:
     """
     if result["best"] is not None:
         return []
-    verdict, names = result["verdict"], _names(result)
+    verdict, names = (
+        result["verdict"],
+        [row["name"] for row in result["job"]["objective"]["metric"]],
+    )
     if verdict is None:
         counts = result["trials"]
         return [
@@ -167,10 +170,6 @@ def what_next(result: Mapping[str, Any]) -> list[str]:
         )
     found.append("Or keep what you have: for this load and machine it may be good already.")
     return found
-
-
-def _names(result: Mapping[str, Any]) -> list[str]:
-    return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
 _made = JobCache[Sequence[Chart]]()
