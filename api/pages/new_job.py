@@ -17,13 +17,13 @@ from api.pages.job_form import FormField, asked_by, first_fields, further_fields
 from api.pages.page import page
 from api.schemas.job_schemas import JobChange, JobCreate
 from api.services.dependencies import JobDep, Service, ServiceDep
-from api.services.taken_jobs import take_clone, take_job
+from api.services.submission import take_clone, take_job
 from api.services.validation_errors import findings_of_rest, refusal
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
 from jobs.specification.specification import specification_from_document
-from optimizer.objective.limit_text import limit_words
+from optimizer.objective.limits import limit_words
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

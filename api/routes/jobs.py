@@ -22,7 +22,7 @@ from api.services.dependencies import (
     no_job,
 )
 from api.services.listings import page_of_jobs
-from api.services.taken_jobs import take_clone, take_job
+from api.services.submission import take_clone, take_job
 from db.access.tokens import Role
 from db.jobs.job_list import JobOrder
 from db.schema.job_row import JobState

@@ -1,10 +1,16 @@
-"""From the body of a request to a specification that is checked as a whole."""
+"""From the body of a request to a job that is checked as a whole and kept for the worker."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from api.auth.security import Caller
+from api.http.problems import ProblemError, field_problems, refused
+from api.schemas.job_schemas import JobChange, JobCreate
+from api.services.dependencies import Service
 from api.services.inline_documents import (
     Registry,
     inline_objective,
@@ -13,10 +19,14 @@ from api.services.inline_documents import (
     require_plain,
 )
 from api.services.known_builds import KnownBuilds
+from db.jobs.job_queue import KeyReusedError, QueueFullError, enqueue_job
+from db.schema.job_row import JobRow, JobState
+from jobs.queue import lifecycle
 from jobs.specification.request import JobRequest, parts_of
 from jobs.specification.resolved_job import resolve
-from jobs.specification.specification import Specification
+from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import specification_of, usual_objective
+from jobs.specification.warm_start import require_job
 from optimizer.objective.objective_file import load_objective, objective_document
 from sampler.bench.builds import DEFAULT_BUILD
 from sampler.bench.installed import InstalledDbBench
@@ -27,6 +37,91 @@ from sampler.workload.workload_file import workload_from_document
 
 # For a workload that is missing or wrong, so that the rest is checked all the same.
 _STAND_IN: Mapping[str, Any] = {"name": "none", "external": True}
+
+
+def take_job(
+    service: Service, asked: JobCreate, caller: Caller, *, key: str | None = None
+) -> tuple[int, bool]:
+    """Submits a job.
+
+    Args:
+        service: Where.
+        asked: What is asked for.
+        caller: Who asks.
+        key: The caller's own; a request that comes again under it makes no second job.
+
+    Returns:
+        The job's number, and whether it is new.
+
+    Raises:
+        ProblemError: 422, fields are wrong; 409, the key came with another request; 429, too many
+            jobs are queued.
+    """
+    specification = _checked(service, asked, None)
+    if key is not None:
+        key = hashlib.sha256(f"{caller.name or '-'}/{key}".encode()).hexdigest()
+    return _submit(service, specification, asked.priority, caller, key, _request_digest(asked))
+
+
+def take_clone(service: Service, job: JobRow, changes: JobChange, caller: Caller) -> int:
+    """Submits a job like another, but for what is changed.
+
+    Returns:
+        The new job's number.
+
+    Raises:
+        ProblemError: As ``take_job``.
+    """
+    start = specification_from_document(job.specification)
+    specification = _checked(service, changes, start)
+    priority = changes.priority if "priority" in changes.model_fields_set else job.priority
+    return _submit(service, specification, priority, caller, None, None)[0]
+
+
+def _checked(service: Service, asked: JobChange, start: Specification | None) -> Specification:
+    try:
+        specification = specification_from(
+            asked, service.workloads, service.installed, start=start, builds=service.builds
+        )
+        require_job(service.store, specification.warm_start, field="warm_start")
+    except InputError as error:
+        raise refused(field_problems(error, asked.model_dump(exclude_unset=True))) from None
+    return specification
+
+
+def _request_digest(asked: JobCreate) -> str:
+    """The same for the same request, however its fields are ordered."""
+    text = json.dumps(asked.model_dump(mode="json", exclude_unset=True), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _submit(
+    service: Service,
+    specification: Specification,
+    priority: int,
+    caller: Caller,
+    key: str | None,
+    digest: str | None,
+) -> tuple[int, bool]:
+    external = bool(specification.workload.get("external"))
+    try:
+        return enqueue_job(
+            service.engine,
+            specification.document(),
+            specification.digest(),
+            state=JobState.RUNNING if external else JobState.QUEUED,
+            why=lifecycle.TOLD if external else lifecycle.WAITS,
+            priority=priority,
+            by_service=not external,
+            submitter=caller.name,
+            key=key,
+            request_digest=digest if key else None,
+            most_queued=None if external else service.settings.most_queued,
+        )
+    except KeyReusedError as error:
+        raise ProblemError(409, str(error)) from None
+    except QueueFullError as error:
+        raise ProblemError(429, str(error), headers={"Retry-After": "60"}) from None
 
 
 def specification_from(

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from cli.client.untrusted_text import printable
 from cli.render.screen import bare_table
-from jobs.doctor.examination import Diagnosis, ExaminationObserver
-from jobs.doctor.finding import Finding, Severity, percentage
+from jobs.doctor.examination import Diagnosis
+from jobs.doctor.finding import ExaminationObserver, Finding, Severity, percentage
 from jobs.doctor.noise import WANTED_CHANGES, Noise
 from optimizer.budget.power import MOST_PAIRS, POWER
 from optimizer.trials.trial import Trial

@@ -25,8 +25,15 @@ from db.schema.job_row import LIVE, JobRow, JobState
 from jobs.batch.batch_file import findings_of, read_batch
 from jobs.batch.batch_items import BATCH_RESULT
 from jobs.batch.batch_plan import BatchPlan
-from jobs.batch.batch_run import interrupt_batch, is_well, open_batch, run_batch
-from jobs.batch.batch_turn import BatchHeld, BatchTurn, TurnLost
+from jobs.batch.batch_run import (
+    BatchHeld,
+    BatchTurn,
+    TurnLost,
+    interrupt_batch,
+    is_well,
+    open_batch,
+    run_batch,
+)
 from jobs.execution.execution_backend import ExecutionBackend
 from jobs.report.artifacts import REPORT, write_artifacts
 from jobs.results.outcome import job_outcome
@@ -190,7 +197,7 @@ class _OneByOne:
             here.settings,
             console=self._console,
             check=here.turn.check,
-            expected=LIVE,
+            expected=tuple(LIVE),
             backend=here.backend,
         )
         write_artifacts(finished, folder)

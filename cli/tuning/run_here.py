@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from db.schema.job_row import JobState
     from jobs.execution.assembly import Assembly
-    from jobs.execution.execution_backend import ExecutionBackend
     from jobs.results.outcome import JobOutcome
     from jobs.specification.specification import Specification
     from sampler.runner.settings import Settings
@@ -27,25 +24,10 @@ def run_here(
     settings: Settings,
     *,
     console: Console,
-    check: Callable[[], None] = lambda: None,
-    expected: Collection[JobState] | None = None,
-    backend: ExecutionBackend | None = None,
+    **how: Any,
 ) -> JobOutcome:
-    """Runs what is left of a job, as ``run_job`` does, and raises what that raises.
-
-    Args:
-        engine: The store.
-        job_id: The job.
-        specification: As it is stored with the job.
-        assembly: Made of the specification on this machine.
-        settings: Where things are on this machine.
-        console: Where it is shown.
-        check: Called at every tick; what it raises ends the trial in flight and is passed on.
-        expected: The states that the job may be in; None for any.
-        backend: Where it is measured; None for this machine.
-    """
+    """Runs what is left of a job and shows how it goes; takes and raises what ``run_job`` does."""
     from cli.render.progress_screen import TuningProgress
-    from db.schema.job_row import JobState
     from jobs.execution.run_job import run_job
 
     with TuningProgress(console, specification.trials) as progress:
@@ -59,9 +41,7 @@ def run_here(
             waiting=progress.waiting,
             away=progress.note,
             told=progress.note,
-            check=check,
-            expected=tuple(JobState if expected is None else expected),
-            backend=backend,
+            **how,
         )
 
 

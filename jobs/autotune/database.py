@@ -49,7 +49,7 @@ class DatabaseLayout:
 
 
 @dataclass(frozen=True)
-class TreeLevel:
+class LevelFiles:
     """Its number, files, and MiB, which is how finely RocksDB tells it."""
 
     number: int
@@ -163,10 +163,10 @@ class TunedDatabase:
                  "mem-table-flush-pending")  # fmt: skip
         return any(self._db.property_int_value(f"rocksdb.{name}") for name in names)
 
-    def levels(self) -> list[TreeLevel]:
+    def levels(self) -> list[LevelFiles]:
         """All levels, the first first."""
         text = self._db.property_value("rocksdb.levelstats") or ""
-        return [TreeLevel(*map(int, found)) for found in _LEVEL.findall(text)]
+        return [LevelFiles(*map(int, found)) for found in _LEVEL.findall(text)]
 
     def live_bytes(self) -> int:
         """Bytes of the table files of the current version."""

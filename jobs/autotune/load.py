@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.autotune.database import DatabaseLayout, TreeLevel, TunedDatabase
+from jobs.autotune.database import DatabaseLayout, LevelFiles, TunedDatabase
 from jobs.autotune.policy import SWITCHING, first_switch, next_switch
 from jobs.autotune.request import AutotuneRequest
 from jobs.charts.curves import Span
@@ -79,7 +79,7 @@ class Loaded:
     flips: int
     flip_seconds: float
     tickers: dict[str, int]
-    levels: tuple[TreeLevel, ...]
+    levels: tuple[LevelFiles, ...]
     live_bytes: int
 
 

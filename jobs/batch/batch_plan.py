@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from db.nightly.batches import NewJob
+from sqlalchemy import Connection
+
+from db.nightly.batches import NewJob, begin_batch
 from jobs.specification.specification import Specification, specification_from_document
 from sampler.common.errors import InputError
 
@@ -59,9 +61,9 @@ class BatchPlan:
         ]
         return {"name": self.name, "items": items}
 
-    def jobs(self) -> list[NewJob]:
-        """The rows that its jobs begin as."""
-        return [
+    def begin(self, connection: Connection, **about: Any) -> int | None:
+        """Keeps the batch with all of its jobs; takes and returns what ``begin_batch`` does."""
+        jobs = [
             NewJob(
                 item.name,
                 item.specification.document(),
@@ -70,6 +72,14 @@ class BatchPlan:
             )
             for item in self.items
         ]
+        return begin_batch(
+            connection,
+            name=self.name,
+            document=self.outline(),
+            digest=self.digest(),
+            jobs=jobs,
+            **about,
+        )
 
 
 def plan_from_document(document: Mapping[str, Any]) -> BatchPlan:

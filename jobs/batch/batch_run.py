@@ -1,4 +1,4 @@
-"""A batch from a terminal: its rows, begun once or gone on with, and its jobs in turn."""
+"""A batch from a terminal: run by one process at a time, begun once or gone on with."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from sqlalchemy import Engine
 
 from db.connection.transactions import writing
 from db.jobs.job_store import JobStore
+from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
 from db.leases.lease import LeaseHeld
+from db.leases.process import spoken, this_process_name
 from db.nightly.batches import (
     BatchRow,
     BatchState,
     batch_jobs,
-    begin_batch,
     find_batch,
     give_up_jobs,
     note_batch,
@@ -25,14 +26,70 @@ from db.nightly.batches import (
 from db.schema.job_row import ENDED, LIVE, JobRow, JobState
 from jobs.batch.batch_plan import BatchPlan
 from jobs.batch.batch_result import end_batch_now
-from jobs.batch.batch_turn import BatchHeld
 from jobs.execution.heartbeat import JobCancelled
-from optimizer.run.ports import LeaseLost
+from jobs.execution.retry import is_away
+from optimizer.run.ports import ControllerStops, LeaseLost
 
 _JOB_WAITS = "waits for the jobs of its batch that come before"
 _HELD_SECONDS = 1.0
 _RUNS = "runs in a terminal"
+_SECONDS = 60.0  # as long as a job's lease: a process that is dead on this machine is seen at once
+_KEEP_SECONDS = 10.0
 _GIVEN_UP = "its batch was interrupted, and another was begun instead"
+
+
+class BatchHeld(RuntimeError):
+    """Another process runs the batch of this name."""
+
+
+class TurnLost(ControllerStops):
+    """Another process has taken the batch over; this one was paused for long.
+
+    No ``Exception``: nobody may take it for the end of the job in flight.
+    """
+
+
+class BatchTurn:
+    """The right to run the batch of a name, as long as it is kept."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        """Takes it.
+
+        Raises:
+            BatchHeld: It is another's, who lives.
+        """
+        taken = take_lead(engine, f"batch {name}", this_process_name(), seconds=_SECONDS)
+        if isinstance(taken, LedBy):
+            raise BatchHeld(f"the batch {name} is being run by {spoken(taken.owner)}")
+        self._engine, self._turn, self._name = engine, taken, name
+        self._kept = time.monotonic()
+
+    def check(self) -> None:
+        """Makes it last; to be called often.
+
+        Raises:
+            TurnLost: Another process has taken it.
+        """
+        if time.monotonic() - self._kept < _KEEP_SECONDS:
+            return
+        self._kept = time.monotonic()
+        try:
+            held = keep_lead(self._engine, self._turn, seconds=_SECONDS)
+        except Exception as error:
+            if not is_away(error, self._engine):
+                raise
+            return  # nobody else can take it either
+        if not held:
+            raise TurnLost(f"the batch {self._name} was taken over by another process")
+
+    def give_back(self) -> None:
+        """Lets the next begin at once; without a database the turn runs out by itself."""
+        turn: LeaderLease = self._turn
+        try:
+            give_back_lead(self._engine, turn)
+        except Exception as error:
+            if not is_away(error, self._engine):
+                raise
 
 
 @dataclass(frozen=True)
@@ -53,7 +110,7 @@ class Opened:
 def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
     """Finds the batch to go on with, or begins one with all of its jobs.
 
-    Whoever calls has the batch's turn (``jobs.batch.batch_turn``).
+    Whoever calls has the batch's turn (``BatchTurn``).
 
     Args:
         engine: The database.
@@ -81,15 +138,7 @@ def open_batch(engine: Engine, plan: BatchPlan, *, resume: bool) -> Opened:
 
 def _begun(engine: Engine, plan: BatchPlan) -> int:
     with writing(engine) as connection:
-        batch_id = begin_batch(
-            connection,
-            name=plan.name,
-            document=plan.outline(),
-            digest=plan.digest(),
-            jobs=plan.jobs(),
-            why=_RUNS,
-            job_why=_JOB_WAITS,
-        )
+        batch_id = plan.begin(connection, why=_RUNS, job_why=_JOB_WAITS)
     assert batch_id is not None  # it is of no schedule, so there is no time to be taken
     return batch_id
 

@@ -27,15 +27,12 @@ def changes_chart(
     terms: Sequence[Term],
     detectable: Mapping[str, float],
 ) -> Chart | None:
-    """The changes with their intervals.
+    """The changes with their intervals; None without a row.
 
     Args:
         rows: (metric, its ``percent``, ``low``, ``high`` against the baseline).
         terms: Of the objective: they say which way is better.
         detectable: By metric, the smallest change in percent that the proof would have shown.
-
-    Returns:
-        The plot; None without a row.
     """
     if not rows:
         return None
@@ -133,16 +130,13 @@ def _beyond_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
 def runs_chart(
     name: str, metric: str, unit: str | None, runs: Mapping[str, Sequence[tuple[int, float]]]
 ) -> Chart | None:
-    """What every run gave.
+    """What every run gave; None without a run.
 
     Args:
         name: Of the plot, unique in the page.
         metric: Whose figures they are.
         unit: Theirs; None for a ratio.
         runs: By subject, (round, figure).
-
-    Returns:
-        The plot; None without a run.
     """
     if not any(runs.values()):
         return None

@@ -21,13 +21,10 @@ from jobs.results.explanation_words import estimate_words, step_words
 
 
 def contributions_chart(explanation: Mapping[str, Any] | None) -> Chart | None:
-    """The path as a waterfall, each bar from where the one before it ends.
+    """The path as a waterfall, each bar from where the one before it ends; None without a step.
 
     Args:
         explanation: That of result.json.
-
-    Returns:
-        The plot; None without a step.
     """
     steps = explanation["steps"] if explanation else []
     if not steps:
@@ -128,15 +125,12 @@ def _colour(gain: Mapping[str, float]) -> str:
 def fitness_terms_chart(
     names: Sequence[str], proven: Mapping[str, float], found: Mapping[str, float]
 ) -> Chart | None:
-    """The terms of the fitness, which add up to it.
+    """The terms of the fitness, which add up to it; None without a term.
 
     Args:
         names: The metrics of the objective.
         proven: By metric, the term in the proof's fresh runs.
         found: The same in the one run of the search; empty where it is not known.
-
-    Returns:
-        The plot; None without a term.
     """
     if not proven:
         return None

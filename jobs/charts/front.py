@@ -105,15 +105,12 @@ Growth = Sequence[tuple[int, float]]
 
 
 def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Chart | None:
-    """The plot of a job.
+    """The plot of a job; None with one metric, or where nothing reached the reference.
 
     Args:
         growth: (trial's number, hypervolume) of each trial that enlarged the front.
         terms: Of the objective.
         last: The number of the job's last trial.
-
-    Returns:
-        None with one metric, or where nothing reached the reference.
     """
     if len(terms) < 2 or not growth:
         return None

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jobs.charts.chart import Chart, axis, short, words
-from models.importance.groups import group_labels
+from models.importance.anova import group_labels
 from optimizer.baseline.baseline import CLOCKS
-from optimizer.evaluation.knowledge import COMPARABLE
+from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value
@@ -78,16 +78,13 @@ def _question(row: Mapping[str, Any], space: Mapping[str, Parameter], *, top: bo
 
 
 def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
-    """The box plot of one question.
+    """The box plot of one question; None with fewer than two groups.
 
     Args:
         question: A parameter and a metric.
         trials: By number; the drawn ones are compared, as the analysis of variance does: those
             that ended well, and with their bounds those that were cut off.
         unit: Of the metric, for its axis.
-
-    Returns:
-        The plot; None with fewer than two groups.
     """
     drawn = [
         t

@@ -34,15 +34,12 @@ def held_out(forest: Mapping[str, Any]) -> float | None:
 def importance_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], forest: Mapping[str, Any]
 ) -> Chart | None:
-    """The most important parameters for a metric.
+    """The most important parameters for a metric; None where the metric could not be learned.
 
     Args:
         metric: Its name.
         parameters: Rows of ``result.json``.
         forest: Of the metric there: ``r2_cross_validated``, ``trials``.
-
-    Returns:
-        The plot; None where the metric could not be learned.
     """
     rows = [
         (row["name"], row["importance"][metric])

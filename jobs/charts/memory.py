@@ -50,7 +50,7 @@ def memory_chart(
     budget: float | None,
     winner: int | None,
 ) -> Chart | None:
-    """Fitness over memory of all new configurations.
+    """Fitness over memory of all new configurations; None where the benchmark tells no memory.
 
     Args:
         trials: By number.
@@ -58,9 +58,6 @@ def memory_chart(
         baseline: Bytes that the baseline may hold; None if unknown.
         budget: Bytes that were allowed; None: as much as the baseline.
         winner: The number of the trial that went into the proof.
-
-    Returns:
-        The plot; None where the benchmark tells no memory.
     """
     candidates = _candidates(trials, fitness)
     if not candidates or not baseline:

@@ -36,7 +36,7 @@ def metric_series_chart(
     noise: MetricNoise,
     best: int | None,
 ) -> Chart | None:
-    """The plot of a metric.
+    """The plot of a metric; None before a new configuration was measured.
 
     Args:
         term: The metric, and which way is better.
@@ -44,9 +44,6 @@ def metric_series_chart(
         values: By trial's number, clocks corrected for drift.
         noise: The baseline's level and scatter.
         best: The fittest trial so far, which is always drawn; None: there is none yet.
-
-    Returns:
-        The plot; None before a new configuration was measured.
     """
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.number in values]
     if not candidates:

@@ -92,13 +92,10 @@ _LINES = (
 
 
 def sampling_chart(found: Mapping[str, Any]) -> Chart | None:
-    """Stability of the ranking over the number of draws.
+    """Stability of the ranking over the number of draws; None with fewer than two points.
 
     Args:
         found: ``sampling`` of ``result.json``: ``draws``, ``planned``, ``why``, ``curve``.
-
-    Returns:
-        The plot; None with fewer than two points.
     """
     curve = [point for point in found.get("curve") or [] if point.get("draws") is not None]
     if len(curve) < 2:

@@ -6,13 +6,13 @@ run under the host-wide lock, as trials are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 from jobs.doctor.db_bench_check import ExaminedLoad, examined_load, look_at_db_bench
-from jobs.doctor.finding import Finding, Severity
+from jobs.doctor.finding import ExaminationObserver, Finding, Severity
 from jobs.doctor.idle_host import look_at_disk_speed, look_for_benchmarks
 from jobs.doctor.machine_checks import judge_cpu, judge_disk_state, judge_load, judge_memory
 from jobs.doctor.noise import (
@@ -28,7 +28,6 @@ from jobs.doctor.noise import (
 )
 from jobs.execution.assembly import Assembly
 from jobs.specification.specification import Specification
-from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
 from sampler.machine.cpu_state import read_cpu_state
 from sampler.machine.host_load import read_pressure, watch_cpu
@@ -81,10 +80,7 @@ class Diagnosis:
             "fitness": self.fitness.value,
             "machine": dict(self.machine),
             "workload": self.workload,
-            "findings": [
-                {"check": f.check, "level": f.level.value, "found": f.found, "advice": f.advice}
-                for f in self.findings
-            ],
+            "findings": [asdict(finding) for finding in self.findings],
             "noise": None if self.noise is None else self.noise.document(),
         }
 
@@ -117,16 +113,6 @@ def quick_findings(subject: ExaminedLoad, settings: Settings) -> Iterator[list[F
         least_free_bytes=settings.free_bytes,
         wants_direct=_DIRECT in space.by_name,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExaminationObserver:
-    """Who is told what, while it goes on."""
-
-    found: Callable[[Finding], None]
-    waiting: Callable[[str], None]
-    began: Callable[[int], None]
-    ended: Callable[[Trial], None]
 
 
 def examine(
@@ -199,14 +185,7 @@ def _noise(
     watcher: ExaminationObserver,
 ) -> tuple[list[Finding], Noise | None]:
     try:
-        trials = run_baseline(
-            assembly,
-            settings,
-            runs=runs,
-            waiting=watcher.waiting,
-            began=watcher.began,
-            ended=watcher.ended,
-        )
+        trials = run_baseline(assembly, settings, runs=runs, observer=watcher)
     except InputError as error:
         return [not_measured(error.problem)], None
     findings = judge_failures(trials)

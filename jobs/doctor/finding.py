@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+
+from optimizer.trials.trial import Trial
 
 
 class Severity(StrEnum):
@@ -34,6 +37,23 @@ class Finding:
         """Refuses bad news without advice."""
         if self.level is not Severity.OK and not self.advice:
             raise ValueError(f"{self.check}: {self.found}: what is to be done?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminationObserver:
+    """Who is told what while a machine is examined.
+
+    Attributes:
+        found: Each finding, as it comes.
+        waiting: Who holds the host, while somebody does.
+        began: The number of each run of the baseline, before it.
+        ended: Each run, after it.
+    """
+
+    found: Callable[[Finding], None]
+    waiting: Callable[[str], None]
+    began: Callable[[int], None]
+    ended: Callable[[Trial], None]
 
 
 def not_shown(check: str, where: str) -> Finding:

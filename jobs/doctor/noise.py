@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from jobs.doctor.finding import Finding, Severity, graded, percentage
+from jobs.doctor.finding import ExaminationObserver, Finding, Severity, graded, percentage
 from jobs.execution.assembly import Assembly
 from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
-from optimizer.confirmation.confirmation import CONFIDENCE
+from optimizer.confirmation.proof import CONFIDENCE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.machine.machine import host_name
 from sampler.runner.runner import LocalRunner
@@ -196,32 +196,18 @@ def _line(trial: Trial) -> str:
 
 
 def run_baseline(
-    assembly: Assembly,
-    settings: Settings,
-    *,
-    runs: int,
-    waiting: Callable[[str], None],
-    began: Callable[[int], None],
-    ended: Callable[[Trial], None],
+    assembly: Assembly, settings: Settings, *, runs: int, observer: ExaminationObserver
 ) -> Sequence[Trial]:
-    """Measures the baseline again and again.
-
-    Args:
-        assembly: The workload and its benchmark.
-        settings: Where.
-        runs: How often.
-        waiting: Told who holds the host, while somebody does.
-        began: Told the number of each run, before it.
-        ended: Told of each run, after it.
+    """Measures the baseline again and again, as a trial is: same runner, lock, folder and limits.
 
     Raises:
         InputError: The machine cannot run it.
     """
-    runner = LocalRunner(assembly.benchmark, settings, waiting=waiting)
+    runner = LocalRunner(assembly.benchmark, settings, waiting=observer.waiting)
     configuration = assembly.problem.space.default_configuration()
     trials = []
     for number in range(1, runs + 1):
-        began(number)
+        observer.began(number)
         outcome = runner.run(configuration)
         now = datetime.now(UTC)
         trial = Trial(
@@ -236,5 +222,5 @@ def run_baseline(
             started_at=now - timedelta(seconds=outcome.bench_seconds),
         ).ended(outcome, host=host_name(), finished_at=now)
         trials.append(trial)
-        ended(trial)
+        observer.ended(trial)
     return trials

@@ -41,15 +41,8 @@ def rows(openings: Sequence[Sequence[Interval]]) -> list[dict[str, Any]]:
 
 
 def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
-    """What an opening came to, of its last dump and its extremes; None for what was not told.
-
-    ``write_amplification`` divides two sizes that RocksDB rounds to 0.01 GiB: it is None while
-    less than 0.1 GiB came in. The WAL is in neither.
-    """
+    """What an opening came to, of its last dump and its extremes; None for what was not told."""
     last = opening[-1]
-    write_amplification = None
-    if last.compacted_gb is not None and last.ingested_gb is not None and last.ingested_gb >= 0.1:
-        write_amplification = last.compacted_gb / last.ingested_gb
     return {
         "intervals": len(opening),
         "seconds": last.at,
@@ -57,7 +50,6 @@ def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
         "writes_mib_s": last.cumulative_writes,
         "compaction_gib": last.compacted_gb,
         "compaction_mib_s": last.cumulative_compaction,
-        "write_amplification": write_amplification,
         "stall_percent": last.cumulative_stall_percent,
         "highest_writes_mib_s": _highest(opening, "writes"),
         "highest_compaction_mib_s": _highest(opening, "compaction"),
@@ -73,7 +65,7 @@ Row = dict[str, Any]
 
 
 def opening_document(opening: Opening) -> Row:
-    """What an opening came to: ``table.summary``, and what is known by family, level and reason.
+    """What an opening came to: ``summary``, and what is known by family, level and reason.
 
     Figures are as the file has them: see ``sampler.stats_dumps.figure_lines`` for their rounding.
     """

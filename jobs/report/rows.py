@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.results.explanation_words import basis_words, estimate_words, minimal_lines, step_words
+from jobs.results.figures import option_value
 from optimizer.budget.power import smallest_change
-from optimizer.objective.kept_limits import kept_words
-from optimizer.objective.limit_text import limit_words
+from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
-from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 
 UNITS = {
@@ -209,8 +208,8 @@ def contribution_rows(
     return tuple(
         ContributionRow(
             row["name"],
-            _value(row["name"], row["from"]),
-            _value(row["name"], row["to"]),
+            _end(row, "from"),
+            _end(row, "to"),
             row["values"],
             row["gain"],
             row["share"],
@@ -218,6 +217,10 @@ def contribution_rows(
         )
         for row in found["parameters"][:top]
     )
+
+
+def _end(row: Mapping[str, Any], end: str) -> str:
+    return "" if row[end] is None else option_value(row[end], catalogue().get(row["name"]))
 
 
 def contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -244,16 +247,6 @@ def contribution_lines(found: Mapping[str, Any]) -> Sequence[str]:
     if not found["parameters"]:
         return [*lines, "No value was better than the one that the search began with."]
     return [*lines, CAUTION]
-
-
-def _value(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    known = catalogue().get(name)
-    number = isinstance(value, int) and not isinstance(value, bool)
-    if known is not None and known.scaled and number and value not in known.special:
-        return format_bytes(value)
-    return str(value)
 
 
 def front_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sampler.common.byte_size import format_bytes
+from jobs.results.figures import option_value
 from sampler.parameters.catalogue import catalogue
 
 _MOST_NAMED = 8
@@ -14,8 +14,7 @@ _MOST_NAMED = 8
 def change_words(change: Mapping[str, Any]) -> str:
     """One option's change: ``write_buffer_size 64 MiB -> 32 MiB``."""
     known = catalogue().get(change["name"])
-    scaled = known is not None and known.scaled
-    before, after = (_value(change[side], scaled) for side in ("from", "to"))
+    before, after = (option_value(change[side], known) for side in ("from", "to"))
     return f"{change['name']} {before} -> {after}"
 
 
@@ -84,8 +83,3 @@ def _some(names: list[str]) -> str:
         return "none"
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _value(value: Any, scaled: bool) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return format_bytes(value) if scaled and number and value >= 1024 else str(value)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Parameter
 
 _BYTES = ("memory", "peak_rss", "device_bytes", "lsm_bytes")
 # Beyond this the t distribution of a few pairs is an idea of the arithmetic: bytes that are the
@@ -23,6 +24,14 @@ def figure(value: float | None) -> str:
 def metric_amount(value: float | None, metric: str) -> str:
     """A metric's value with its unit where that is bytes."""
     return format_bytes(value) if metric in _BYTES and value is not None else figure(value)
+
+
+def option_value(value: Any, parameter: Parameter | None) -> str:
+    """An option's value; a size of 1 KiB or more with its unit."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if parameter is None or not parameter.scaled or not number or value < 1024:
+        return str(value)
+    return str(value) if value in parameter.special else format_bytes(value)
 
 
 def signed(change: Mapping[str, Any], name: str) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.schema.job_row import JobRow
+from jobs.results.figures import option_value
 from jobs.specification.resolved_job import resolve_stored
-from sampler.common.byte_size import format_bytes
 from sampler.options.normal_form import read_user_options
 from sampler.options.option_values import title_of, write_values
 from sampler.options.options_file import VERSION, OptionsFile, parse_struct
@@ -42,10 +42,8 @@ def value_words(value: Any, parameter: Parameter | None) -> str:
     """A value as a table shows it: bytes with their unit beside; None is ``inactive``."""
     if value is None:
         return "inactive"
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if parameter and parameter.scaled and number and value >= 1024:
-        return f"{value} ({format_bytes(value)})"
-    return str(value)
+    shown = option_value(value, parameter)
+    return shown if shown == str(value) else f"{value} ({shown})"
 
 
 def values_outside_file(result: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:

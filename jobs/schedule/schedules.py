@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import Connection, Engine
 
 from db.connection.transactions import now, reading, writing
-from db.nightly.batches import begin_batch, schedules_running, skip_batch, unfinished_of
+from db.nightly.batches import schedules_running, skip_batch, unfinished_of
 from db.nightly.schedules import ScheduleRow, add_schedule, hold_schedule, schedules_due, set_next
 from jobs.batch.batch_file import findings_of
 from jobs.batch.batch_plan import BatchPlan, plan_from_document
@@ -173,12 +173,8 @@ def _skipped(connection: Connection, each: Due, why: str) -> int | None:
 def _begun(
     connection: Connection, schedule: ScheduleRow, plan: BatchPlan, why: str, at: datetime
 ) -> int | None:
-    return begin_batch(
+    return plan.begin(
         connection,
-        name=plan.name,
-        document=plan.outline(),
-        digest=plan.digest(),
-        jobs=plan.jobs(),
         why=why,
         job_why=WAITS,
         schedule_id=schedule.id,

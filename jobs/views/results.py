@@ -29,7 +29,7 @@ from jobs.results.outcome import kept_of
 from jobs.views.models import explained_job
 from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
@@ -118,7 +118,10 @@ def reasons_unproven(result: Mapping[str, Any]) -> list[str]:
     """
     if result["best"] is not None:
         return []
-    verdict, names = result["verdict"], _names(result)
+    verdict, names = (
+        result["verdict"],
+        [row["name"] for row in result["job"]["objective"]["metric"]],
+    )
     if verdict is None:
         counts = result["trials"]
         return [
@@ -167,10 +170,6 @@ def what_next(result: Mapping[str, Any]) -> list[str]:
         )
     found.append("Or keep what you have: for this load and machine it may be good already.")
     return found
-
-
-def _names(result: Mapping[str, Any]) -> list[str]:
-    return [row["name"] for row in result["job"]["objective"]["metric"]]
 
 
 _made = JobCache[Sequence[Chart]]()

@@ -156,16 +156,18 @@ def command(assembly: Assembly, folder: Path) -> list[str]:
 
 @pytest.mark.db_bench
 def test_the_text_of_an_options_file_stays_within_the_file(
-    hurried: TestClient, database: Engine, settings: Settings, tmp_path: Path
+    hurried: TestClient, database: Engine, settings: Settings, tmp_path: Path, whole: bool
 ) -> None:
+    """Each value is that of one option, and the next one of another; with --whole of all."""
     target = tmp_path / "planted"
+    options = ("max_open_files", "compression", "checksum")
     plain = assembled(
         database, submit(hurried, {**QUEUED, "baseline_options": BASELINE}), settings
     )
     usual = command(plain, tmp_path / "plain")
     assert sum(argument.startswith("--db=") for argument in usual) == 1
     for number, value in enumerate(hostile(str(target))):
-        for key in ("max_open_files", "compression", "checksum"):
+        for key in options if whole else (options[number % len(options)],):
             text = "".join(
                 f"  {key}={value}\n" if key in line else line
                 for line in BASELINE.splitlines(keepends=True)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from optimizer.explanation.explanation import Explanation, explain
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.explanation import Explanation, explain_winner
 from optimizer.objective.objective import Limit
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Space
@@ -30,7 +31,9 @@ INERT = {"idle", "lazy", "inert", "dull"}
 @pytest.fixture(scope="module")
 def found() -> Explanation:
     asked = problem()
-    explanation = explain(asked, history_of(asked, additive), WINNER, error=NOISE)
+    explanation = explain_winner(
+        Evaluation(asked, history_of(asked, additive)), WINNER, error=NOISE
+    )
     assert explanation is not None
     return explanation
 
@@ -73,7 +76,7 @@ def test_a_loss_beyond_the_noise_is_not_taken():
     """However noisy the proof was: a tenth of the gain is the most."""
     asked = problem()
     history = history_of(asked, additive)
-    loud = explain(asked, history, WINNER, error=1e6)
+    loud = explain_winner(Evaluation(asked, history), WINNER, error=1e6)
     assert loud is not None and loud.minimal is not None
     assert loud.minimal.noise == pytest.approx(0.1 * loud.fitness.expected)
     assert {"much", "some"} <= set(loud.minimal.kept)
@@ -83,7 +86,7 @@ def test_the_doubt_is_that_of_the_trials(found: Explanation):
     """Few and noisy trials: the true size is still within the interval, which is far wider."""
     asked = problem()
     history = history_of(asked, additive, draws=40, noise=0.1)
-    loud = explain(asked, history, WINNER, error=NOISE)
+    loud = explain_winner(Evaluation(asked, history), WINNER, error=NOISE)
     assert loud is not None
     truth = fitness(additive, asked, WINNER)
     assert loud.fitness.low <= truth <= loud.fitness.high
@@ -107,7 +110,7 @@ def test_what_only_the_winner_has_moved_gets_what_the_others_leave():
     for place in range(8):
         again = trial_of(number + place, truth(WINNER), configuration=WINNER)
         history.put(replace(again, purpose=Purpose.PROVE))
-    found = explain(asked, history, WINNER, error=NOISE)
+    found = explain_winner(Evaluation(asked, history), WINNER, error=NOISE)
     assert found is not None and found.minimal is not None
     (gain,) = [step.gain for step in found.steps if step.names == ("inert",)]
     assert gain.expected > 0.5 * (fitness(truth, asked, WINNER) - fitness(additive, asked, WINNER))
@@ -123,7 +126,7 @@ def test_a_limit_that_the_winner_keeps_is_kept():
     asked = problem()
     limited = replace(asked.objective, limits=(Limit("write_p99", at_most_baseline=0.75),))
     asked = replace(asked, objective=limited)
-    found = explain(asked, history_of(asked, slow), WINNER, error=NOISE)
+    found = explain_winner(Evaluation(asked, history_of(asked, slow)), WINNER, error=NOISE)
     assert found is not None and found.minimal is not None
     assert set(found.minimal.dropped) == INERT - {"dull"}
 
@@ -131,9 +134,14 @@ def test_a_limit_that_the_winner_keeps_is_kept():
 def test_nothing_to_explain():
     asked = problem()
     history = history_of(asked, additive)
-    assert explain(asked, history, asked.space.default_configuration(), error=NOISE) is None
+    assert (
+        explain_winner(
+            Evaluation(asked, history), asked.space.default_configuration(), error=NOISE
+        )
+        is None
+    )
     few = history_of(asked, additive, draws=3)
-    assert explain(asked, few, WINNER, error=NOISE) is None
+    assert explain_winner(Evaluation(asked, few), WINNER, error=NOISE) is None
 
 
 def test_a_winner_that_the_models_hold_for_worse_has_no_minimal_one():
@@ -142,7 +150,7 @@ def test_a_winner_that_the_models_hold_for_worse_has_no_minimal_one():
     def costly(configuration: Mapping[str, Any]) -> dict[str, float]:
         return {name: 1 / value for name, value in additive(configuration).items()}
 
-    found = explain(asked, history_of(asked, costly), WINNER, error=NOISE)
+    found = explain_winner(Evaluation(asked, history_of(asked, costly)), WINNER, error=NOISE)
     assert found is not None
     assert found.fitness.expected < 0
     assert found.minimal is None
@@ -170,7 +178,7 @@ def test_what_the_space_fixes_is_a_step_of_its_own():
     winner = {"compaction_style": "universal", "much": 0.9, "idle": 0.8}
     history = history_of(asked, truth)
     assert history[1].configuration.get("compaction_style", "level") == "level"
-    found = explain(asked, history, winner, error=NOISE)
+    found = explain_winner(Evaluation(asked, history), winner, error=NOISE)
     assert found is not None
     assert found.fixed == ("compaction_style",)
     assert [step.names for step in found.steps[:2]] == [("compaction_style",), ("much",)]
@@ -195,7 +203,9 @@ def test_a_baseline_outside_of_the_space_is_told_from_it():
         return {"waf": 3 * packed, "sa": 1.2, "time": 10 * slow, "rate": 1e5}
 
     winner = {"compression_type": "zstd", "wal_bytes_per_sync": 2**22, "max_background_jobs": 16}
-    found = explain(asked, history_of(asked, truth, draws=40), winner, error=NOISE)
+    found = explain_winner(
+        Evaluation(asked, history_of(asked, truth, draws=40)), winner, error=NOISE
+    )
     assert found is not None and found.minimal is not None
     gains = {step.names: step.gain.expected for step in found.steps}
     assert gains["compression_type",] == pytest.approx(333, abs=60)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimizer.explanation.compared import compare, judge_minimal
+from optimizer.explanation.compared import compare_blocks, judge_minimal
 from optimizer.objective.objective import Limit, Objective, Term
 
 RATE = Objective("rate", (Term("rate", "max"),))
@@ -27,15 +27,15 @@ def rounds(minimal: float, *, count: int = 12, seed: int = 3) -> list[dict[str, 
 
 def test_a_step_is_what_it_gains_beside_the_same_baseline():
     made = rounds(150.0)
-    step = compare(RATE, made, "baseline", "step 1")
-    rest = compare(RATE, made, "step 1", "winner")
+    step = compare_blocks(RATE, made, "baseline", "step 1")
+    rest = compare_blocks(RATE, made, "step 1", "winner")
     assert step is not None and rest is not None
     assert step.fitness.low < 300 < step.fitness.high
     assert rest.fitness.low < 200 < rest.fitness.high
     assert step.fitness.high - step.fitness.low < 200  # the drift, of 50%, is not in it
     assert step.changes["rate"].percent == pytest.approx(30, abs=6)
     assert step.changes["waf"].percent == 0
-    whole = compare(RATE, made, "baseline", "winner")
+    whole = compare_blocks(RATE, made, "baseline", "winner")
     assert whole is not None
     assert whole.fitness.expected == pytest.approx(
         step.fitness.expected + rest.fitness.expected, abs=1e-6
@@ -83,7 +83,7 @@ def test_two_rounds_show_nothing_and_one_is_not_judged():
 def test_a_round_that_lacks_a_run_does_not_count():
     made: list[dict[str, Mapping[str, float]]] = [dict(each) for each in rounds(150.0)]
     del made[0]["winner"], made[1]["baseline"]
-    step = compare(RATE, made, "baseline", "step 1")
+    step = compare_blocks(RATE, made, "baseline", "step 1")
     judged = judge_minimal(RATE, made, margin=100.0)
     assert step is not None and judged is not None
     assert (step.rounds, judged.compared.rounds) == (11, 10)

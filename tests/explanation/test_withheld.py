@@ -8,8 +8,9 @@ import pytest
 from jobs.report.rows import explanation_rows
 from jobs.results.explanation_words import withheld_words
 from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.document import explanation_document
-from optimizer.explanation.explanation import explain
+from optimizer.explanation.explanation import explain_winner
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
@@ -22,7 +23,9 @@ WINNER = {
 
 
 def document(history: History, winner: Any = None) -> dict[str, Any]:
-    return explanation_document(problem(), history, winner or WINNER, low=10.0, high=50.0)
+    return explanation_document(
+        Evaluation(problem(), history), winner or WINNER, low=10.0, high=50.0
+    )
 
 
 def again(history: History, number: int, times: int) -> None:
@@ -61,7 +64,7 @@ def test_runs_of_the_same_configuration_again_do_not_count():
 def test_as_many_as_a_ranking_needs_are_enough(draws: int, told: bool):
     history = history_of(problem(), additive, draws=draws)
     assert (document(history)["explanation"] is not None) is told
-    assert (explain(problem(), history, WINNER, error=10.0) is not None) is told
+    assert (explain_winner(Evaluation(problem(), history), WINNER, error=10.0) is not None) is told
 
 
 def test_failed_configurations_do_not_count():
@@ -81,7 +84,7 @@ def test_each_change_of_the_winner_takes_a_configuration():
 
     winner = dict.fromkeys(names, 0.5)
     few = explanation_document(
-        asked, history_of(asked, truth, draws=11), winner, low=10.0, high=50.0
+        Evaluation(asked, history_of(asked, truth, draws=11)), winner, low=10.0, high=50.0
     )
     assert few["explanation"] is None
     withheld = few["explanation_withheld"]
@@ -89,7 +92,7 @@ def test_each_change_of_the_winner_takes_a_configuration():
     assert "(one for each of the 12 options that the winner changes)" in withheld["why"]
     one = {**asked.space.default_configuration(), "x0": 0.5}
     fewer = explanation_document(
-        asked, history_of(asked, truth, draws=11), one, low=10.0, high=50.0
+        Evaluation(asked, history_of(asked, truth, draws=11)), one, low=10.0, high=50.0
     )
     assert fewer["explanation"] is not None
 

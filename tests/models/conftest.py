@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.groups import group_labels
 
 LEVELS = ("red", "green", "blue", "grey")
 

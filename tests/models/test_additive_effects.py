@@ -5,11 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.gaussian_process.additive_effects import Grid, drawn_effects, effects_of
-from models.gaussian_process.additive_evidence import log_likelihood, matter_p, unseen_r2
-from models.gaussian_process.additive_kernel import Settings, Shares, covariance, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process, standardised
-from models.gaussian_process.additive_shares import DAMPED, relearned, settled_shares
+from models.gaussian_process.effects import Grid, drawn_effects, effects_of
+from models.gaussian_process.evidence import log_likelihood, matter_p, unseen_r2
+from models.gaussian_process.kernel import (
+    KernelInputs,
+    VarianceComponents,
+    covariance,
+    kernel_matrices,
+)
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
 
 N, STEPS = 60, 16
 # Of `known_truth`, by hand: a slope of s has a variance of s^2/12. The product's have a slope of
@@ -23,15 +28,15 @@ TOTAL, ALONE = (_SLOPES + _PAIR) / _WHOLE, _SLOPES / _WHOLE
 def grid() -> Grid:
     position = ((np.arange(STEPS) + 0.5) / STEPS)[:, None]
     return Grid(
-        Settings(np.zeros((STEPS, 1), dtype=np.int64), position), np.full(STEPS, 1 / STEPS)
+        KernelInputs(np.zeros((STEPS, 1), dtype=np.int64), position), np.full(STEPS, 1 / STEPS)
     )
 
 
-def ranges(points: np.ndarray) -> Settings:
-    return Settings(np.zeros(points.shape, dtype=np.int64), points)
+def ranges(points: np.ndarray) -> KernelInputs:
+    return KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
 
 
-def known_truth(seed: int = 0, noise: float = 0.05) -> tuple[Settings, np.ndarray]:
+def known_truth(seed: int = 0, noise: float = 0.05) -> tuple[KernelInputs, np.ndarray]:
     """Two slopes, and a product of the third and fourth; the fifth is idle."""
     rng = np.random.default_rng(seed)
     points = rng.random((N, 5))
@@ -39,10 +44,10 @@ def known_truth(seed: int = 0, noise: float = 0.05) -> tuple[Settings, np.ndarra
     return ranges(points), 2 * a + b + 6 * (c - 0.2) * (d - 0.2) + noise * rng.standard_normal(N)
 
 
-def fitted(known: Settings, values: np.ndarray) -> tuple[AdditiveProcess, Shares]:
-    alike = likeness(known, known)
-    shares = settled_shares(alike, standardised(values)[0])
-    return fit_process(covariance(alike, shares), values, shares), shares
+def fitted(known: KernelInputs, values: np.ndarray) -> tuple[AdditiveProcess, VarianceComponents]:
+    kernels = kernel_matrices(known, known)
+    components = settled_components(kernels, standardised(values)[0])
+    return fit_process(covariance(kernels, components), values, components), components
 
 
 def test_the_shares_are_those_of_the_truth():
@@ -55,12 +60,12 @@ def test_the_shares_are_those_of_the_truth():
 
 def test_they_are_those_of_a_brute_force_count():
     known, values = known_truth(1)
-    process, shares = fitted(known, values)
+    process, components = fitted(known, values)
     rng = np.random.default_rng(0)
     base, other = (rng.integers(STEPS, size=(3000, 5)) for _ in range(2))
 
     def predicted(cells: np.ndarray) -> np.ndarray:
-        cross = covariance(likeness(ranges((cells + 0.5) / STEPS), known), shares)
+        cross = covariance(kernel_matrices(ranges((cells + 0.5) / STEPS), known), components)
         return process.predict(cross)[0]
 
     level = predicted(base)
@@ -89,10 +94,12 @@ def test_draws_scatter_around_what_is_expected_and_hold_the_truth():
 def test_the_doubt_falls_with_the_trials():
     widths = []
     whole, measured = known_truth(3, noise=0.01)
-    _, shares = fitted(whole, measured)
+    _, components = fitted(whole, measured)
     for n in (15, 60):
-        known, values = Settings(whole.level[:n], whole.position[:n]), measured[:n]
-        process = fit_process(covariance(likeness(known, known), shares), values, shares)
+        known, values = KernelInputs(whole.level[:n], whole.position[:n]), measured[:n]
+        process = fit_process(
+            covariance(kernel_matrices(known, known), components), values, components
+        )
         drawn = drawn_effects(process, known, [grid()] * 5, values, draws=100, seed=0)
         widths.append(np.ptp(np.percentile(drawn.total[:, 0], [2.5, 97.5])))
     assert widths[1] < 0.6 * widths[0]
@@ -100,8 +107,8 @@ def test_the_doubt_falls_with_the_trials():
 
 def test_what_matters_is_told_from_what_does_not():
     known, values = known_truth(4)
-    alike, scaled = likeness(known, known), standardised(values)[0]
-    p = matter_p(alike, scaled, settled_shares(alike, scaled))
+    kernels, scaled = kernel_matrices(known, known), standardised(values)[0]
+    p = matter_p(kernels, scaled, settled_components(kernels, scaled))
     assert (p[:4] < 1e-3).all()
     assert p[4] > 0.05
 
@@ -109,10 +116,10 @@ def test_what_matters_is_told_from_what_does_not():
 def test_the_only_parameter_matters_or_not():
     rng = np.random.default_rng(5)
     known = ranges(rng.random((30, 1)))
-    alike, noise = likeness(known, known), 0.1 * rng.standard_normal(30)
+    kernels, noise = kernel_matrices(known, known), 0.1 * rng.standard_normal(30)
     for effect, matters in ((known.position[:, 0], True), (0.0, False)):
         scaled = standardised(effect + noise)[0]
-        (p,) = matter_p(alike, scaled, settled_shares(alike, scaled))
+        (p,) = matter_p(kernels, scaled, settled_components(kernels, scaled))
         assert bool(p < 1e-3) is matters
 
 
@@ -121,44 +128,44 @@ def test_nothing_matters_where_all_is_noise():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         known = ranges(rng.random((40, 6)))
-        alike, scaled = likeness(known, known), standardised(rng.standard_normal(40))[0]
-        small += int((matter_p(alike, scaled, settled_shares(alike, scaled)) < 0.01).sum())
+        kernels, scaled = kernel_matrices(known, known), standardised(rng.standard_normal(40))[0]
+        small += int((matter_p(kernels, scaled, settled_components(kernels, scaled)) < 0.01).sum())
     assert small <= 4  # of 120 at the level 0.01
 
 
 def test_shares_settle_where_whole_steps_swing():
     """Strong pairs and little noise: each whole step throws all shares to the other side."""
     known, values = known_truth(7)
-    alike, scaled = likeness(known, known), standardised(values)[0]
-    settled = settled_shares(alike, scaled)
-    after = relearned(alike, scaled, settled, steps=1, power=DAMPED)
+    kernels, scaled = kernel_matrices(known, known), standardised(values)[0]
+    settled = settled_components(kernels, scaled)
+    after = relearned(kernels, scaled, settled, steps=1, power=DAMPED)
     np.testing.assert_allclose(after.parameters[:4], settled.parameters[:4], rtol=0.1)
-    best = log_likelihood(alike, scaled, settled)
+    best = log_likelihood(kernels, scaled, settled)
     for steps in (1, 2, 6):
-        whole = relearned(alike, scaled, settled, steps=steps)
-        assert log_likelihood(alike, scaled, whole) < best + 5
+        whole = relearned(kernels, scaled, settled, steps=steps)
+        assert log_likelihood(kernels, scaled, whole) < best + 5
 
 
 def test_a_likelihood_is_the_density():
     known, values = known_truth(5)
-    alike, scaled = likeness(known, known), standardised(values)[0]
-    shares = Shares(np.full(5, 0.2), pairs=0.5, level=0.5, noise=0.1)
-    whole = covariance(alike, shares) + 0.1 * np.eye(N)
+    kernels, scaled = kernel_matrices(known, known), standardised(values)[0]
+    components = VarianceComponents(np.full(5, 0.2), pairs=0.5, level=0.5, noise=0.1)
+    whole = covariance(kernels, components) + 0.1 * np.eye(N)
     wanted = -0.5 * (scaled @ np.linalg.solve(whole, scaled) + np.linalg.slogdet(whole)[1])
-    assert log_likelihood(alike, scaled, shares) == pytest.approx(wanted, rel=1e-6)
+    assert log_likelihood(kernels, scaled, components) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_unseen_trials_are_predicted_as_well_as_they_can_be():
     known, values = known_truth(6)
-    alike = likeness(known, known)
-    learned = unseen_r2(alike, values, seed=0)
+    kernels = kernel_matrices(known, known)
+    learned = unseen_r2(kernels, values, seed=0)
     assert learned is not None and learned > 0.8
-    doubtful = unseen_r2(alike, known_truth(6, noise=1.0)[1], seed=0)
+    doubtful = unseen_r2(kernels, known_truth(6, noise=1.0)[1], seed=0)
     assert doubtful is not None and 0 < doubtful < 0.4  # 0.56 of what was learned from
-    noise = unseen_r2(alike, np.random.default_rng(0).standard_normal(N), seed=0)
+    noise = unseen_r2(kernels, np.random.default_rng(0).standard_normal(N), seed=0)
     assert noise is not None and noise < 0.2
-    assert unseen_r2(alike, np.ones(N), seed=0) is None
-    assert unseen_r2(alike[:, :9, :9], values[:9], seed=0) is None
+    assert unseen_r2(kernels, np.ones(N), seed=0) is None
+    assert unseen_r2(kernels[:, :9, :9], values[:9], seed=0) is None
 
 
 @settings(max_examples=20, deadline=None)
@@ -166,11 +173,11 @@ def test_unseen_trials_are_predicted_as_well_as_they_can_be():
 def test_shares_are_shares(seed: int, parameters: int, trials: int):
     rng = np.random.default_rng(seed)
     level = rng.integers(0, 3, size=(trials, parameters))
-    known = Settings(level, np.where(level == 0, rng.random(level.shape), 0.0))
+    known = KernelInputs(level, np.where(level == 0, rng.random(level.shape), 0.0))
     values = rng.standard_normal(trials)
     inside = grid().settings
     mixed = Grid(
-        Settings(
+        KernelInputs(
             np.vstack([[[1], [2]], inside.level]), np.vstack([[[0.0], [0.0]], inside.position])
         ),
         np.concatenate([[0.1, 0.1], np.full(STEPS, 0.8 / STEPS)]),

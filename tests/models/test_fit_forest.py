@@ -12,7 +12,7 @@ def table(n_trials, n_columns=3, seed=0):
 
 
 def test_a_learnable_target_is_predicted_on_unseen_trials(planted):
-    forest = fit_forest(planted.features, planted.target, seed=0, n_jobs=1)
+    forest = fit_forest(planted.features, planted.target, seed=0)
     assert forest.r2_split > 0.8
     assert forest.r2_cross_validated > 0.8
     assert 0 < forest.r2_cross_validated_std < 0.1
@@ -101,14 +101,14 @@ def test_a_fold_without_variance_is_left_out_of_the_mean():
     assert forest.r2_cross_validated_std == 0
 
 
-def test_the_seed_decides_and_threads_do_not(planted):
-    def scores(seed, n_jobs):
-        forest = fit_forest(planted.features, planted.target, seed=seed, n_jobs=n_jobs, trees=20)
+def test_the_seed_decides(planted):
+    def scores(seed):
+        forest = fit_forest(planted.features, planted.target, seed=seed, trees=20)
         predicted = forest.model.predict(planted.features.values[:20]).tolist()
         return forest.r2_split, forest.r2_cross_validated, predicted
 
-    assert scores(1, 1) == scores(1, 2)
-    assert scores(1, 1) != scores(2, 1)
+    assert scores(1) == scores(1)
+    assert scores(1) != scores(2)
 
 
 def test_inactive_parameters_are_a_value_of_their_own():

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
+from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.groups import group_labels
 from models.importance.ranking import rank_parameters
 from tests.support import DATA
 

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.gaussian_process.additive_kernel import Settings, Shares, covariance, likeness
-from models.gaussian_process.additive_process import fit_process, standardised
-from models.gaussian_process.additive_shares import learn_shares
+from models.gaussian_process.kernel import (
+    KernelInputs,
+    VarianceComponents,
+    covariance,
+    kernel_matrices,
+)
+from models.gaussian_process.process import fit_process, standardised
 from models.gaussian_process.task_agreement import (
     FIRST_GUESS,
     NOTHING,
@@ -15,12 +19,13 @@ from models.gaussian_process.task_agreement import (
     first_agreement,
     learn_agreement,
 )
+from models.gaussian_process.variance_components import learn_components
 
-SHARES = Shares(np.array([1.0, 0.5, 0.0, 0.0]), pairs=0.5, level=0.5, noise=0.02)
+SHARES = VarianceComponents(np.array([1.0, 0.5, 0.0, 0.0]), pairs=0.5, level=0.5, noise=0.02)
 
 
 def settings_of(points):
-    return Settings(np.zeros(points.shape, dtype=np.int64), points)
+    return KernelInputs(np.zeros(points.shape, dtype=np.int64), points)
 
 
 def truth(points):
@@ -37,7 +42,7 @@ def two_tasks(earlier, *, own=12, before=60, seed=0):
 def agreement_with(earlier, **more):
     points, values = two_tasks(earlier, **more)
     of = np.repeat([0, 1], [len(points) - 60, 60])
-    known = covariance(likeness(settings_of(points), settings_of(points)), SHARES)
+    known = covariance(kernel_matrices(settings_of(points), settings_of(points)), SHARES)
     scaled, _, _ = standardised(values)
     return learn_agreement(known, SHARES.noise, scaled, Tasks(of, first_agreement(1)))[1]
 
@@ -55,9 +60,9 @@ def test_nothing_is_learned_before_the_present_task_has_values():
 def test_an_earlier_task_that_agrees_makes_predictions_better():
     points, values = two_tasks(truth, own=6)
     new = np.random.default_rng(5).random((40, 4))
-    alike = likeness(settings_of(points), settings_of(points))
-    cross = covariance(likeness(settings_of(new), settings_of(points)), SHARES)
-    known, of = covariance(alike, SHARES), np.repeat([0, 1], [6, 60])
+    kernels = kernel_matrices(settings_of(points), settings_of(points))
+    cross = covariance(kernel_matrices(settings_of(new), settings_of(points)), SHARES)
+    known, of = covariance(kernels, SHARES), np.repeat([0, 1], [6, 60])
     errors, doubts = [], []
     for agreement in (0.0, 0.95):
         tasks = Tasks(of, np.array([1.0, agreement]))
@@ -71,11 +76,11 @@ def test_an_earlier_task_that_agrees_makes_predictions_better():
 
 def test_shares_of_one_task_are_those_without_tasks():
     points, values = two_tasks(truth, own=30, before=0)
-    alike = likeness(settings_of(points), settings_of(points))
+    kernels = kernel_matrices(settings_of(points), settings_of(points))
     scaled, _, _ = standardised(values)
-    alone = learn_shares(alike, scaled)
+    alone = learn_components(kernels, scaled)
     tasks = Tasks(np.zeros(30, dtype=np.int64), first_agreement(0))
-    same = learn_shares(alike, scaled, tasks=tasks)
+    same = learn_components(kernels, scaled, tasks=tasks)
     assert same.parameters == pytest.approx(alone.parameters, rel=1e-4, abs=1e-7)
     assert same.noise == pytest.approx(alone.noise, rel=1e-4)
 

@@ -16,7 +16,7 @@ from db.jobs.job_store import JobStore
 from db.nightly.batches import batch_jobs, batch_result
 from db.nightly.nights import nights_of_batch
 from db.schema.job_row import JobState
-from jobs.batch.batch_turn import BatchTurn
+from jobs.batch.batch_run import BatchTurn
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from tests.support.cli.terminal import Desk, Zygote, rest

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimizer.evaluation import knowledge
-from optimizer.results.conclusion import conclude
+from optimizer.evaluation import evaluation
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import conclude
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import Outcome, TrialState
@@ -64,7 +65,7 @@ class TestOneAtATime:
         runner = AskingRunner(problem_of(strategy), trials, noisy())
         runner.finish()
         assert [proposed(t) for t in runner.history] == [proposed(t) for t in job.log.trials()]
-        found = conclude(runner.problem, runner.plan, runner.history)
+        found = conclude(Evaluation(runner.problem, runner.history), runner.plan)
         assert found.winner == expected.winner
 
     def test_is_so_also_where_all_candidates_fail(self):
@@ -93,18 +94,26 @@ class TestWhatRestsOnTrialsThatAreOut:
         runner.tell(2)
         assert runner.ask(10).why.endswith("tell 1, 3 first")
 
-    def test_a_search_waits_for_every_draw_and_learns_nothing_from_half_of_them(self):
+    def test_a_search_waits_for_every_draw_and_learns_nothing_from_half_of_them(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        asked_to_rank, rank = [], evaluation.rank_parameters
+        monkeypatch.setattr(
+            evaluation,
+            "rank_parameters",
+            lambda *given, **more: asked_to_rank.append(1) or rank(*given, **more),
+        )
         runner = AskingRunner(problem_of("genetic", objective="waf"), 48)
         for _ in range(2):  # the first baselines, then the draws
             asked = runner.ask(100)
             *others, last = (trial.number for trial in asked.trials)
             for number in others:
                 runner.tell(number)
-            learned = knowledge._ranking.cache_info().misses
+            learned = len(asked_to_rank)
             again = runner.ask(100)
             assert again.trials == ()
             assert again.why.endswith(f"out: tell {last} first")
-            assert knowledge._ranking.cache_info().misses == learned
+            assert len(asked_to_rank) == learned
             runner.tell(last)
         assert {trial.phase for trial in asked.trials} == {Phase.SAMPLE}
         assert {trial.phase for trial in runner.ask(100).trials} == {Phase.SEARCH}

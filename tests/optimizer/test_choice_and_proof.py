@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of, winner_of
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import proof_pairs
+from optimizer.results.result import proof_pairs
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -85,8 +86,8 @@ class TestChoice:
             ]
         )
         plan = replace(divide(48), candidates=2, rounds=2)
-        assert candidates_of(problem_of(objective="waf"), plan, history) == [2, 3]
-        assert winner_of(problem_of(objective="waf"), plan, history) == 2
+        assert candidates_of(Evaluation(problem_of(objective="waf"), history), plan) == [2, 3]
+        assert winner_of(Evaluation(problem_of(objective="waf"), history), plan) == 2
 
     def test_keeps_a_limit_by_its_means_not_by_each_run(self):
         """Both break it once in two runs; the fitter one keeps it in the mean."""
@@ -109,7 +110,7 @@ class TestChoice:
             ]
         )
         plan = replace(divide(48), candidates=2, rounds=2)
-        assert winner_of(problem_of(objective=objective), plan, history) == 2
+        assert winner_of(Evaluation(problem_of(objective=objective), history), plan) == 2
 
     @pytest.mark.parametrize("purpose", [Purpose.SELECT, Purpose.PROVE])
     def test_is_among_the_candidates_as_they_stood_when_exploration_ended(self, purpose: Purpose):
@@ -126,8 +127,8 @@ class TestChoice:
             for i in range(4)
         ]
         plan = replace(divide(48), candidates=1)
-        assert candidates_of(problem, plan, History(trials)) == [2]
-        assert candidates_of(problem, plan, History([*trials, *later])) == [2]
+        assert candidates_of(Evaluation(problem, History(trials)), plan) == [2]
+        assert candidates_of(Evaluation(problem, History([*trials, *later])), plan) == [2]
 
     def test_is_not_moved_by_baselines_of_the_proof(self):
         problem = problem_of(objective=TWO_TERMS)
@@ -137,8 +138,8 @@ class TestChoice:
             for i in range(4)
         ]
         plan = replace(divide(48), candidates=2, rounds=1)
-        assert winner_of(problem, plan, History(trials)) == 2
-        assert winner_of(problem, plan, History([*trials, *proof])) == 2
+        assert winner_of(Evaluation(problem, History(trials)), plan) == 2
+        assert winner_of(Evaluation(problem, History([*trials, *proof])), plan) == 2
 
     def test_that_fails_in_a_fresh_run_is_not_confirmed_whatever_the_others_say(self):
         def fails(trial: Trial, *, when: int) -> str | None:
@@ -165,7 +166,7 @@ class TestChoice:
                 trial_of(4, {}, state=TrialState.FAILED),
             ]
         )
-        assert candidates_of(problem_of(objective="waf"), divide(48), history) == [2]
+        assert candidates_of(Evaluation(problem_of(objective="waf"), history), divide(48)) == [2]
 
 
 class TestProof:
@@ -235,7 +236,7 @@ class TestProof:
         plan, trials = divide(48), job.log.trials()
         first = next(i for i, t in enumerate(trials) if t.purpose is Purpose.PROVE)
         winners = {
-            winner_of(job.problem, plan, History(trials[:length]))
+            winner_of(Evaluation(job.problem, History(trials[:length])), plan)
             for length in range(first, len(trials) + 1)
         }
         assert len(winners) == 1

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import Plan, divide
-from optimizer.budget.confirm_load import confirming_seconds, growth
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.budget.confirm_load import confirming_seconds, load_growth
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -28,18 +27,18 @@ def concluded(larger, trials: int = 60) -> tuple[Job, Conclusion]:
     return job, job.run()
 
 
-def document(job: Job, conclusion: Conclusion):
-    return result_document(job.problem, conclusion, job={}, environment={})
+def document(conclusion: Conclusion):
+    return result_document(conclusion, job={}, environment={})
 
 
 def test_a_gain_that_is_not_there_at_the_larger_scale_is_not_proved():
     _, same = concluded(bowl)
     assert same.verdict is not None
     assert same.verdict.confirmed
-    job, gone = concluded(flat)
+    _, gone = concluded(flat)
     assert gone.verdict is not None
     assert not gone.verdict.confirmed
-    assert document(job, gone)["best"] is None
+    assert document(gone)["best"] is None
 
 
 def test_the_larger_scale_chooses_the_winner():
@@ -61,13 +60,13 @@ def test_without_a_baseline_there_nothing_wins():
 
 def test_figures_of_the_two_loads_are_never_mixed():
     job, conclusion = concluded(bowl)
-    result = document(job, conclusion)
+    result = document(conclusion)
     assert result["baseline"]["metrics"]["time"] == pytest.approx(8 * bowl(baseline(job))["time"])
     assert result["baseline"]["noise"]["time"]["spread"] == pytest.approx(0, abs=1e-9)
     assert result["confirmation"] == {
         "scale": 8, "num": 800_000, "search_scale": 64, "search_num": 100_000,
     }  # fmt: skip
-    fitness = fitness_by_trial(job.problem, conclusion)
+    fitness = fitness_by_trial(conclusion)
     again = {t.number: t.subject for t in job.log.trials() if t.purpose is Purpose.SELECT}
     for number, subject in again.items():
         assert fitness[number] == pytest.approx(fitness.get(subject, 0.0), abs=1e-6)
@@ -84,19 +83,19 @@ def test_the_declared_test_and_the_phase_say_where():
 
 def test_time_left_counts_the_larger_runs():
     problem = two_loads()
-    assert growth(problem) == 8
+    assert load_growth(problem) == 8
     first = trial_of(1, {"time": 10.0}, purpose=Purpose.BASELINE, bench_seconds=12.0)
     history = History([first])
     assert confirming_seconds(problem, history) == 82
-    board = Scoreboard(problem, history)
-    assert board.standing(11, confirming=4).seconds_left == 6 * 12 + 4 * 82
+    board = ProgressTracker(problem, history)
+    assert board.progress(11, confirming=4).seconds_left == 6 * 12 + 4 * 82
     proved = trial_of(2, {"time": 60.0}, purpose=Purpose.PROVE, phase=Phase.CONFIRM,
                       bench_seconds=62.0)  # fmt: skip
     history.put(proved)
     board.put(proved)
-    assert board.standing(11, confirming=4).seconds_left == 6 * 12 + 3 * 62
-    alone = Scoreboard(problem_of(), History([first]))
-    assert alone.standing(11, confirming=4).seconds_left == 10 * 12
+    assert board.progress(11, confirming=4).seconds_left == 6 * 12 + 3 * 62
+    alone = ProgressTracker(problem_of(), History([first]))
+    assert alone.progress(11, confirming=4).seconds_left == 10 * 12
 
 
 @pytest.mark.parametrize("minutes", [60, 240])

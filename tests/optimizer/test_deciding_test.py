@@ -8,7 +8,7 @@ from scipy import stats
 
 from optimizer.budget.budget import divide
 from optimizer.budget.power import ALPHA, LEAST_PAIRS
-from optimizer.confirmation.confirmation import (
+from optimizer.confirmation.proof import (
     Pair,
     change,
     declared_test,

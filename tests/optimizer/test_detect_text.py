@@ -1,6 +1,6 @@
 import pytest
 
-from optimizer.budget.detect_text import parse_detect, told
+from optimizer.budget.sample_size import parse_detect, sample_size_words
 from sampler.common.errors import InputError
 
 PLANNED = {
@@ -56,17 +56,17 @@ def test_the_field_is_named_as_it_was_given():
 
 class TestTold:
     def test_too_small_a_budget_is_a_warning_with_the_one_that_would_do(self):
-        assert told(PLANNED) == (
+        assert sample_size_words(PLANNED) == (
             "warning: to show a change of 5% takes 37 pairs by the noise of 5 runs of the "
             "baseline (time 7.2%), and the budget holds 20, which show 6.9%; 164 trials would do"
         )
 
     def test_a_budget_that_holds_what_is_needed_is_no_warning(self):
-        line = told({**PLANNED, "needed": 20})
+        line = sample_size_words({**PLANNED, "needed": 20})
         assert line.startswith("to show a change of 5% takes 20 pairs")
         assert line.endswith("; 20 are planned")
 
     def test_no_budget_is_named_that_nobody_would_wait_for(self):
-        line = told({**PLANNED, "needed": 10_000, "trials": None})
+        line = sample_size_words({**PLANNED, "needed": 10_000, "trials": None})
         assert "takes more than 10000 pairs" in line
         assert line.endswith("which show 6.9%")

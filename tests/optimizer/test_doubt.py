@@ -5,10 +5,12 @@ from functools import cache
 
 import pytest
 
-from optimizer.confirmation.choosing import candidates_of
-from optimizer.evaluation.measured_again import again
+from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.configurations import replicated
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import doubt, guided
+from optimizer.strategies import guided
+from optimizer.strategies import replication as doubt
 from optimizer.strategies.guided import Guided
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
@@ -58,7 +60,9 @@ def lucky(trials: list[Trial], factor: float = 0.5) -> tuple[list[Trial], int]:
 
 def propose(trials: list[Trial], problem=PROBLEM) -> Proposal:
     history = History(trials)
-    proposal = Guided().propose(problem, history, number=history.next_number, explore=EXPLORE)
+    proposal = Guided().propose(
+        Evaluation(problem, history), number=history.next_number, explore=EXPLORE
+    )
     assert proposal is not None
     return proposal
 
@@ -79,9 +83,9 @@ def test_a_lucky_run_is_measured_again_and_then_no_longer_believed():
     assert proposal.point == first.point
     assert proposal.why.startswith(f"measured again: trial {number} showed a fitness of ")
     plan = plan_of(PROBLEM, Budget(trials=TRIALS), History(trials))
-    assert number in candidates_of(PROBLEM, plan, History(trials))
+    assert number in candidates_of(Evaluation(PROBLEM, History(trials)), plan)
     known = measured(measured(trials, proposal), proposal)
-    assert number not in candidates_of(PROBLEM, plan, History(known))
+    assert number not in candidates_of(Evaluation(PROBLEM, History(known)), plan)
 
 
 @pytest.fixture
@@ -126,7 +130,7 @@ def test_no_more_than_a_tenth_of_what_is_explored_measures_again(monkeypatch: py
     monkeypatch.setattr(guided, "SURE", 0.5)
     job.run()
     explored = candidates(job.log.trials())
-    assert len(again(explored)) == len(explored) // 10 == 2
+    assert len(replicated(explored)) == len(explored) // 10 == 2
 
 
 def test_what_was_given_and_does_not_fit_the_memory_is_not_measured():

@@ -8,19 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.sampling import (
     FIRST_CHECKPOINT,
     IN_A_ROW,
     LEVEL,
     agreement_of,
+    checkpoint_at,
     checkpoints,
     enough_drawn,
     in_a_row,
-    look,
 )
 from optimizer.results.result import result_document
 from optimizer.run.planning import Budget
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -126,7 +127,10 @@ class TestInAJob:
         runner = AskingRunner(problem(), 400, nothing)
         assert draws_of(runner) == planned(400)
         history = runner.history
-        points = [look(runner.problem, history, number) for number in checkpoints(planned(400))]
+        points = [
+            checkpoint_at(Evaluation(runner.problem, history), number)
+            for number in checkpoints(planned(400))
+        ]
         assert max(agreement_of(runner.problem, point) for point in points) < LEVEL / 2
 
     def test_a_metric_that_is_the_same_everywhere_is_drawn_to_the_end(self):
@@ -179,7 +183,7 @@ class TestWhatItRestsOn:
         assert asked.trials == ()
         assert asked.why.endswith(f"tell {last} first")
         with pytest.raises(ValueError, match=f"draw {last} has not ended"):
-            enough_drawn(runner.problem, runner.history, planned(200))
+            enough_drawn(Evaluation(runner.problem, runner.history), planned(200))
 
     @pytest.mark.parametrize("length", [66, 76, 90])
     @pytest.mark.parametrize("running", [True, False])
@@ -194,10 +198,14 @@ class TestWhatItRestsOn:
         history = History(trials)
         last = history.own(*DRAWN)[47]
         early = History([t for t in trials if t.number <= last])
-        assert look(whole.problem, history, 48) == look(whole.problem, early, 48)
+        assert checkpoint_at(Evaluation(whole.problem, history), 48) == checkpoint_at(
+            Evaluation(whole.problem, early), 48
+        )
         spoilt = History([t if t.number <= last else replace(t, metrics={"waf": 1.0}, point=None)
                           for t in trials])  # fmt: skip
-        assert look(whole.problem, history, 48) == look(whole.problem, spoilt, 48)
+        assert checkpoint_at(Evaluation(whole.problem, history), 48) == checkpoint_at(
+            Evaluation(whole.problem, spoilt), 48
+        )
 
     def test_a_job_in_the_middle_of_its_search_is_not_taken_back(self, whole):
         job = whole.log.cut(100)
@@ -205,7 +213,7 @@ class TestWhatItRestsOn:
         history, explore = History(lesser), divide(200).explore
         assert len(history.own(*DRAWN)) == 67
         found = find_strategy("genetic").propose(
-            whole.problem, history, number=101, explore=explore
+            Evaluation(whole.problem, history), number=101, explore=explore
         )
         assert found.phase is Phase.SEARCH
 
@@ -223,7 +231,7 @@ class TestWhatIsTold:
     def ran(self, trials: int, strategy: str = "genetic", noise: float = 0.03, **search):
         tuned = replace(problem(**search), strategy=strategy)
         job = Job(tuned, Budget(trials=trials), bench(noise), TellingLog())
-        document = result_document(tuned, job.run(), job={}, environment={})
+        document = result_document(job.run(), job={}, environment={})
         return document["sampling"], job.log.whys
 
     def test_where_it_was_enough(self):

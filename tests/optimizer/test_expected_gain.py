@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.strategies.held import Held, held_for
 from optimizer.surrogate.expected_gain import (
     chance_to_keep,
     drawn_metrics,
     expected_gain,
-    fitness_of,
     keeps,
     likely_metrics,
 )
+from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
 from tests.support.optimizer.pretend_bench import problem_of
 
 BASELINE = {"waf": 4.0, "rate": 100.0}
@@ -45,7 +44,7 @@ def gain(
 def test_over_arrays_the_fitness_is_the_objectives(waf: float, rate: float):
     metrics = {"waf": np.array([waf]), "rate": np.array([rate])}
     expected = TWO.fitness({"waf": waf, "rate": rate}, BASELINE)
-    assert fitness_of(TWO, metrics, BASELINE)[0] == pytest.approx(expected)
+    assert TWO.fitness_of_many(metrics, BASELINE)[0] == pytest.approx(expected)
 
 
 @given(positive, positive, st.floats(-500, 500))
@@ -142,15 +141,17 @@ class TestLimits:
         }
         surrogate: Any = SimpleNamespace(
             predict=lambda _points: prediction,
-            lessons=SimpleNamespace(logarithmic=frozenset(prediction)),
+            data=SimpleNamespace(logarithmic=frozenset(prediction)),
         )
         problem = replace(problem_of("forest"), objective=self.objective)
-        held = held_for(problem, surrogate, np.zeros((3, 1)), BASELINE)
+        held = posterior_prediction(problem, surrogate, np.zeros((3, 1)), BASELINE)
         assert held.worth == pytest.approx([-math.inf, -math.inf, 400.0])
         assert held.best_first().tolist() == [2, 1, 0]
 
     def test_while_nothing_keeps_them_the_nearest_is_the_best(self):
-        held = Held(fitness=np.array([9.0, 1.0, 5.0]), chance=np.array([0.0, 0.3, 0.1]))
+        held = PosteriorPrediction(
+            fitness=np.array([9.0, 1.0, 5.0]), chance=np.array([0.0, 0.3, 0.1])
+        )
         assert held.best_first().tolist() == [1, 2, 0]
 
     def test_are_judged_row_by_row(self):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.fittest import fittest_first
+from optimizer.evaluation.leaders import fittest_first
 from optimizer.objective.objective import Objective, Term
 from optimizer.trials.trial import Purpose, Trial
 from tests.support.optimizer.pretend_bench import trial_of

@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.baseline.baseline import summarise
-from optimizer.evaluation.front_growth import front_of, growth, hypervolume, within_limits
+from optimizer.evaluation.pareto_front import (
+    front_of,
+    hypervolume,
+    hypervolume_growth,
+    within_limits,
+)
 from optimizer.objective.objective import Limit, Objective, Term, pareto_front
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
@@ -24,7 +29,7 @@ TWO = Objective("two", (Term("waf", "min"), Term("rate", "max")))
 
 
 def volume(points: list[tuple[float, ...]]) -> float:
-    grown = growth(dict(enumerate(points)))
+    grown = hypervolume_growth(dict(enumerate(points)))
     return grown[-1][1] if grown else 0.0
 
 
@@ -47,7 +52,7 @@ def test_in_two_metrics_it_is_the_area_below_the_stairs(points: list[tuple[float
 @settings(deadline=None)
 @given(POINTS)
 def test_it_only_grows_and_by_what_enlarges_it(points: list[tuple[float, ...]]):
-    grown = growth(dict(enumerate(points, start=5)))
+    grown = hypervolume_growth(dict(enumerate(points, start=5)))
     values = [0.0, *(value for _, value in grown)]
     assert all(after > before - 1e-9 for before, after in pairwise(values))
     for number, value in grown:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from optimizer.evaluation import knowledge
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.genetic import (
     POPULATION,
     SURVIVORS,
@@ -83,7 +83,7 @@ class TestGenerations:
 
 class TestChromosomes:
     def test_hold_the_most_important_parameters_alone(self, job: Job, searched: list[Trial]):
-        genes = searched_parameters(job.problem, History(job.log.trials()))
+        genes = searched_parameters(Evaluation(job.problem, History(job.log.trials())))
         assert len(genes) == 3
         assert {"x", "y"} <= set(genes)
         assert all(set(trial.point) == set(genes) for trial in searched)
@@ -156,9 +156,9 @@ def paper() -> Job:
 class TestThePapersSpace:
     def test_threads_are_ranked_but_never_searched(self, paper: Job):
         history = History(paper.log.trials())
-        top = knowledge.ranking_of(paper.problem, history).order[:5]
+        top = Evaluation(paper.problem, history).ranking().order[:5]
         assert top[0] == "threads"
-        genes = searched_parameters(paper.problem, history)
+        genes = searched_parameters(Evaluation(paper.problem, history))
         assert genes == tuple(name for name in top if name != "threads")
         for trial in candidates(history, Phase.SEARCH):
             assert set(trial.point) == set(genes)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.evaluation.knowledge import baseline_of, ranking_of
-from optimizer.run.standing import Scoreboard
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.run.progress import ProgressTracker
 from optimizer.strategies.genetic import searched_parameters
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
@@ -65,8 +65,8 @@ class TestTheyTeach:
     def test_what_matters(self):
         runner = runner_of("genetic", objective="waf", top=1)
         self.learned(runner, 200)
-        assert ranking_of(runner.problem, runner.history).order[0] == "x"
-        assert searched_parameters(runner.problem, runner.history) == ("x",)
+        assert Evaluation(runner.problem, runner.history).ranking().order[0] == "x"
+        assert searched_parameters(Evaluation(runner.problem, runner.history)) == ("x",)
 
     def test_so_that_the_search_begins_sooner(self):
         runner = runner_of("genetic")
@@ -100,7 +100,7 @@ class TestTheyTeach:
                     runner.give(configuration, metrics={"waf": 1.0 + configuration["idle"]})
         searched = runner.history.of(Purpose.CANDIDATE, Phase.SEARCH)
         assert len({tuple(trial.point) for trial in searched}) == 1
-        assert ranking_of(runner.problem, runner.history).order[0] == "idle"
+        assert Evaluation(runner.problem, runner.history).ranking().order[0] == "idle"
 
     def test_say_nothing_about_drift(self):
         runner = runner_of("random")
@@ -108,7 +108,7 @@ class TestTheyTeach:
             level = 10.0 + index  # told all at once, whenever they were measured
             runner.give(metrics={"waf": 3.0, "sa": 1.2, "time": level, "rate": 1e5})
         runner.finish(4)
-        noise = baseline_of(runner.history).noise["time"]
+        noise = Evaluation(runner.problem, runner.history).baseline.noise["time"]
         assert (noise.drifting, noise.range) == (False, None)
         assert runner.history[1].started_at is None
 
@@ -146,7 +146,7 @@ class TestTheyMayWin:
         best = runner.give(BEST, metrics=bowl(BEST))
         runner.finish(5)
         runner.check()
-        assert winner_of(runner.problem, runner.plan, runner.history) == best.number
+        assert winner_of(Evaluation(runner.problem, runner.history), runner.plan) == best.number
         proof = runner.history.of(Purpose.PROVE)
         assert {trial.subject for trial in proof} == {1, best.number}
         assert len(proof) == 2 * runner.plan.pairs
@@ -178,8 +178,8 @@ class TestTheyMayWin:
         ]
         plan = replace(divide(48), candidates=2, rounds=1)
         problem = problem_of(objective=TWO_TERMS)
-        assert winner_of(problem, plan, History(trials)) == 2
-        assert winner_of(problem, plan, History([*trials, *given])) == 2
+        assert winner_of(Evaluation(problem, History(trials)), plan) == 2
+        assert winner_of(Evaluation(problem, History([*trials, *given])), plan) == 2
 
     def test_but_not_above_the_memory_budget(self):
         space = load_space("default")
@@ -194,7 +194,7 @@ class TestTheyMayWin:
             trial_of(3, {"waf": 3.0}, configuration=small, given=True),
         ]
         history = History(trials)
-        assert candidates_of(problem, divide(48), history) == [3]
-        assert Scoreboard(problem, history).standing(48).best == (3, 250.0)
+        assert candidates_of(Evaluation(problem, history), divide(48)) == [3]
+        assert ProgressTracker(problem, history).progress(48).best == (3, 250.0)
         unbound = replace(problem, memory=None)
-        assert candidates_of(unbound, divide(48), history) == [2, 3]
+        assert candidates_of(Evaluation(unbound, history), divide(48)) == [2, 3]

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.contributions import contributions_document
 from optimizer.run.planning import Budget
-from optimizer.strategies import find_strategy
-from optimizer.strategies.probes import probes_of
-from optimizer.strategies.sweeping import course_of
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.trial_series import probes_of, trial_series_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -52,7 +52,9 @@ def swept(trials) -> list[str]:
 
 def document(done: Job, explore: int = EXPLORE) -> dict:
     history = History(done.log.trials())
-    found = contributions_document(done.problem, find_strategy("greedy"), history, explore)
+    found = contributions_document(
+        Evaluation(done.problem, history), find_strategy("greedy"), explore
+    )
     assert found is not None
     return found
 
@@ -96,7 +98,7 @@ def test_a_parameter_that_does_nothing_is_passed_over():
 def test_it_ends_when_a_pass_keeps_nothing():
     done = job(trials=400)
     done.run()
-    course = course_of(done.problem, History(done.log.trials()), 400)
+    course = trial_series_of(Evaluation(done.problem, History(done.log.trials())), 400)
     assert course.parameter is None
     assert {sweep.number for sweep in course.sweeps} == {1, 2}
     # idle = 5 is one of its own values. In pass 2 only those of x are new: beside the y that was
@@ -155,7 +157,7 @@ def test_all_values_failing_leaves_everything_where_it_is():
 
 
 def _course(done: Job, explore: int = EXPLORE):
-    return course_of(done.problem, History(done.log.trials()), explore)
+    return trial_series_of(Evaluation(done.problem, History(done.log.trials())), explore)
 
 
 def noisy() -> PretendBench:
@@ -180,7 +182,7 @@ def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     done = job(bench, objective="rate", trials=120)
     done.run()
     trials = [t for t in done.log.trials() if t.purpose in (Purpose.BASELINE, Purpose.CANDIDATE)]
-    whole = course_of(done.problem, History(trials), 120)
+    whole = trial_series_of(Evaluation(done.problem, History(trials)), 120)
     varied, incumbent = {}, whole.first
     for sweep in whole.sweeps:  # around which trial each sweep was, as the whole history says
         varied[sweep.parameter, sweep.number] = incumbent
@@ -188,7 +190,7 @@ def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     assert len(varied) >= 15
     for place, trial in enumerate(trials):
         if trial.purpose is Purpose.CANDIDATE:
-            then = course_of(done.problem, History(trials[:place]), 120)
+            then = trial_series_of(Evaluation(done.problem, History(trials[:place])), 120)
             known = varied.get((then.parameter, then.number), whole.incumbent)
             assert then.incumbent == known, trial.why
 
@@ -200,7 +202,9 @@ def test_values_of_one_parameter_run_side_by_side_and_the_next_waits_for_them():
     history = History(started.log.trials()[:3])  # the baseline alone
     strategy, running = find_strategy("greedy"), []
     while True:
-        proposal = strategy.propose(problem, history, number=history.next_number, explore=EXPLORE)
+        proposal = strategy.propose(
+            Evaluation(problem, history), number=history.next_number, explore=EXPLORE
+        )
         if proposal is None:
             break
         running.append(_running(history, proposal))
@@ -208,9 +212,9 @@ def test_values_of_one_parameter_run_side_by_side_and_the_next_waits_for_them():
     assert [trial.configuration["x"] for trial in running] == [0.0, 0.25, 0.5, 0.75, 1.0]
     for trial in running[:-1]:
         history.put(_ended(trial))
-        assert strategy.propose(problem, history, number=99, explore=EXPLORE) is None
+        assert strategy.propose(Evaluation(problem, history), number=99, explore=EXPLORE) is None
     history.put(_ended(running[-1]))
-    then = strategy.propose(problem, history, number=99, explore=EXPLORE)
+    then = strategy.propose(Evaluation(problem, history), number=99, explore=EXPLORE)
     assert then.configuration["x"] == 0.25 and then.configuration["y"] != 2
 
 

@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.surrogate.coordinates import layout_of
+from optimizer.surrogate.coordinates import cube_layout
 from sampler.space.latent import decode
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import small_space
 
 SPACE = small_space()
-LAYOUT = layout_of(SPACE, SPACE.names)
+LAYOUT = cube_layout(SPACE, SPACE.names)
 ROW = {name: column for column, name in enumerate(LAYOUT.names)}
 points = st.lists(st.floats(0, 1, exclude_max=True), min_size=6, max_size=6)
 
@@ -34,7 +34,7 @@ def test_numbers_have_one_level_and_their_place_in_the_range(point: list[float])
 
 def test_special_values_are_apart_from_the_range():
     space = load_space("default")
-    layout = layout_of(space, space.names)
+    layout = cube_layout(space, space.names)
     name = next(p.name for p in space.parameters if p.special)
     column = layout.names.index(name)
     rows = np.full((4, len(layout.names)), 0.5)
@@ -49,6 +49,6 @@ def test_special_values_are_apart_from_the_range():
 
 
 def test_only_the_parameters_that_move_are_laid_out():
-    layout = layout_of(SPACE, ("codec", "x"))
+    layout = cube_layout(SPACE, ("codec", "x"))
     assert layout.names == ("codec", "x")
     assert layout.kinds == ((3, 0), (0, 0))

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of
-from optimizer.evaluation.knowledge import best_first
+from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit
 from optimizer.objective.objective_file import load_objective
-from optimizer.strategies import find_strategy
 from optimizer.strategies.guided import Guided
-from optimizer.surrogate.metric_lessons import chosen_few
+from optimizer.strategies.registry import find_strategy
 from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.surrogate.training_data import chosen_few
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -64,12 +64,12 @@ def test_what_it_prefers_is_truly_good_whatever_was_lucky():
     lucky = {name: value * 0.5 for name, value in max(drawn, key=true_fitness).metrics.items()}
     lucky["rate"] = 2 * unlucky.metrics["rate"]
     history.put(replace(unlucky, metrics=lucky))
-    ((_, first), *_) = best_first(problem, history, history.of(Purpose.CANDIDATE))
+    ((_, first), *_) = Evaluation(problem, history).best_first(history.of(Purpose.CANDIDATE))
     assert first.number == unlucky.number
-    preferred = Guided().preferred(problem, history)
+    preferred = Guided().preferred(Evaluation(problem, history))
     assert true_fitness(history[preferred[0]]) > true_fitness(unlucky)
     # Both are measured again before one of them is called the winner.
-    again = candidates_of(problem, divide(TRIALS), history)
+    again = candidates_of(Evaluation(problem, history), divide(TRIALS))
     assert again[:2] == [preferred[0], unlucky.number]
 
 
@@ -78,7 +78,9 @@ def test_trials_in_flight_send_the_next_elsewhere():
     seen = [trial for trial in trials if trial.number < candidates(trials)[-1].number]
     history = History(seen)
     number = history.next_number
-    first = find_strategy("forest").propose(problem, history, number=number, explore=TRIALS)
+    first = find_strategy("forest").propose(
+        Evaluation(problem, history), number=number, explore=TRIALS
+    )
     assert first is not None
     flying = replace(
         trials[number - 1],
@@ -89,9 +91,9 @@ def test_trials_in_flight_send_the_next_elsewhere():
     )
     names = problem.searched
     points = np.array([[first.point[name] for name in names]])
-    alone = surrogate_of(problem, history, names)
+    alone = surrogate_of(Evaluation(problem, history), names)
     history.put(flying)
-    beside = surrogate_of(problem, history, names)
+    beside = surrogate_of(Evaluation(problem, history), names)
     assert alone is not None and beside is not None
     for metric in ("waf", "time"):
         (mean, doubt), (again, less) = (
@@ -132,6 +134,6 @@ def test_of_many_trials_the_best_and_others_all_over_teach():
 def test_only_what_is_asked_for_moves():
     problem = problem_of("forest", over=("x", "codec"))
     assert problem.searched == ("x", "codec")
-    proposal = Guided().propose(problem, History(), number=4, explore=30)
+    proposal = Guided().propose(Evaluation(problem, History()), number=4, explore=30)
     assert proposal is not None
     assert proposal.point.keys() == {"x", "codec"}

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
-from optimizer.evaluation.knowledge import baseline_of, best_first, comparable, ranking_of
+from optimizer.evaluation import evaluation as knowledge
+from optimizer.evaluation.evaluation import (
+    Evaluation,
+)
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -34,10 +36,9 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     def spy(features, targets, groups, **more):
         seen.update(features=features, targets=targets, groups=groups, **more)
-        return rank_parameters(features, targets, groups, **more, trees=5, resamples=1, n_jobs=1)
+        return rank_parameters(features, targets, groups, **more, trees=5, resamples=1)
 
     monkeypatch.setattr(knowledge, "rank_parameters", spy)
-    knowledge._ranking.cache_clear()
     return seen
 
 
@@ -55,7 +56,7 @@ class TestComparable:
         states = [s for s in TrialState if s not in (TrialState.DONE, TrialState.CENSORED)]
         trials = [trial_of(10 + i, BASELINE, state=s) for i, s in enumerate(states)]
         history = History([trial_of(1, BASELINE, purpose=Purpose.BASELINE), *trials])
-        assert comparable(problem_of(), history, history) == [(0.0, history[1])]
+        assert Evaluation(problem_of(), history).comparable(history) == [(0.0, history[1])]
 
     def test_best_first_puts_cut_off_ones_last_and_equals_by_number(self):
         better = {name: value * 0.9 for name, value in BASELINE.items()} | {"rate": 1e6}
@@ -68,7 +69,7 @@ class TestComparable:
                 trial_of(5, BASELINE),
             ]
         )
-        ranked = best_first(problem_of(), history, history.of(Purpose.CANDIDATE))
+        ranked = Evaluation(problem_of(), history).best_first(history.of(Purpose.CANDIDATE))
         assert [trial.number for _, trial in ranked] == [4, 3, 5, 2]
 
     def test_clocks_are_corrected_for_drift(self):
@@ -81,7 +82,9 @@ class TestComparable:
         early = trial_of(20, {"rate": 1000.0}, seconds=0.0)
         late = trial_of(21, {"rate": 1000.0 / 2.1}, seconds=1100.0)
         history = History([*runs, early, late])
-        (one, _), (other, _) = comparable(problem_of(objective="rate"), history, [early, late])
+        (one, _), (other, _) = Evaluation(problem_of(objective="rate"), history).comparable(
+            [early, late]
+        )
         assert one == pytest.approx(0, abs=40)
         assert other == pytest.approx(0, abs=40)
 
@@ -94,11 +97,11 @@ class TestComparable:
                 trial_of(4, {"waf": 9.0}, purpose=Purpose.PROVE, subject=2),
             ]
         )
-        assert baseline_of(history).metrics == {"waf": 5.0}
+        assert Evaluation(problem_of(), history).baseline.metrics == {"waf": 5.0}
 
     def test_without_a_baseline_nothing_is_compared(self):
         with pytest.raises(ValueError, match="baseline"):
-            baseline_of(History([trial_of(1, BASELINE)]))
+            Evaluation(problem_of(), History([trial_of(1, BASELINE)])).baseline  # noqa: B018
 
 
 class TestWhatTheModelsAreTaught:
@@ -106,7 +109,7 @@ class TestWhatTheModelsAreTaught:
         trials = draws(12)
         clipped = replace(trials[3], effective=dict(trials[3].configuration) | {"x": 0.125})
         trials[3] = clipped
-        ranking_of(problem_of(), History(trials))
+        Evaluation(problem_of(), History(trials)).ranking()
         features = taught["features"]
         assert features.names == small_space().names
         x = features.values[:, list(features.owner).index(0)]
@@ -115,7 +118,7 @@ class TestWhatTheModelsAreTaught:
 
     def test_clocks_on_a_logarithmic_scale_and_ratios_as_they_are(self, taught: dict[str, Any]):
         trials = draws(12)
-        ranking_of(problem_of(), History(trials))
+        Evaluation(problem_of(), History(trials)).ranking()
         for name in ("time", "rate"):
             logs = [math.log(trial.metrics[name]) for trial in trials[1:]]
             assert taught["targets"][name] == pytest.approx(logs)
@@ -130,7 +133,7 @@ class TestWhatTheModelsAreTaught:
             state=TrialState.CENSORED,
             metrics={"time": 60.0, "rate": 500.0, "waf_partial": 0.1},
         )
-        ranking = ranking_of(problem_of(), History(trials))
+        ranking = Evaluation(problem_of(), History(trials)).ranking()
         assert taught["targets"]["time"][4] == pytest.approx(math.log(60))
         assert taught["targets"]["rate"][4] == pytest.approx(math.log(500))
         assert np.isnan(taught["targets"]["waf"][4]) and np.isnan(taught["targets"]["sa"][4])
@@ -146,69 +149,71 @@ class TestWhatTheModelsAreTaught:
         trials[2] = replace(trials[2], state=TrialState.FAILED, metrics={})
         trials[3] = replace(trials[3], state=TrialState.RUNNING, metrics={})
         trials[4] = replace(trials[4], phase=Phase.SEARCH)
-        ranking_of(problem_of(), History(trials))
+        Evaluation(problem_of(), History(trials)).ranking()
         assert len(taught["features"].values) == 11
 
     def test_a_metric_that_is_not_above_zero_stays_as_it_is(self, taught: dict[str, Any]):
         trials = draws(12)
         trials[1] = replace(trials[1], metrics={**trials[1].metrics, "rate": 0.0})
-        ranking_of(problem_of(), History(trials))
+        Evaluation(problem_of(), History(trials)).ranking()
         assert taught["targets"]["rate"][0] == 0.0
 
     def test_the_jobs_seed_and_how_many_are_searched(self, taught: dict[str, Any]):
-        ranking_of(problem_of(seed=31, top=3), History(draws(12)))
+        Evaluation(problem_of(seed=31, top=3), History(draws(12))).ranking()
         assert (taught["seed"], taught["top_k"]) == (31, 3)
 
     def test_only_the_objectives_metrics(self, taught: dict[str, Any]):
-        ranking_of(problem_of(objective="sa"), History(draws(12)))
+        Evaluation(problem_of(objective="sa"), History(draws(12))).ranking()
         assert taught["targets"].keys() == {"sa"}
 
     def test_facts_of_the_load_are_among_the_parameters(self, taught: dict[str, Any]):
         problem = problem_of("random", space=load_space("paper"), objective="waf")
         conclusion = job_of(problem, 24, PretendBench(flat)).run()
-        ranking = ranking_of(problem, conclusion.history)
+        ranking = Evaluation(problem, conclusion.history).ranking()
         assert {"threads", "compression_ratio"} <= set(ranking.order)
         assert set(taught["groups"]["threads"]) <= {"1", "2", "4"}
 
 
 class TestRanking:
     def test_is_learned_once_from_the_same_trials(self, taught: dict[str, Any]):
-        problem, history = problem_of(), History(draws(12))
-        first = ranking_of(problem, history)
+        evaluation = Evaluation(problem_of(), History(draws(12)))
+        first = evaluation.ranking()
         taught.clear()
-        assert ranking_of(problem, history) is first
+        assert evaluation.ranking() is first
         assert taught == {}
 
     def test_is_learned_anew_when_another_draw_has_ended(self, taught: dict[str, Any]):
-        problem, trials = problem_of(), draws(14)
-        history = History(trials[:13])
-        ranking_of(problem, history)
+        trials = draws(14)
+        evaluation = Evaluation(problem_of(), History(trials[:13]))
+        history = evaluation.history
+        evaluation.ranking()
         history.put(trials[13])
-        ranking_of(problem, history)
+        evaluation.ranking()
         assert len(taught["features"].values) == 13
 
     def test_is_learned_anew_when_a_lost_draw_was_run_again(self, taught: dict[str, Any]):
-        problem, trials = problem_of(), draws(12)
-        history = History(trials)
+        trials = draws(12)
+        evaluation = Evaluation(problem_of(), History(trials))
+        history = evaluation.history
         history.put(replace(trials[4], state=TrialState.LOST, metrics={}))
-        ranking_of(problem, history)
+        evaluation.ranking()
         history.put(trials[4])
-        ranking_of(problem, history)
+        evaluation.ranking()
         assert len(taught["features"].values) == 12
 
     @pytest.mark.usefixtures("taught")
     def test_is_not_mistaken_for_another_jobs(self):
         history = History(draws(12))
-        assert ranking_of(problem_of(objective="waf"), history).metrics.keys() == {"waf"}
-        assert ranking_of(problem_of(objective="sa"), history).metrics.keys() == {"sa"}
+        assert Evaluation(problem_of(objective="waf"), history).ranking().metrics.keys() == {"waf"}
+        assert Evaluation(problem_of(objective="sa"), history).ranking().metrics.keys() == {"sa"}
 
     @pytest.mark.usefixtures("taught")
     def test_finds_what_the_function_depends_on(self):
-        ranking = ranking_of(problem_of(objective="waf"), History(draws(60)))
+        ranking = Evaluation(problem_of(objective="waf"), History(draws(60))).ranking()
         assert set(ranking.order[:2]) == {"x", "y"}
 
     @pytest.mark.usefixtures("taught")
     def test_of_no_draws_keeps_the_spaces_order(self):
-        ranking = ranking_of(problem_of(), History(draws(12)[:1]))
+        ranking = Evaluation(problem_of(), History(draws(12)[:1])).ranking()
         assert ranking.order == small_space().names
         assert ranking.importance.tolist() == [0] * 6

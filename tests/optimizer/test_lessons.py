@@ -2,9 +2,16 @@
 
 import pytest
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.strategies.axes import Axis, axes_of, chosen_of, point_of
-from optimizer.strategies.lessons import Lessons, lessons_of
+from optimizer.strategies.observations import (
+    Axis,
+    Observations,
+    axes_of,
+    chosen_of,
+    observations_of,
+    point_of,
+)
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
@@ -26,8 +33,10 @@ def baselines(problem: Problem) -> list[Trial]:
     ]
 
 
-def told(problem: Problem, *trials: Trial) -> Lessons:
-    return lessons_of(problem, History([*baselines(problem), *trials]), axes_of(problem))
+def told(problem: Problem, *trials: Trial) -> Observations:
+    return observations_of(
+        Evaluation(problem, History([*baselines(problem), *trials])), axes_of(problem)
+    )
 
 
 def candidate(problem: Problem, number: int, waf: float | None, **more: object) -> Trial:
@@ -41,12 +50,12 @@ def candidate(problem: Problem, number: int, waf: float | None, **more: object) 
 class TestValues:
     def test_are_the_fitness(self):
         mine = problem()
-        lessons = told(mine, candidate(mine, 3, 2.4), candidate(mine, 4, 3.3))
-        assert [each.fitness for each in lessons.ended] == pytest.approx([200.0, -100.0])
-        assert [each.gains for each in lessons.ended] == [
+        observations = told(mine, candidate(mine, 3, 2.4), candidate(mine, 4, 3.3))
+        assert [each.fitness for each in observations.ended] == pytest.approx([200.0, -100.0])
+        assert [each.gains for each in observations.ended] == [
             pytest.approx((200.0,)), pytest.approx((-100.0,)),
         ]  # fmt: skip
-        assert [each.point["x"] for each in lessons.ended] == [0.03, 0.04]
+        assert [each.point["x"] for each in observations.ended] == [0.03, 0.04]
 
     @pytest.mark.parametrize(
         "state", [TrialState.FAILED, TrialState.CENSORED, TrialState.TIMED_OUT]
@@ -54,22 +63,22 @@ class TestValues:
     def test_of_what_was_not_measured_whole_are_the_worst_seen(self, state: TrialState):
         mine = problem()
         bad = candidate(mine, 5, None, state=state)
-        lessons = told(mine, candidate(mine, 3, 2.4), candidate(mine, 4, 3.3), bad)
-        last = lessons.ended[-1]
+        observations = told(mine, candidate(mine, 3, 2.4), candidate(mine, 4, 3.3), bad)
+        last = observations.ended[-1]
         assert (last.fitness, last.gains, last.admissible) == (pytest.approx(-100.0), None, False)
 
     def test_of_a_broken_limit_are_the_worst_seen_with_their_terms(self):
         mine = problem()
         broken = candidate(mine, 4, 1.5, sa=2.1)
-        lessons = told(mine, candidate(mine, 3, 2.4), broken)
-        last = lessons.ended[-1]
+        observations = told(mine, candidate(mine, 3, 2.4), broken)
+        last = observations.ended[-1]
         assert (last.fitness, last.admissible) == (pytest.approx(200.0), False)
         assert last.gains == pytest.approx((500.0,))
 
     def test_are_the_baselines_where_none_was_measured_whole(self):
         mine = problem()
-        lessons = told(mine, candidate(mine, 3, None, state=TrialState.FAILED))
-        assert (lessons.ended[0].fitness, lessons.worst) == (0.0, 0.0)
+        observations = told(mine, candidate(mine, 3, None, state=TrialState.FAILED))
+        assert (observations.ended[0].fitness, observations.worst) == (0.0, 0.0)
 
 
 class TestTrials:
@@ -77,9 +86,9 @@ class TestTrials:
         mine = problem()
         running = candidate(mine, 3, None, state=TrialState.RUNNING)
         lost = candidate(mine, 4, None, state=TrialState.LOST)
-        lessons = told(mine, running, lost)
-        assert lessons.ended == ()
-        assert [point["x"] for point in lessons.running] == [0.03, 0.04]
+        observations = told(mine, running, lost)
+        assert observations.ended == ()
+        assert [point["x"] for point in observations.running] == [0.03, 0.04]
 
     def given(self, problem: Problem, **values: object) -> Trial:
         configuration = problem.space.default_configuration() | values
@@ -87,14 +96,14 @@ class TestTrials:
 
     def test_that_were_given_teach_at_their_point(self):
         mine = problem()
-        (lesson,) = told(mine, self.given(mine, y=100, sync=True)).ended
-        assert mine.configuration(lesson.point)["y"] == 100
-        assert mine.configuration(lesson.point)["sync"] is True
+        (observation,) = told(mine, self.given(mine, y=100, sync=True)).ended
+        assert mine.configuration(observation.point)["y"] == 100
+        assert mine.configuration(observation.point)["sync"] is True
 
     def test_that_were_given_teach_a_narrower_search_if_the_rest_is_the_baselines(self):
         narrow = problem(over=("y",))
-        (lesson,) = told(narrow, self.given(narrow, y=100)).ended
-        assert lesson.point.keys() == {"y"}
+        (observation,) = told(narrow, self.given(narrow, y=100)).ended
+        assert observation.point.keys() == {"y"}
         assert told(narrow, self.given(narrow, y=100, sync=True)).ended == ()
 
 

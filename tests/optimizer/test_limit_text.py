@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.objective.limit_text import limit_words, parse_limit
+from optimizer.objective.limits import limit_words, parse_limit
 from optimizer.objective.objective import Limit
 from sampler.common.errors import InputError
 

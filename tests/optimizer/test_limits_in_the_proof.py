@@ -5,8 +5,8 @@ import json
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.confirmation import Pair, declared_test, judge
-from optimizer.objective.kept_limits import kept_words
+from optimizer.confirmation.proof import Pair, declared_test, judge
+from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Limit, Objective, Term
 from optimizer.results.result import result_document
 from optimizer.trials.trial import Purpose
@@ -85,7 +85,7 @@ class TestResult:
     def result(self, limit: Limit, bench: PretendBench) -> dict:
         problem = problem_of(objective=Objective("o", WAF, (limit,)))
         conclusion = job_of(problem, 48, bench).run()
-        result = result_document(problem, conclusion, job={}, environment={})
+        result = result_document(conclusion, job={}, environment={})
         assert json.loads(json.dumps(result, allow_nan=False)) == result
         return result
 

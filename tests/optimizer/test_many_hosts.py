@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.rounds import rounds_of
-from optimizer.evaluation.knowledge import comparable
+from optimizer.confirmation.blocks import blocks_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.ports import ControllerStops, LeaseLost
 from optimizer.run.tuning import TrialLostError
 from optimizer.trials.trial import Phase, Purpose
@@ -77,10 +77,10 @@ class TestSideBySide:
         conclusion, _, _ = run(4, 400)
         size = 1 + conclusion.plan.candidates
         for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
-            rounds = rounds_of(conclusion.history, purpose, whole)
+            rounds = blocks_of(conclusion.history, purpose, whole)
             assert all(len({t.host for t in trials}) == 1 for trials in rounds.values())
             assert all(len(trials) == whole for trials in rounds.values())
-        pairs = rounds_of(conclusion.history, Purpose.PROVE, 2).values()
+        pairs = blocks_of(conclusion.history, Purpose.PROVE, 2).values()
         assert len({trials[0].host for trials in pairs}) == 4
 
     def test_no_draw_is_out_when_the_ranking_is_made(self):
@@ -97,7 +97,7 @@ class TestFair:
         conclusion, _, _ = run(4, 200, "random")
         problem = problem_of("random")
         candidates = conclusion.history.of(Purpose.CANDIDATE)
-        scored = comparable(problem, conclusion.history, candidates)
+        scored = Evaluation(problem, conclusion.history).comparable(candidates)
         for value, trial in scored:
             alone = bowl(trial.configuration)
             truth = problem.objective.fitness(alone, bowl({**problem.space.start}))
@@ -145,7 +145,7 @@ class TestComingAndGoing:
     @pytest.mark.parametrize("phase", [Purpose.SELECT, Purpose.PROVE])
     def test_half_a_round_is_begun_again_where_its_host_went_away(self, phase: Purpose):
         whole, _, _ = run(2, 96, "random")
-        second = rounds_of(whole.history, phase, 4 if phase is Purpose.SELECT else 2)[2]
+        second = blocks_of(whole.history, phase, 4 if phase is Purpose.SELECT else 2)[2]
         begun = sorted(t.started_at for t in second)[1]
         gone = (begun - min(t.started_at for t in whole.history)).total_seconds() + 0.5
         victim = second[0].host
@@ -155,7 +155,7 @@ class TestComingAndGoing:
         log = ListLog()
         conclusion = tuned(problem_of("random"), 96, hosts, log=log)
         assert any(event.startswith("withdraw") for event in log.events)
-        rounds = rounds_of(conclusion.history, phase, len(second))
+        rounds = blocks_of(conclusion.history, phase, len(second))
         assert all(len({t.host for t in trials}) == 1 for trials in rounds.values())
         assert len(conclusion.history) == 96
         assert all(trial.has_outcome for trial in conclusion.history)

@@ -7,11 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer.budget.budget import divide
-from optimizer.confirmation.choosing import candidates_of
-from optimizer.evaluation.measured_again import again, configurations_of, each_once, mean_metrics
-from optimizer.results.conclusion import conclude
-from optimizer.results.result import result_document
-from optimizer.run.standing import Scoreboard
+from optimizer.confirmation.choice import candidates_of
+from optimizer.evaluation.configurations import (
+    configurations_of,
+    each_once,
+    mean_metrics,
+    replicated,
+)
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import conclude, result_document
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -32,7 +37,7 @@ def history_of(*trials: Trial) -> History:
 
 
 def chosen(history: History, strategy: str = "random") -> list[int]:
-    return candidates_of(problem_of(strategy), PLAN, history)
+    return candidates_of(Evaluation(problem_of(strategy), history), PLAN)
 
 
 class TestChoosing:
@@ -56,7 +61,7 @@ class TestChoosing:
     def test_no_configuration_is_there_twice(self, runs: list[tuple[int, float]]):
         trials = [measured(3 + at, x / 4, waf) for at, (x, waf) in enumerate(runs)]
         history = history_of(*trials)
-        found = configurations_of(problem_of(), history, trials)
+        found = configurations_of(Evaluation(problem_of(), history), trials)
         assert sum(each.runs for each in found) == len(runs)
         assert len(found) == len({x for x, _ in runs})
         numbers = chosen(history)
@@ -66,14 +71,14 @@ class TestChoosing:
 class TestStanding:
     def test_the_best_is_judged_by_its_mean_as_soon_as_it_is_measured_again(self):
         history = history_of(measured(3, 0.1, waf=1.0), measured(4, 0.2, waf=2.0))
-        scores = Scoreboard(problem_of(), history)
-        assert scores.standing(60).best == (3, pytest.approx(1000 * 2 / 3))
+        scores = ProgressTracker(problem_of(), history)
+        assert scores.progress(60).best == (3, pytest.approx(1000 * 2 / 3))
         unlucky = measured(5, 0.1, waf=4.0, subject=3)
         history.put(replace(unlucky, state=TrialState.RUNNING, metrics={}))
         history.put(unlucky)
         scores.put(unlucky)
-        assert scores.standing(60).best == (4, pytest.approx(1000 / 3))
-        assert Scoreboard(problem_of(), history).standing(60) == scores.standing(60)
+        assert scores.progress(60).best == (4, pytest.approx(1000 / 3))
+        assert ProgressTracker(problem_of(), history).progress(60) == scores.progress(60)
 
     @pytest.mark.parametrize("hosts", [("a", "a"), ("a", "b")])
     def test_on_whichever_host_it_was(self, hosts: tuple[str, str]):
@@ -81,15 +86,15 @@ class TestStanding:
         trials = [replace(run, number=n) for n, run in enumerate(runs, start=1)]
         history, last = History(trials), len(trials)
         history.put(replace(measured(last + 1, 0.1, waf=1.0), host=hosts[0]))
-        scores = Scoreboard(problem_of(), history)
+        scores = ProgressTracker(problem_of(), history)
         unlucky = replace(measured(last + 2, 0.1, waf=4.0, subject=last + 1), host=hosts[1])
         history.put(unlucky)
         scores.put(unlucky)
-        assert scores.standing(60).best == (last + 1, pytest.approx(1000 / 6))
+        assert scores.progress(60).best == (last + 1, pytest.approx(1000 / 6))
         baseline = replace(BASELINES[0], number=last + 3, host=hosts[1])
         history.put(baseline)
         scores.put(baseline)
-        assert scores.standing(60) == Scoreboard(problem_of(), history).standing(60)
+        assert scores.progress(60) == ProgressTracker(problem_of(), history).progress(60)
 
 
 def test_it_is_once_on_the_pareto_front():
@@ -97,8 +102,8 @@ def test_it_is_once_on_the_pareto_front():
     other = measured(4, 0.2, waf=2.0)
 
     def front(*trials: Trial) -> list[int]:
-        conclusion = conclude(problem_of(), PLAN, history_of(*trials))
-        return result_document(problem_of(), conclusion, job={}, environment={})["pareto"]
+        conclusion = conclude(Evaluation(problem_of(), history_of(*trials)), PLAN)
+        return result_document(conclusion, job={}, environment={})["pareto"]
 
     assert front(lucky, other) == [3]
     assert front(lucky, other, unlucky) == [4]
@@ -116,12 +121,12 @@ class TestEachOnce:
         assert [trial.number for trial in kept] == [1, 2, 3, 4]
         assert fitness == {1: 0.0, 2: 0.0, 3: 100.0, 4: 300.0}
         assert kept[2].metrics["waf"] == 2.5
-        assert [trial.number for trial in again(trials)] == [5]
+        assert [trial.number for trial in replicated(trials)] == [5]
 
     def test_a_job_that_measured_nothing_again_stays_as_it_is(self):
         trials = [*BASELINES, measured(3, 0.1, waf=1.0), measured(4, 0.2, waf=2.0)]
         assert each_once(trials, {3: 1.0}) == (trials, {3: 1.0})
-        assert again(trials) == []
+        assert replicated(trials) == []
 
 
 def test_a_mean_is_of_what_all_runs_have():

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.confirmation.rounds import Turn, next_turn, order_of
+from optimizer.confirmation.blocks import BlockRun, next_in_block, order_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from tests.support.optimizer.pretend_bench import trial_of
@@ -34,8 +34,8 @@ def test_a_host_turns_round_its_own_order_rather_than_that_of_another():
         more = {"host": host, "round": round_number, "phase": Phase.CONFIRM}
         history.put(trial_of(number, {"waf": 1.0}, purpose=Purpose.PROVE, subject=subject, **more))
 
-    def turn_of(host: str, count: int) -> Turn:
-        turn = next_turn(history, Purpose.PROVE, [1, 7], count, seed=1, host=host)
+    def turn_of(host: str, count: int) -> BlockRun:
+        turn = next_in_block(history, Purpose.PROVE, [1, 7], count, seed=1, host=host)
         assert turn is not None
         return turn
 

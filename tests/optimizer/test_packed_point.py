@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimizer.trials.packed_point import PackedPoint
+from optimizer.trials.trial import PackedPoint
 
 POINTS = st.dictionaries(st.text(max_size=8), st.floats(0, 1, exclude_max=True), max_size=40)
 

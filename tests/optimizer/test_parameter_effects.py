@@ -5,16 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimizer.evaluation.knowledge import ranking_of
-from optimizer.ranking.parameter_direction import directions
-from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
-from optimizer.results.conclusion import conclude
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.ranking.parameter_effects import ParameterEffects, directions, parameter_effects
 from optimizer.results.learned_document import learned_document
-from optimizer.results.result import result_document
+from optimizer.results.result import conclude, result_document
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
 from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
 
@@ -29,15 +26,15 @@ def trials() -> list[Trial]:
     return list(job.log.trials())
 
 
-def effects(problem: Problem, history: History) -> ParameterEffects:
-    found = parameter_effects(problem, history, problem.searched)
+def effects(evaluation: Evaluation) -> ParameterEffects:
+    found = parameter_effects(evaluation, evaluation.problem.searched)
     assert found is not None
     return found
 
 
 def test_what_matters_is_known_after_a_job(trials: list[Trial]):
     """``bowl`` moves by x most, then y; ``level`` and ``idle`` do nothing."""
-    found = effects(problem_of("forest"), History(trials))
+    found = effects(Evaluation(problem_of("forest"), History(trials)))
     assert found.order[0] == "x"
     assert set(found.order[-2:]) == {"level", "idle"}
     place = {name: found.names.index(name) for name in found.names}
@@ -50,8 +47,8 @@ def test_what_matters_is_known_after_a_job(trials: list[Trial]):
 
 
 def test_the_way_to_better_is_known(trials: list[Trial]):
-    problem, history = problem_of("forest"), History(trials)
-    found = directions(problem, history, effects(problem, history))
+    evaluation = Evaluation(problem_of("forest"), History(trials))
+    found = directions(evaluation, effects(evaluation))
     assert found["x"].better in ("low", "middle")  # best at 0.3, the baseline at 0.9
     assert found["x"].gain > 300
     assert found["sync"].better is False
@@ -61,32 +58,33 @@ def test_the_way_to_better_is_known(trials: list[Trial]):
 def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
     problem = problem_of("forest")
     explored = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
-    before, after = effects(problem, History(explored)), effects(problem, History(trials))
+    before, after = (effects(Evaluation(problem, History(known))) for known in (explored, trials))
     assert before.order == after.order
     np.testing.assert_array_equal(before.share, after.share)
 
 
 def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
-    problem, history = problem_of("forest"), History(trials[:30])
-    first = effects(problem, history)
-    assert effects(problem, history) is first
+    evaluation = Evaluation(problem_of("forest"), History(trials[:30]))
+    first = effects(evaluation)
+    assert effects(evaluation) is first
     for trial in trials[30:]:
-        history.put(trial)
-    assert effects(problem, history).share.tolist() != first.share.tolist()
+        evaluation.history.put(trial)
+    assert effects(evaluation).share.tolist() != first.share.tolist()
 
 
 def test_too_few_trials_tell_nothing(trials: list[Trial]):
     problem = problem_of("forest")
     seven = [t for t in trials if t.is_baseline][:3] + candidates(trials)[:7]
-    assert parameter_effects(problem, History(seven), problem.searched) is None
-    document = learned_document(problem, find_strategy("forest"), History(seven))
+    assert parameter_effects(Evaluation(problem, History(seven)), problem.searched) is None
+    document = learned_document(Evaluation(problem, History(seven)), find_strategy("forest"))
     assert (document["ranked_by"], document["models"]) == ("forests", {})
 
 
 def test_only_named_parameters_have_effects(trials: list[Trial]):
     problem = problem_of("forest", over=("x", "codec"))
-    row = {r["name"]: r for r in learned_document(problem, find_strategy("forest"),
-                                                  History(trials))["parameters"]}  # fmt: skip
+    evaluation = Evaluation(problem, History(trials))
+    document = learned_document(evaluation, find_strategy("forest"))
+    row = {r["name"]: r for r in document["parameters"]}
     assert row["x"]["model"] and row["codec"]["model"]
     assert row["y"]["model"] == {} and row["y"]["share"] == 0 and row["y"]["gain"] is None
 
@@ -95,7 +93,9 @@ class TestTheDocument:
     def document(self, trials: list[Trial], strategy: str = "forest") -> dict:
         problem, history = problem_of(strategy), History(trials)
         plan = plan_of(problem, Budget(trials=TRIALS), history)
-        return result_document(problem, conclude(problem, plan, history), job={}, environment={})
+        return result_document(
+            conclude(Evaluation(problem, history), plan), job={}, environment={}
+        )
 
     def test_models_rank_and_forests_stay_beside_them(self, trials: list[Trial]):
         document = self.document(trials)
@@ -106,7 +106,7 @@ class TestTheDocument:
         assert rows[0]["name"] == "x" and rows[0]["matters"] is True
         idle = next(row for row in rows if row["name"] == "idle")
         assert idle["matters"] is False
-        drawn = ranking_of(problem_of("forest"), History(trials))
+        drawn = Evaluation(problem_of("forest"), History(trials)).ranking()
         for row in rows:  # the contract's fields are those of the draws, as ever
             assert row["anova"].keys() == document["forest"].keys()
             place = drawn.names.index(row["name"])

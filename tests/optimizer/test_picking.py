@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from optimizer.baseline.baseline import summarise
-from optimizer.confirmation.picking import pick, require_measured
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.confirmation.trade_off_selection import require_measured, select_trade_offs
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.objective.weights_text import parse_weights, weights_words
-from optimizer.surrogate.second_opinion import opinions
+from optimizer.objective.objective_file import parse_weights, weights_words
+from optimizer.surrogate.predictions import predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
@@ -30,7 +30,7 @@ def history(*more) -> History:
 
 def picked(trials: History, objective: Objective = WAF, count: int = 9, **problem):
     asked = replace(problem_of("random"), **problem)
-    return pick(asked, objective, trials, count=count)
+    return select_trade_offs(Evaluation(asked, trials), objective, count=count)
 
 
 class TestPick:
@@ -116,7 +116,7 @@ class TestPick:
         late = trial_of(38, {"time": 45.0}, seconds=60.0 * 38)  # 10% better than it was then
         early = trial_of(2, {"time": 12.5}, seconds=60.0 * 2)  # 4% worse
         trials = History([*slowing, late, early])
-        assert baseline_of(trials).noise["time"].drifting
+        assert Evaluation(problem_of(), trials).baseline.noise["time"].drifting
         found = picked(trials, Objective("time", (Term("time", "min"),)))
         assert [each.trial for each in found.best] == [38, 2]
         assert found.best[0].fitness > 0 > found.best[1].fitness
@@ -143,19 +143,29 @@ class TestOpinions:
         trials = job_of(problem, 40, bench).run().history
         best = picked(trials).best[0]
         assert best.fitness > 200
-        said = opinions(problem, problem.objective, trials, [best.trial])[best.trial]
+        said = predictions_of(Evaluation(problem, trials), problem.objective, [best.trial])[
+            best.trial
+        ]
         assert said.fitness < best.fitness / 2
         assert said.low < said.fitness < said.high and said.keeps == 1.0
         never = replace(problem.objective, limits=(Limit("sa", at_most=0.01),))
         for _ in range(5):  # in turn: what was learned for one objective is not for another
-            assert opinions(problem, never, trials, [best.trial])[best.trial].keeps == 0.0
-            assert opinions(problem, problem.objective, trials, [best.trial])[best.trial] == said
+            assert (
+                predictions_of(Evaluation(problem, trials), never, [best.trial])[best.trial].keeps
+                == 0.0
+            )
+            assert (
+                predictions_of(Evaluation(problem, trials), problem.objective, [best.trial])[
+                    best.trial
+                ]
+                == said
+            )
 
     def test_of_too_few_trials_there_are_none(self):
         problem = problem_of("random", objective="waf")
         trials = history(trial_of(3, {"waf": 1.5, "sa": 1.0}))
-        assert opinions(problem, problem.objective, trials, [3]) == {}
-        assert opinions(problem, problem.objective, trials, []) == {}
+        assert predictions_of(Evaluation(problem, trials), problem.objective, [3]) == {}
+        assert predictions_of(Evaluation(problem, trials), problem.objective, []) == {}
 
 
 class TestWeights:

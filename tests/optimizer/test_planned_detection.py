@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.budget.detection import most_pairs, planned, spread_of, trials_for
 from optimizer.budget.power import MOST_PAIRS, pairs_for, smallest_change
-from optimizer.results.conclusion import Conclusion, conclude
-from optimizer.results.result import result_document
+from optimizer.budget.sample_size import most_pairs, spread_of, trials_for, with_planned_pairs
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import Conclusion, conclude, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -132,7 +132,7 @@ class TestPlan:
         problem = problem_of("lhs", detect=0.05, objective="waf")
         one = Job(problem, Budget(trials=120), Louder(flat, seed=5))
         conclusion = one.run()
-        first = planned(problem, divide(120), History(one.log.trials()[:5]))
+        first = with_planned_pairs(problem, divide(120), History(one.log.trials()[:5]))
         assert conclusion.plan.pairs > first.pairs
         assert conclusion.plan.explore == first.explore  # the hypercube was laid out for it
         assert len(one.log.trials()) == 120
@@ -192,7 +192,9 @@ def test_runs_that_are_given_do_not_count():
         for i in range(3)
     ]
     with_given = History([*before, *wild])
-    assert planned(problem, divide(60), with_given) == planned(problem, divide(60), before)
+    assert with_planned_pairs(problem, divide(60), with_given) == with_planned_pairs(
+        problem, divide(60), before
+    )
 
 
 @pytest.mark.parametrize("strategy", ["random", "genetic"])
@@ -261,8 +263,8 @@ class TestWhatIsTold:
         assert declared["planned"]["change"] == pytest.approx(5)
 
     def test_the_result_holds_it_too(self, loud):
-        one, conclusion = loud
-        document = result_document(one.problem, conclusion, job={}, environment={})
+        _, conclusion = loud
+        document = result_document(conclusion, job={}, environment={})
         assert document["power"]["planned"] == conclusion.plan.detection.document()
 
     def test_a_hopeless_wish_names_no_budget(self):
@@ -274,4 +276,4 @@ class TestWhatIsTold:
         history = History(one.log.trials())
         plan = plan_of(one.problem, one.budget, history)
         assert plan == conclusion.plan
-        assert conclude(one.problem, plan, history).verdict == conclusion.verdict
+        assert conclude(Evaluation(one.problem, history), plan).verdict == conclusion.verdict

@@ -2,9 +2,8 @@
 
 import pytest
 
+from optimizer.budget.budget import cutoff_seconds, full_seconds
 from optimizer.budget.confirm_load import confirming_seconds
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.budget.full_seconds import full_seconds
 from optimizer.run.planning import Budget, plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial

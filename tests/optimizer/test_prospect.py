@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import result_document
-from optimizer.surrogate.prospect import SAID, Prospect, fitness_noise, scatter
+from optimizer.results.result import Conclusion, result_document
+from optimizer.surrogate.stopping_rule import SAID, StoppingRule, fitness_noise, scatter
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from tests.support.optimizer.pretend_bench import (
@@ -42,14 +42,14 @@ def ran(*, stop_early: bool, effects: bool = False) -> tuple[Job, Conclusion]:
     return job, job.run()
 
 
-def document(job: Job, conclusion: Conclusion) -> dict:
-    return result_document(job.problem, conclusion, job={}, environment={})["search"]
+def document(conclusion: Conclusion) -> dict:
+    return result_document(conclusion, job={}, environment={})["search"]
 
 
 class TestStopEarly:
     def test_it_stops_where_nothing_matters_and_says_what_that_saved(self):
-        job, conclusion = ran(stop_early=True)
-        found = document(job, conclusion)
+        _, conclusion = ran(stop_early=True)
+        found = document(conclusion)
         assert len(conclusion.history) == TRIALS - found["saved"] < TRIALS
         assert found["exhausted"] and found["gain"] <= found["noise"]
         assert SAID in found["why"] and found["why"].endswith(f": {found['saved']} runs saved")
@@ -62,13 +62,13 @@ class TestStopEarly:
         again.watcher.phase = lambda phase, why: whys.append((phase, why))
         again.run()
         told = dict(whys)[Phase.CONFIRM]
-        assert told.endswith(document(job, conclusion)["why"])
+        assert told.endswith(document(conclusion)["why"])
 
     def test_without_it_the_search_goes_on_and_says_what_it_would_have_saved(self):
         job, conclusion = ran(stop_early=False)
         stopped, _ = ran(stop_early=True)
         assert len(conclusion.history) == TRIALS
-        found = document(job, conclusion)
+        found = document(conclusion)
         assert found["saved"] == 0
         last = candidates(stopped.log.trials())[-1].number
         assert found["since"] == last + 1
@@ -79,7 +79,7 @@ class TestStopEarly:
 
     def test_it_goes_on_where_there_is_something_to_gain(self):
         job, conclusion = ran(stop_early=True, effects=True)
-        found = document(job, conclusion)
+        found = document(conclusion)
         objective, default = job.problem.objective, {"x": 0.9, "y": 2, "codec": "fast"}
         default["sync"] = False
         optimum = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}
@@ -101,20 +101,20 @@ class TestStopEarly:
 
 class TestExhausted:
     def test_one_small_step_is_not_enough(self):
-        assert Prospect(gain=3, lately=5, runs=20, noise=21).exhausted
-        assert not Prospect(gain=30, lately=5, runs=20, noise=21).exhausted
-        assert not Prospect(gain=3, lately=50, runs=20, noise=21).exhausted
+        assert StoppingRule(gain=3, lately=5, runs=20, noise=21).exhausted
+        assert not StoppingRule(gain=30, lately=5, runs=20, noise=21).exhausted
+        assert not StoppingRule(gain=3, lately=50, runs=20, noise=21).exhausted
 
     def test_what_is_not_known_does_not_end_a_search(self):
-        assert not Prospect(gain=0, lately=0, runs=20, noise=None).exhausted
-        assert not Prospect(gain=0, lately=None, runs=20, noise=21).exhausted
+        assert not StoppingRule(gain=0, lately=0, runs=20, noise=None).exhausted
+        assert not StoppingRule(gain=0, lately=None, runs=20, noise=21).exhausted
 
     def test_it_is_said_in_words(self):
-        assert Prospect(gain=3, lately=5, runs=20, noise=21).words() == (
+        assert StoppingRule(gain=3, lately=5, runs=20, noise=21).words() == (
             "expected gain 3, below the noise of 21 (the last 20 runs gained 5)"
         )
-        assert Prospect(30, None, 20, 21).words() == "expected gain 30, the noise is 21"
-        assert Prospect(30, None, 20, None).words() == "expected gain 30"
+        assert StoppingRule(30, None, 20, 21).words() == "expected gain 30, the noise is 21"
+        assert StoppingRule(30, None, 20, None).words() == "expected gain 30"
 
 
 class TestNoise:
@@ -135,7 +135,7 @@ class TestNoise:
             trial_of(n, flat({}) | {"waf": 3.0 * (1 + e)}, purpose=Purpose.BASELINE)
             for n, e in enumerate((-0.1, 0.0, 0.1), start=1)
         )
-        assert fitness_noise(problem_of("forest"), history) == pytest.approx(100)
+        assert fitness_noise(Evaluation(problem_of("forest"), history)) == pytest.approx(100)
 
     def test_a_baseline_of_zero_scatters_by_differences(self):
         runs = [flat({}) | {"waf": value} for value in (0.0, 0.0, 0.3)]

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.leaders import leaders
-from optimizer.objective.contradicting_limits import require_possible
+from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import conclude
+from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
@@ -98,8 +99,8 @@ class TestOrder:
             base(5, "slow", 100.0), base(6, "slow", 100.0),
         ])  # fmt: skip
         problem = problem_of(objective=self.LIMITED)
-        assert leaders(problem, history, Phase.SAMPLE, 1)[0][1].number == best
-        standing = Scoreboard(problem, history).standing(12)
+        assert leaders(Evaluation(problem, history), Phase.SAMPLE, 1)[0][1].number == best
+        standing = ProgressTracker(problem, history).progress(12)
         assert standing.best is not None and standing.best[0] == best
 
 
@@ -118,7 +119,9 @@ class TestJob:
         keepers = [t for t in candidates(job.log.trials()) if t.metrics["rate"] <= 1.2 * level]
         assert winner.metrics["waf"] == min(t.metrics["waf"] for t in keepers)
         history = History(job.log.trials())
-        again = conclude(job.problem, plan_of(job.problem, job.budget, history), history)
+        again = conclude(
+            Evaluation(job.problem, history), plan_of(job.problem, job.budget, history)
+        )
         assert again.winner == conclusion.winner
 
     def test_a_figure_that_contradicts_a_multiple_ends_it_at_once(self):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from optimizer.objective.objective import Limit, Objective, Term
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space_file import load_space
 from tests.support.optimizer.pretend_bench import (
@@ -34,7 +33,7 @@ def document_of(
     problem = problem_of(strategy, space=space, objective=objective, top=top)
     conclusion = job_of(problem, trials, PretendBench(**bench)).run()
     job, environment = {"trials": trials}, {"cpu": "pretended"}
-    return result_document(problem, conclusion, job=job, environment=environment), conclusion
+    return result_document(conclusion, job=job, environment=environment), conclusion
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +300,7 @@ class TestMore:
     def test_fitness_by_trial_is_that_of_every_measured_trial(self):
         document, conclusion = document_of(24, fails=lambda t: "no" if t.number == 6 else None)
         problem = problem_of()
-        found = fitness_by_trial(problem, conclusion)
+        found = fitness_by_trial(conclusion)
         assert found.keys() == {t.number for t in conclusion.history} - {6}
         default = bowl(small_space().default_configuration())
         for number, value in found.items():
@@ -314,9 +313,9 @@ class TestMore:
         job = job_of(
             problem, 120, PretendBench(noise=0.02, drift=lambda seconds: 1 + seconds / 3000)
         )
-        first = result_document(problem, job.run(), job={}, environment={})
+        first = result_document(job.run(), job={}, environment={})
         job.bench = PretendBench()
-        again = result_document(problem, job.run(), job={}, environment={})
+        again = result_document(job.run(), job={}, environment={})
         assert again == first
 
 

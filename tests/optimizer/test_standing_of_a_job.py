@@ -1,7 +1,7 @@
 import pytest
 
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.run.standing import Scoreboard
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.run.progress import ProgressTracker
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
@@ -24,7 +24,7 @@ def job() -> Job:
 
 
 def best_of(job: Job, history: History) -> tuple[int, float] | None:
-    baseline = baseline_of(history)
+    baseline = Evaluation(problem_of(), history).baseline
     found = [
         (
             job.problem.objective.fitness(
@@ -56,8 +56,8 @@ class TestWhileExploring:
 class TestAtAnyTime:
     def test_is_the_same_as_a_scoreboard_that_begins_with_the_trials(self, job: Job):
         for trial, standing in job.watcher.ended:
-            anew = Scoreboard(job.problem, History(job.log.trials()[: trial.number]))
-            assert anew.standing(60) == standing
+            anew = ProgressTracker(job.problem, History(job.log.trials()[: trial.number]))
+            assert anew.progress(60) == standing
 
     def test_counts_what_ended_well_and_otherwise(self, job: Job):
         for trial, standing in job.watcher.ended:
@@ -76,45 +76,45 @@ class TestAtAnyTime:
 class TestScoreboard:
     BASELINE = trial_of(1, {"waf": 4.0}, purpose=Purpose.BASELINE, bench_seconds=5.0)
 
-    def board(self, *trials) -> Scoreboard:
-        return Scoreboard(problem_of(objective="waf"), History(trials))
+    def board(self, *trials) -> ProgressTracker:
+        return ProgressTracker(problem_of(objective="waf"), History(trials))
 
     def test_of_nothing_knows_nothing(self):
-        standing = self.board().standing(12)
+        standing = self.board().progress(12)
         assert (standing.done, standing.failed, standing.best) == (0, 0, None)
         assert (standing.total, standing.seconds_left) == (12, 0)
 
     def test_does_not_count_what_runs_or_was_lost(self):
         running = trial_of(2, state=TrialState.RUNNING)
         lost = trial_of(3, state=TrialState.LOST, bench_seconds=100.0)
-        standing = self.board(self.BASELINE, running, lost).standing(12)
+        standing = self.board(self.BASELINE, running, lost).progress(12)
         assert (standing.done, standing.failed) == (1, 0)
         assert standing.seconds_left == 11 * 5.0
 
     def test_a_cut_off_trial_is_no_best(self):
         censored = trial_of(2, {"time": 9.0}, state=TrialState.CENSORED)
-        standing = self.board(self.BASELINE, censored).standing(12)
+        standing = self.board(self.BASELINE, censored).progress(12)
         assert (standing.failed, standing.best) == (1, None)
 
     def test_the_first_of_equals_stays_the_best(self):
         two, three = trial_of(2, {"waf": 3.0}), trial_of(3, {"waf": 3.0})
-        assert self.board(self.BASELINE, two, three).standing(12).best == (2, 250.0)
+        assert self.board(self.BASELINE, two, three).progress(12).best == (2, 250.0)
 
     def test_a_new_baseline_moves_the_best(self):
         history = History([self.BASELINE, trial_of(2, {"waf": 3.0})])
-        board = Scoreboard(problem_of(objective="waf"), history)
+        board = ProgressTracker(problem_of(objective="waf"), history)
         again = trial_of(3, {"waf": 8.0}, purpose=Purpose.BASELINE)
         history.put(again)
         board.put(again)
-        assert board.standing(12).best == (2, 500.0)
+        assert board.progress(12).best == (2, 500.0)
 
     def test_more_trials_than_planned_leave_nothing(self):
-        assert self.board(self.BASELINE).standing(0).seconds_left == 0
+        assert self.board(self.BASELINE).progress(0).seconds_left == 0
 
     def test_a_worse_trial_changes_nothing(self):
         history = History([self.BASELINE, trial_of(2, {"waf": 3.0})])
-        board = Scoreboard(problem_of(objective="waf"), history)
+        board = ProgressTracker(problem_of(objective="waf"), history)
         worse = trial_of(3, {"waf": 3.5})
         history.put(worse)
         board.put(worse)
-        assert board.standing(12).best == (2, 250.0)
+        assert board.progress(12).best == (2, 250.0)

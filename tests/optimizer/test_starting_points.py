@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.strategies.starts import next_start, starting_point
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.strategy import next_start, starting_point
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import Phase
@@ -143,8 +144,8 @@ def test_a_search_that_has_begun_goes_on():
     problem, trials = job.problem, job.log.trials()
     searched = next(t for t in trials if t.phase is Phase.SEARCH)
     late = replace(problem, starts=(StartingPoint("late", {**searched.point, "x": 0.77}),))
-    assert next_start(late, History(trials[:4]), 20) is not None
-    assert next_start(late, History(trials), 20) is None
+    assert next_start(Evaluation(late, History(trials[:4])), 20) is not None
+    assert next_start(Evaluation(late, History(trials)), 20) is None
 
 
 def test_why_names_what_had_to_change():

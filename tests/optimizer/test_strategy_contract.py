@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from optimizer.strategies import STRATEGIES, find_strategy
-from optimizer.strategies.extras import EXTRAS, missing_extra
+from optimizer.strategies.registry import EXTRAS, STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
 from tests.support.optimizer.pretend_bench import STRATEGY_NAMES
 from tests.support.optimizer.strategy_contract import StrategyContract

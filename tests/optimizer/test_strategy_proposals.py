@@ -3,7 +3,8 @@
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.strategies import find_strategy
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -30,7 +31,9 @@ EXPLORE = divide(TRIALS).explore
 def propose(problem: Problem, trials: list[Trial]) -> Proposal | None:
     history = History(trials)
     strategy = find_strategy(problem.strategy)
-    return strategy.propose(problem, history, number=history.next_number, explore=EXPLORE)
+    return strategy.propose(
+        Evaluation(problem, history), number=history.next_number, explore=EXPLORE
+    )
 
 
 def finished_job(strategy: str, **more: object) -> Job:
@@ -73,7 +76,7 @@ class TestPurity:
         history = History(before_candidates(jobs[strategy])[-1])
         before = list(history)
         find_strategy(strategy).propose(
-            problem_of(strategy), history, number=history.next_number, explore=EXPLORE
+            Evaluation(problem_of(strategy), history), number=history.next_number, explore=EXPLORE
         )
         assert list(history) == before
 

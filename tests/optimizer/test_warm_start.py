@@ -8,17 +8,17 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.prior_document import prior_document
+from optimizer.results.result import prior_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.guided import DRAWS_WITH_PRIOR, Guided
-from optimizer.surrogate.metric_lessons import teaching
-from optimizer.surrogate.prior_taking import prior_job
 from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.surrogate.training_data import teaching
+from optimizer.surrogate.transfer_selection import prior_job
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import Prior, Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.space.space import memory_bytes
 from sampler.space.space_file import load_space, space_from_document
@@ -103,19 +103,19 @@ def test_with_one_that_agrees_the_first_step_of_the_search_is_near_the_best():
 @pytest.mark.parametrize("kind", ["misled", "useless"])
 def test_one_that_does_not_agree_is_found_out_and_does_no_lasting_harm(kind: str):
     job = ran(1, kind)
-    (row,) = prior_document(job.problem, History(job.log.trials()))
+    (row,) = prior_document(Evaluation(job.problem, History(job.log.trials())))
     assert fmean(row["agreement"].values()) < 0.4
     assert best_after(1, kind, TRIALS) > 0.95
 
 
 def test_what_it_made_of_the_earlier_job_is_told():
     job = ran(1, "warm")
-    (row,) = prior_document(job.problem, History(job.log.trials()))
+    (row,) = prior_document(Evaluation(job.problem, History(job.log.trials())))
     assert (row["job"], row["workload"], row["of"]) == (3, "pretended", measured())
     assert row["trials"] == 1 + measured()  # the baseline of it, too
     assert fmean(row["agreement"].values()) > 0.7
     cold = ran(1, "cold")
-    assert prior_document(cold.problem, History(cold.log.trials())) == []
+    assert prior_document(Evaluation(cold.problem, History(cold.log.trials()))) == []
 
 
 @pytest.mark.parametrize("running", [False, True])
@@ -135,11 +135,11 @@ def test_a_killed_job_goes_on_as_if_nothing_had_happened(length: int, running: b
 def test_earlier_trials_are_known_but_cannot_win():
     problem = replace(problem_of("forest"), prior=prior())
     history = History(ran(1, "cold").log.trials()[:12])
-    surrogate = surrogate_of(problem, history, problem.searched)
+    surrogate = surrogate_of(Evaluation(problem, history), problem.searched)
     assert surrogate is not None
     assert len(surrogate.prior.points) == 1 + measured()
-    assert len(surrogate.lessons.points) == 1 + len(teaching(history))
-    assert set(Guided().preferred(problem, history)) <= set(teaching(history))
+    assert len(surrogate.data.points) == 1 + len(teaching(history))
+    assert set(Guided().preferred(Evaluation(problem, history))) <= set(teaching(history))
 
 
 def test_of_much_own_knowledge_less_is_taken_along(monkeypatch: pytest.MonkeyPatch):
@@ -147,7 +147,7 @@ def test_of_much_own_knowledge_less_is_taken_along(monkeypatch: pytest.MonkeyPat
     problem = replace(problem_of("forest"), prior=prior())
     history = History(ran(1, "cold").log.trials())
     own = len(teaching(history))
-    surrogate = surrogate_of(problem, history, problem.searched)
+    surrogate = surrogate_of(Evaluation(problem, history), problem.searched)
     assert surrogate is not None
     assert len(surrogate.prior.points) == max(0, 30 - own)
 

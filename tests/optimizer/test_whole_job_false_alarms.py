@@ -4,8 +4,8 @@ import pytest
 from scipy import stats
 
 from optimizer.budget.power import ALPHA
-from optimizer.confirmation.confirmation import judge
-from optimizer.results.conclusion import Conclusion
+from optimizer.confirmation.proof import judge
+from optimizer.results.result import Conclusion
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from tests.support.optimizer.pretend_bench import PretendBench, flat, job_of, problem_of

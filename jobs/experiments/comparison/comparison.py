@@ -142,7 +142,9 @@ def compare_subjects(
     with runs_file(out, _identity(asked), resume=resume) as kept:
         sets = measure_interleaved(_turns(asked, names, loads), settings, kept, watcher)
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
-    runs = sorted((run for each in sets.values() for run in each.values()), key=_began)
+    runs = sorted(
+        (run for each in sets.values() for run in each.values()), key=lambda run: run.started_at
+    )
     said = comparison_sentences(found)
     document = {
         "schema": 1,
@@ -174,10 +176,6 @@ def _turns(
     return InterleavedRuns(
         cases=loads, sides=names, bench=bench, rounds=asked.rounds, seed=asked.seed
     )
-
-
-def _began(run: MeasuredRun) -> str:
-    return run.started_at
 
 
 def _identity(asked: ComparisonRequest) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from typing import Any
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
+from jobs.results.figures import option_value
 from jobs.specification.specification import specification_from_document
 from sampler.bench.builds import DEFAULT_BUILD, JAVA, named_programs
-from sampler.common.byte_size import format_bytes
 from sampler.common.documents import names_a_file, parse_toml
 from sampler.common.errors import InputError
 from sampler.kioxia_guide.for_workload import guide_values, named_threads, names_guide
@@ -283,7 +283,6 @@ def _nearest_step(name: str, value: Value) -> Value:
 
 HALF, MIDDLE, DOUBLE = "half", "as-is", "double"
 _FIELD = "--around"
-_LEAST_BYTES = 2**10  # smaller numbers are counts, and are written as they are
 
 
 def sides_around(
@@ -333,7 +332,7 @@ def _times(parameter: Parameter, value: Value, factor: float) -> Value:
 def _at(side: Side, parameter: Parameter, values: Mapping[str, Value]) -> Side:
     """The side with the parameter's value under each workload."""
     name = parameter.name
-    shown = {load: _shown(parameter, value) for load, value in values.items()}
+    shown = {load: option_value(value, parameter) for load, value in values.items()}
     if len(set(shown.values())) == 1:
         told = next(iter(shown.values()))
     else:
@@ -343,8 +342,3 @@ def _at(side: Side, parameter: Parameter, values: Mapping[str, Value]) -> Side:
         return replace(side, what=what, values={**side.values, name: next(iter(values.values()))})
     moved = {load: {**side.by_workload[load], name: value} for load, value in values.items()}
     return replace(side, what=what, by_workload=moved)
-
-
-def _shown(parameter: Parameter, value: Value) -> str:
-    sized = parameter.scaled and float(value) >= _LEAST_BYTES
-    return format_bytes(float(value)) if sized else str(value)

@@ -9,7 +9,7 @@ from typing import Any
 from jobs.experiments.comparison.subject import Subject
 from jobs.experiments.interleaved import Sets
 from jobs.experiments.paired import CaseChange, MetricChange, compare_cases, pairs_of
-from optimizer.objective.objective import Direction, Term
+from optimizer.objective.objective import Term
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
 from sampler.workload.metric_units import db_bench_metrics, metric_unit
@@ -110,16 +110,12 @@ def tables(
         for (number, mine), pair in pairs_of(sets, before, name).items()
         if mine == workload
     }
-    terms = [Term(name, _direction(name)) for name in metrics]
+    terms = [Term(name, "max" if name in _HIGHER else "min") for name in metrics]
     changes = compare_cases(pairs, [str(place) for place in range(len(places))], terms)
     return [
         _table(sets, workload, before, name, change)
         for (workload, name), change in zip(places, changes, strict=True)
     ]
-
-
-def _direction(metric: str) -> Direction:
-    return "max" if metric in _HIGHER else "min"
 
 
 def _table(sets: Sets, workload: str, before: str, after: str, change: CaseChange) -> Table:
@@ -214,14 +210,11 @@ def _lines(table: Table) -> list[str]:
         return [*lines, f"{where}: too few rounds ended well to compare anything"]
     parts = []
     for how, name in (("better", table.after), ("worse", table.before)):
-        told = [_told(row) for row in table.rows.values() if table.better(row.metric) == name]
+        found = [row for row in table.rows.values() if table.better(row.metric) == name]
+        told = [f"{row.metric} {row.in_words}" for row in found]
         if told:
             parts.append(f"{how} in {', '.join(told)}")
     unknown = [name for name in table.rows if table.better(name) is None]
     if unknown:
         parts.append(f"no difference shown in {', '.join(unknown)}")
     return [*lines, f"{where}: {'; '.join(parts)}"]
-
-
-def _told(row: MetricChange) -> str:
-    return f"{row.metric} {row.in_words}"

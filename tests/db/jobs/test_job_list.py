@@ -10,7 +10,7 @@ from db.leases.lease import acquire
 from db.leases.process import this_process_name
 from db.schema.job_row import JobState
 from db.trials.trial_log import StoredTrialLog
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase
 
 
@@ -82,7 +82,7 @@ def test_how_far_it_is_comes_with_it(database: Engine):
     lease = acquire(database, first, this_process_name())
     log = StoredTrialLog(database, lease)
     log.enter(Phase.SEARCH, "search")
-    standing = Standing(1, 0, 96, (2, 7.5), 9.5, {}, 0.5, None)
+    standing = RunProgress(1, 0, 96, (2, 7.5), 9.5, {}, 0.5, None)
     log.take_in([], standing)
     newest, oldest = list_jobs(database, limit=2)
     assert (newest.id, newest.standing) == (second, None)
@@ -108,7 +108,7 @@ def standing_of(engine: Engine, job_id: int, fitness: float | None) -> None:
     best = None if fitness is None else (3, fitness)
     lease = acquire(engine, job_id, this_process_name(), seconds=60)
     log = StoredTrialLog(engine, lease)
-    log.take_in([], Standing(3, 0, 12, best, 1.0, {}, 1.0, None))
+    log.take_in([], RunProgress(3, 0, 12, best, 1.0, {}, 1.0, None))
 
 
 @pytest.mark.parametrize("order", JobOrder)

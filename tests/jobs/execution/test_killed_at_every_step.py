@@ -23,7 +23,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
@@ -43,7 +43,7 @@ class OneTrialLater(Watcher):
         super().__init__()
         self._steps = steps
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         super().trial_ended(trial, standing)
         if self._steps.armed:
             self._steps.armed = False

@@ -24,7 +24,7 @@ from jobs.results.pages import whole_page
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
 from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.outcome import TrialState
@@ -267,7 +267,7 @@ class TestTheLease:
         seen: list[list[Trial]] = []
 
         class Stolen(Watcher):
-            def trial_ended(self, trial: Trial, standing: Standing) -> None:
+            def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                 super().trial_ended(trial, standing)
                 if trial.number == 5:
                     expire(job.engine, job.id)
@@ -320,7 +320,7 @@ class TestWhatGoesWrong:
 
     def test_the_mended_job_goes_on(self, job: Job):
         class Breaks(Watcher):
-            def trial_ended(self, trial: Trial, standing: Standing) -> None:
+            def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                 super().trial_ended(trial, standing)
                 if trial.number == 6:
                     job.settings.bench_dir.rmdir()
@@ -410,7 +410,7 @@ class TestTheSame:
 
         def interrupting(at: int) -> Watcher:
             class Interrupts(Watcher):
-                def trial_ended(self, trial: Trial, standing: Standing) -> None:
+                def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                     super().trial_ended(trial, standing)
                     if trial.number == at:
                         raise KeyboardInterrupt

@@ -17,7 +17,7 @@ from db.schema.job_row import JobState
 from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.settings import Settings
 from tests.support import ROOT
@@ -94,7 +94,7 @@ def test_writes_nothing_once_its_job_was_taken_over(
         said = []
 
         class Wakes(Watcher):
-            def trial_ended(self, trial: Trial, standing: Standing) -> None:
+            def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
                 super().trial_ended(trial, standing)
                 if len(self.ended) == 10:
                     os.write(gate, b"go on\n")
