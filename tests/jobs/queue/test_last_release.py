@@ -30,7 +30,7 @@ from sampler.runner.settings import Settings
 from tests.support.jobs.worker_process import worker_process
 from tests.support.jobs.worker_scene import Scene, at_work
 
-DATA = Path(__file__).parents[1] / "data" / "last_release"
+DATA = Path(__file__).parents[2] / "data" / "last_release"
 LAST = "0005"
 FINISHED, NIGHTS, INTERRUPTED, QUEUED = 1, (2, 3), 4, 5
 ELSEWHERE = "elsewhere:another-boot:1:4711:99"
