@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from optimizer.run.libraries import load_libraries
+from optimizer.run.tuning import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.runner.settings import Settings
 from tests.support.db.databases import *  # noqa: F403
