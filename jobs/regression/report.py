@@ -97,9 +97,9 @@ def _basis(watch: RegressionReport) -> str:
             "nights, that of the newest included"
         )
     alike = (
-        f"; neighbouring nights resemble each other (autocorrelation {watch.likeness:.2f}), "
-        "which is allowed for in part"
-        if watch.likeness > 0.15
+        "; neighbouring nights resemble each other "
+        f"(autocorrelation {watch.autocorrelation:.2f}), which is allowed for in part"
+        if watch.autocorrelation > 0.15
         else ""
     )
     return (
@@ -127,12 +127,7 @@ class DrawnSeries:
 
 
 def regression_page(report: RegressionReport, name: str) -> str:
-    """The findings in words, then every series with its changes marked.
-
-    Args:
-        report: What was found.
-        name: The batch's.
-    """
+    """The findings in words, then every series with its changes marked."""
     *found, basis = report_lines(report)
     return document_html(
         "regression.html", name=name, basis=basis, found=found, series=drawn_series(report)

@@ -10,16 +10,15 @@ from jobs.specification.request import WarmStart
 from jobs.specification.specification import Specification
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.detect_text import MOST_DETECTED
-from optimizer.budget.detection import LEAST_TRIALS_TO_DETECT
-from optimizer.objective.contradicting_limits import require_possible
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
+from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective
 from optimizer.objective.objective_file import (
     limit_document,
     load_objective,
     objective_from_document,
 )
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, is_build_name
@@ -58,7 +57,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
         _require_cutoff(search)
     with noting(found):
         chosen = find_strategy(draft.strategy)
-        _require_heeded(search, chosen, draft.strategy)
+        _require_used(search, chosen, draft.strategy)
         _require_learning(draft.warm_start, chosen, draft.strategy)
     if starts is not None:
         with noting(found):
@@ -145,19 +144,20 @@ def _require_samples(search: SearchSettings, trials: int | None) -> None:
         raise InputError("--samples", f"{problem}; write at most {explore - 1}")
 
 
-def _require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> None:
-    """Refuses settings that a strategy does not heed."""
+def _require_used(search: SearchSettings, strategy: Strategy, name: str) -> None:
+    """Refuses settings that a strategy does not use."""
     usual = SearchSettings()
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
-        if setting not in strategy.heeds and getattr(search, setting) != getattr(usual, setting):
+        is_set = getattr(search, setting) != getattr(usual, setting)
+        if is_set and setting not in strategy.settings:
             field = f"--{setting.replace('_', '-')}"
-            why = "only draws" if strategy.heeds == {"top"} else "does not heed it"
+            why = "only draws" if strategy.settings == {"top"} else "does not heed it"
             raise InputError(field, f"the strategy {name} {why}; use genetic")
 
 
 def _require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> None:
     """Refuses earlier jobs where nothing learns from them."""
-    if warm_start is not None and "warm_start" not in strategy.heeds:
+    if warm_start is not None and "warm_start" not in strategy.settings:
         problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
         raise InputError("--warm-start", problem)
 

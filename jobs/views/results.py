@@ -29,20 +29,14 @@ from jobs.results.outcome import kept_of
 from jobs.views.models import explained_job
 from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose
 
 
 def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the page tells but for its plots of many points.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
+    """All that the page tells but for its plots of many points."""
     kept, objective = kept_of(engine, job.id), objective_from_document(result["job"]["objective"])
     names = [term.metric for term in objective.terms]
     rows = proof_rows(result, names)
@@ -176,13 +170,7 @@ _made = JobCache[Sequence[Chart]]()
 
 
 def front_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
-    """The plots; points are thinned, those of the front are always drawn.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
+    """The plots; points are thinned, those of the front are always drawn."""
     return _made.of(engine, job.id, job.updated_at, lambda: _drawn(engine, job, result))
 
 

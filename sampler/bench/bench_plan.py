@@ -18,7 +18,7 @@ from sampler.workload.workload import Workload
 # not lost. What it costs is measured in docs/measuring.md.
 DUMP_STATISTICS = {"stats_dump_period_sec": "1"}
 # Left at RocksDB's defaults while measuring, with the values that change nothing: a LOG that says
-# less, or begins anew, does not tell when the tree came to rest.
+# less, or begins again, does not tell when the tree came to rest.
 _LOGGING = {
     "info_log_level": ("INFO_LEVEL", "DEBUG_LEVEL"),
     "max_log_file_size": ("0",),

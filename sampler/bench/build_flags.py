@@ -58,10 +58,8 @@ def _require_benchmark(installed: InstalledDbBench, benchmark: DbBenchBenchmark)
 def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Value) -> None:
     if installed.flags and name not in installed.flags:
         near = difflib.get_close_matches(name, installed.flags, n=3)
-        mend = f"did you mean {' or '.join(near)}?" if near else "leave it out"
-        raise InputError(
-            field, f"db_bench of RocksDB {installed.version} has no such flag; {mend}"
-        )
+        fix = f"did you mean {' or '.join(near)}?" if near else "leave it out"
+        raise InputError(field, f"db_bench of RocksDB {installed.version} has no such flag; {fix}")
     if name in option_flags() or _was_read(installed.version):
         return
     sections = ignored_options(installed.program, {name: value})

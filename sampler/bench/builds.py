@@ -161,8 +161,8 @@ def named_programs(settings: Settings) -> dict[str, str]:
             problem = f"{entry!r} is not name=path; write for example 9.7=/opt/9.7/db_bench"
             raise InputError(_FIELD, f"{problem},10.2=/opt/10.2/db_bench")
         if name in programs:
-            mend = "ROCKTUNE_DB_BENCH is called so" if name == DEFAULT_BUILD else "it is there"
-            raise InputError(_FIELD, f"{name!r} is taken, {mend}; choose another name")
+            fix = "ROCKTUNE_DB_BENCH is called so" if name == DEFAULT_BUILD else "it is there"
+            raise InputError(_FIELD, f"{name!r} is taken, {fix}; choose another name")
         programs[name] = program
     return programs
 
@@ -184,7 +184,7 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
     if named == JAVA and named not in programs:
         return _java_driver(field)
     if named not in programs and "/" not in named:
-        raise unknown_build(named, programs, field=field, mend="or write a path")
+        raise unknown_build(named, programs, field=field, fix="or write a path")
     program = programs.get(named, named)
     # Without a slash it is looked for on PATH, as the one in use is.
     found = shutil.which(Path(program).expanduser().absolute() if "/" in program else program)
@@ -204,18 +204,18 @@ def _java_driver(field: str) -> Path:
 
 
 def unknown_build(
-    named: str, known: Mapping[str, object], *, field: str, mend: str = ""
+    named: str, known: Mapping[str, object], *, field: str, fix: str = ""
 ) -> InputError:
     """The error of a name that stands for no build."""
     names = ", ".join(known)
-    choice = f"name one of {names}" + (f", {mend}" if mend else "")
+    choice = f"name one of {names}" + (f", {fix}" if fix else "")
     return InputError(field, f"there is no build {named!r}; {choice} (builds are in {_FIELD})")
 
 
 def installed_build(
     named: str | None, settings: Settings, *, field: str = "--db-bench"
 ) -> InstalledDbBench:
-    """The db_bench that a build's name, or a path, stands for, tried anew.
+    """The db_bench that a build's name, or a path, stands for, tried again.
 
     Raises:
         InputError: There is none, or it does not work.

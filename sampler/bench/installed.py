@@ -31,7 +31,7 @@ from sampler.parameters.parameter import Parameter, Value
 _PROBE_SECONDS = 60
 _FLAG = re.compile(r"^\s*-(\w+) \(", re.MULTILINE)
 _FIELD = "db_bench"
-_MEND = (
+_FIX = (
     "runs of both cannot be compared. What was measured is kept: put the first back and go on, or "
     "begin a new job, which may learn from this one (--warm-start)"
 )
@@ -231,7 +231,7 @@ def require_same_file(installed: InstalledDbBench) -> None:
         InputError: It was, or it is gone.
     """
     if installed.digest is not None and program_digest(installed.program) != installed.digest:
-        raise InputError(_FIELD, f"{installed.program} was replaced while it measured; {_MEND}")
+        raise InputError(_FIELD, f"{installed.program} was replaced while it measured; {_FIX}")
 
 
 def require_same_version(program: Path, known: str, printed: str | None) -> None:
@@ -241,7 +241,7 @@ def require_same_version(program: Path, known: str, printed: str | None) -> None
         InputError: It does.
     """
     if printed is not None and printed != known:
-        problem = f"{program} was RocksDB {known} at first and is {printed} now; {_MEND}"
+        problem = f"{program} was RocksDB {known} at first and is {printed} now; {_FIX}"
         raise InputError(_FIELD, problem)
 
 

@@ -2,7 +2,7 @@
 
 Exception tree::
 
-    InputError            one line that names the field and the mend; the terminal exits with 2
+    InputError            one line that names the field and the fix; the terminal exits with 2
       InputErrors         several of them, told together
 """
 
@@ -17,7 +17,7 @@ class InputError(ValueError):
 
     Args:
         field: The name of what is wrong, as the user knows it (``--space``, ``parameter[2].low``).
-        problem: What is wrong with it and how to mend it.
+        problem: What is wrong with it and how to fix it.
     """
 
     def __init__(self, field: str, problem: str) -> None:

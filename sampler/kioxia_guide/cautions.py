@@ -1,4 +1,4 @@
-"""Where the guide itself says that it should not be followed blindly: warnings with a mend."""
+"""Where the guide itself says that it should not be followed blindly: warnings with a fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Caution:
 
     Attributes:
         setting: The setting that it is about, as the guide names it.
-        text: What is wrong with it, and the mend.
+        text: What is wrong with it, and the fix.
     """
 
     setting: str
@@ -101,7 +101,7 @@ def _small(guide: Guide) -> Iterator[Caution]:
 
 
 def _more_files(guide: Guide) -> str:
-    """The mend for large files: so many open files as make them small enough."""
+    """The fix for large files: so many open files as make them small enough."""
     planned = guide.planned
     most = MOST_LEVEL_BASE // MULTIPLIER // planned.key_bytes
     needed = files_of(planned.keys, max(1, min(most, MOST_FILE // planned.key_bytes)))
@@ -111,7 +111,7 @@ def _more_files(guide: Guide) -> str:
 
 
 def _fewer_files(guide: Guide) -> str:
-    """The mend for small files: so few open files as make them as large as in its example."""
+    """The fix for small files: so few open files as make them as large as in its example."""
     planned = guide.planned
     enough = files_of(planned.keys, max(1, EXAMPLE_FILE // planned.key_bytes))
     if enough >= planned.open_files:

@@ -53,7 +53,7 @@ def normalized(options: OptionsFile) -> OptionsFile:
     """The same options in the form that RocksDB writes; other column families stay as they are.
 
     Fields of structures keep the text that they have. What RocksDB passes over is left out: with
-    a table section it heeds no table structure among the options of the column family.
+    a table section it reads no table structure among the options of the column family.
     """
     sections = {title: dict(keys) for title, keys in options.sections.items()}
     family = sections.setdefault(CF, {})

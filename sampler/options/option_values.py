@@ -217,7 +217,7 @@ def _bloom_bits(text: str | None) -> Value | None:
 def _policy(text: str) -> list[str]:
     """Kind and arguments of a filter policy: ``ribbonfilter:10:1``, or a structure with it as id.
 
-    7.8.3 heeds the id alone, whatever ``bloom_before_level`` stands beside it.
+    7.8.3 reads the id alone, whatever ``bloom_before_level`` stands beside it.
     """
     return (parse_struct(text).get("id", "") if text.startswith("{") else text).split(":")
 

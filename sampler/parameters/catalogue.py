@@ -13,7 +13,7 @@ from sampler.common.documents import packaged_rows
 from sampler.parameters.parameter import Bound, Condition, Kind, Parameter, Section, Value
 
 # Known to leave nothing on disk. Not among them, though they are for reading above all, is what a
-# compaction heeds, too (mmap_read, compaction_readahead_size, cache_index_and_filter_blocks) and
+# compaction reads, too (mmap_read, compaction_readahead_size, cache_index_and_filter_blocks) and
 # so may change which files it has merged when the load ends.
 _RUN_TIME = frozenset({"cache_size", "threads"})
 

@@ -34,7 +34,7 @@ def load_space(given: str) -> Space:
     """A shipped space by name, or the user's own from a TOML file.
 
     Raises:
-        InputError: There is none, or the file is wrong; the message names field and mend.
+        InputError: There is none, or the file is wrong; the message names field and fix.
     """
     return space_from_document(parse_toml(space_text(given), field=f"--space {given}"))
 

@@ -233,7 +233,7 @@ def fills_of(
         return []
     drawn = sum(_drawn(run, sizes) for run in alive)
     if written is not None and any(_open_ended(run, sizes.flags) for run in alive):
-        # What is written once, and what was there before the database began anew, is known.
+        # What is written once, and what was there before the database was emptied, is known.
         known = sum(_drawn(run, sizes) for run in runs[: len(runs) - len(alive)])
         known += sum(_in_order(run, sizes) for run in runs)
         drawn = max(0.0, written - known)

@@ -70,8 +70,8 @@ def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
         what = (
             "is a ratio" if metric in (*_ALWAYS, *_OF_BOTH) else "has no unit that is known here"
         )
-        mend = f"write the figure as it is measured, without {unit}, or as 0.95 baseline"
-        raise InputError(field, f"{metric!r:.80} {what}; {mend}")
+        fix = f"write the figure as it is measured, without {unit}, or as 0.95 baseline"
+        raise InputError(field, f"{metric!r:.80} {what}; {fix}")
     if own not in kind:
         alike = ", ".join(next(each for each in _KINDS if own in each))
         problem = f"{metric} is measured in {own}, not in {unit}; write {alike}, or x baseline"

@@ -51,7 +51,7 @@ def load_workload(given: str) -> Workload:
     """A shipped workload by name, or the user's own from a TOML file.
 
     Raises:
-        InputError: There is none, or the file is wrong; the message names field and mend.
+        InputError: There is none, or the file is wrong; the message names field and fix.
     """
     document = parse_toml(workload_text(given), field=f"--workload {given}")
     return workload_from_document(document)

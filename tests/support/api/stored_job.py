@@ -19,7 +19,7 @@ from jobs.results.outcome import JobOutcome
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.common.documents import parse_toml
 from sampler.workload.workload_file import workload_text
 from tests.support.jobs.pretended_job import finished_job
@@ -28,7 +28,7 @@ from tests.support.jobs.pretended_job import finished_job
 @lru_cache(maxsize=4)
 def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     """A job whose proof passed, with the OPTIONS file of its best; made once."""
-    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2, n_jobs=1)
+    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "rank_parameters", quick)
         found = finished_job(trials, strategy=strategy)
