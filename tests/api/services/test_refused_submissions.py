@@ -8,18 +8,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from db.jobs.job_list import read_jobs
-from tests.support.api.callers import EXTERNAL, QUEUED, SPACE, errors_of, send, submit
+from tests.support.api.callers import EXTERNAL, OPTIONS, QUEUED, SPACE, errors_of, send, submit
 
 pytestmark = pytest.mark.one_database
-
-OPTIONS = """\
-[Version]
-rocksdb_version=7.8.3
-options_file_version=1.1
-[DBOptions]
-[CFOptions "default"]
-[TableOptions/BlockBasedTable "default"]
-"""
 
 
 def test_every_wrong_field_is_named_at_once(client: TestClient, database: Engine) -> None:

@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
-from models.importance.sample_size import COMBINED, importances_of, rank_at_size
+from studies.rank_stability.sample_size import COMBINED, importances_of, rank_at_size
+from tests.support.models.planted import Planted, plant
+
+
+@pytest.fixture(scope="module")
+def planted() -> Planted:
+    return plant(400)
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from models.importance.sample_size import COMBINED, importances_of
 from optimizer.ranking.sampling import LEVEL
 from studies.line_plot import Line, line_plot
 from studies.rank_stability.rule_replay import Point, _halves, rule_table, stop
+from studies.rank_stability.sample_size import COMBINED, importances_of
 from studies.recorded_trials import recorded
 
 
