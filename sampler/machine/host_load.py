@@ -37,7 +37,7 @@ class ProcessorTime(NamedTuple):
         return ProcessorTime(*map(sub, self, first))
 
 
-def read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
+def _read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
     """The counters now; zeros where they cannot be read.
 
     Returns:
@@ -135,7 +135,7 @@ def between(first: CpuMoment, last: CpuMoment) -> CpuUse:
 
 def read_moment(proc: Path = PROC) -> CpuMoment:
     """Reads ``/proc/stat`` and ``/proc/PID/stat`` (proc(5)) now."""
-    mine, shown = read_processor_time(proc)
+    mine, shown = _read_processor_time(proc)
     spent = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return CpuMoment(
         mine=mine,
