@@ -28,7 +28,7 @@ from jobs.execution.assembly import assemble
 from jobs.execution.run_job import run_job
 from jobs.specification.named_files import specify
 from jobs.specification.specification import Specification
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 
@@ -101,7 +101,7 @@ class _Clock:
     def trial_started(self, trial: Trial) -> None:
         """Of no interest: a trial costs something before it starts."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Notes the time."""
         del trial, standing
         self.ends.append(time.perf_counter())

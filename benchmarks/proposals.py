@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from optimizer.strategies import find_strategy
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from sampler.machine.machine import fingerprint
@@ -51,21 +52,22 @@ def timed(
     function: TestFunction, strategy: Strategy, *, trials: int, proposals: int, seed: int
 ) -> Seconds:
     """Times proposals after so many trials; they are measured in between."""
-    problem, history = replace(function.problem, seed=seed), History()
+    evaluation = Evaluation(replace(function.problem, seed=seed), History())
+    history = evaluation.history
     draws, explore = find_strategy("random"), trials + proposals
     for count in range(trials):
         if count % _BETWEEN_BASELINES == 0:
-            measure_baseline(function, problem, history)
-        draw = draws.propose(problem, history, number=history.next_number, explore=explore)
+            measure_baseline(function, evaluation)
+        draw = draws.propose(evaluation, number=history.next_number, explore=explore)
         assert draw is not None
-        measure(function, problem, history, draw)
+        measure(function, evaluation, draw)
     took = []
     for _ in range(proposals):
         began = time.perf_counter()
-        proposal = strategy.propose(problem, history, number=history.next_number, explore=explore)
+        proposal = strategy.propose(evaluation, number=history.next_number, explore=explore)
         took.append(time.perf_counter() - began)
         assert proposal is not None, "the budget is larger than what was proposed"
-        measure(function, problem, history, proposal)
+        measure(function, evaluation, proposal)
     return Seconds(took[0], tuple(took[1:]))
 
 

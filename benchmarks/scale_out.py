@@ -32,9 +32,9 @@ from jobs.execution.assembly import assembly_of
 from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Phase, Trial
 from studies.simulated_hosts import SimulatedHosts
 
@@ -106,7 +106,7 @@ class _Clock:
     def trial_started(self, trial: Trial) -> None:
         """Of no interest."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         del trial, standing
         now = time.monotonic()

@@ -9,7 +9,7 @@ import random
 
 from jobs.execution.assembly import assemble
 from jobs.specification.named_files import specify
-from optimizer.confirmation.confirmation import change
+from optimizer.confirmation.proof import change
 from sampler.bench import bench_plan
 from sampler.bench.db_bench import DbBench
 from sampler.runner.outcome import Outcome

@@ -30,10 +30,10 @@ from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import MOST_TRIALS
 from jobs.specification.warm_start import DOCUMENT as PRIOR
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import ProgressTracker
 from optimizer.run.tuning import DECLARED_TEST, HOSTS_SET_ASIDE
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior
+from optimizer.trials.problem import Prior
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
@@ -245,9 +245,9 @@ def restore_archived(engine: Engine, archive: Archive) -> int:
     """
     asked = archive.specification
     history = History(archive.trials)
-    scores = Scoreboard(resolve(asked, None).problem, history)
+    scores = ProgressTracker(resolve(asked, None).problem, history)
     total = max(asked.trials or 0, len(archive.trials))
-    standing = scores.standing(total) if archive.trials else None
+    standing = scores.progress(total) if archive.trials else None
     return restore_job(
         engine,
         asked.document(),

@@ -21,7 +21,7 @@ from typing import Any
 from scipy import stats
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.machine.machine import fingerprint
 from tests.support import ROOT
 from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, Block, holds, line_of
@@ -69,7 +69,7 @@ def _line(job: tuple[Block, int]) -> Line:
 def _small_forests() -> None:
     """What is searched matters here, not how well it was chosen."""
     knowledge.rank_parameters = partial(  # type: ignore[attr-defined]
-        rank_parameters, trees=10, resamples=2, n_repeats=1, n_jobs=1
+        rank_parameters, trees=10, resamples=2, n_repeats=1
     )
     gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 

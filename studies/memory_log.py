@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 
 class Silent:
-    """Meets ``optimizer.run.ports.Progress``: nobody is told of anything."""
+    """Meets ``optimizer.run.ports.RunObserver``: nobody is told of anything."""
 
     def phase(self, phase: Phase, why: str) -> None:
         """Of no interest."""
@@ -18,7 +18,7 @@ class Silent:
     def trial_started(self, trial: Trial) -> None:
         """Of no interest."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
         """Of no interest."""
 
     def tick(self) -> None:
@@ -44,7 +44,7 @@ class MemoryLog(Silent):
         """Keeps it."""
         self._trials[trial.number] = trial
 
-    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
         """Keeps it."""
         del standing
         self._trials[trial.number] = trial

@@ -13,9 +13,9 @@ from db.connection.engine import make_engine
 from db.jobs.job_store import JobStore
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
+from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.groups import group_labels
-from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.evaluation.evaluation import draws_of, draws_table
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose
 
@@ -86,11 +86,11 @@ def drawn_by(address: str, job_id: int) -> Learned:
     finally:
         engine.dispose()
     problem = resolve(specification, None).problem
-    numbers = ended_well(history.of(Purpose.CANDIDATE, Phase.SAMPLE))
-    features, targets = learned_table(DrawsKey(problem, history, numbers))
+    drawn = draws_of(history, history.of(Purpose.CANDIDATE, Phase.SAMPLE))
+    features, targets = draws_table(problem, history, drawn)
     space, workload = problem.space.name, problem.workload.name
     return Learned(
-        f"{len(numbers)} draws of the space {space} under {workload}", features, targets
+        f"{len(drawn.numbers)} draws of the space {space} under {workload}", features, targets
     )
 
 

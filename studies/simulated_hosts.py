@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from optimizer.run.ports import Ended
+from optimizer.run.ports import EndedTrial
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
 
@@ -72,14 +72,14 @@ class SimulatedHosts:
         del trial
         return False
 
-    def wait(self, timeout: float) -> Ended | None:
+    def wait(self, timeout: float) -> EndedTrial | None:
         """Whichever ends next."""
         del timeout
         if not self._flying:
             return None
         end, number, attempt, host, outcome = heapq.heappop(self._flying)
         self.simulated_seconds = end
-        return Ended(number, attempt, host, outcome)
+        return EndedTrial(number, attempt, host, outcome)
 
     def cancel(self) -> None:
         """Forgets them."""

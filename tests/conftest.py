@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from optimizer.run.libraries import load_libraries
+from optimizer.run.tuning import load_libraries
 from sampler.bench.installed import InstalledDbBench, find_db_bench, probe
 from sampler.runner.settings import Settings
 from tests.support.db.databases import *  # noqa: F403
@@ -35,8 +35,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 NEEDS = {"_server_url": "postgres", "browser": "chromium", "installed": "db_bench"}
 
 
-def _needed(item: pytest.Item) -> set[str]:
-    names = set(getattr(item, "fixturenames", ()))
+def _needed(item: pytest.Function) -> set[str]:
+    names = set(item.fixturenames)
     needed = {NEEDS[name] for name in names & NEEDS.keys()}
     # Tests of the store run on both databases, each time with the parameter of one.
     drawn = getattr(item, "callspec", None)
@@ -45,11 +45,11 @@ def _needed(item: pytest.Item) -> set[str]:
     return needed
 
 
-def _says_the_same_again(item: pytest.Item) -> bool:
+def _says_the_same_again(item: pytest.Function) -> bool:
     return bool(item.get_closest_marker("one_database") and item.get_closest_marker("postgres"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
     """Marks what needs a program of the system; and mixes the files for tests beside each other.
 
     Files that wait for processes (``slow``) and files that compute take turns: while a worker
@@ -58,7 +58,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for mark in _needed(item):
             item.add_marker(mark)
-    items[:] = [item for item in items if not _says_the_same_again(item)]
+    whole = config.getoption("--whole", default=False)
+    left_out = {
+        item
+        for item in items
+        if _says_the_same_again(item) or (whole and "whole" not in item.fixturenames)
+    }
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
     waiting = sorted({item.path for item in items if item.get_closest_marker("slow")})
     computing = sorted({item.path for item in items} - set(waiting))
     place = {
@@ -77,6 +84,19 @@ def pytest_collection_finish() -> None:
     load_libraries()
     gc.collect()
     gc.freeze()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--whole", action="store_true",
+        help="only tests of combinations, and of these all: the tests else try each value once",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def whole(request: pytest.FixtureRequest) -> bool:
+    """Whether every combination is tried: `make prove-combinations`."""
+    return bool(request.config.getoption("--whole"))
 
 
 @pytest.fixture(scope="session")

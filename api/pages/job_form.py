@@ -16,7 +16,7 @@ from api.services.dependencies import Service
 from jobs.specification.request import JobRequest, kind_of, typed
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective
-from optimizer.strategies import STRATEGIES
+from optimizer.strategies.registry import STRATEGIES
 from sampler.common.documents import parse_toml
 from sampler.space.space_file import SHIPPED as SPACES
 from sampler.space.space_file import space_text

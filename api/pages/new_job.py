@@ -23,7 +23,7 @@ from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.report.rows import limits_asked
 from jobs.specification.specification import specification_from_document
-from optimizer.objective.limit_text import limit_words
+from optimizer.objective.limits import limit_words
 from sampler.common.errors import InputError
 
 router = APIRouter(include_in_schema=False)

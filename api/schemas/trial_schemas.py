@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from jobs.external.reported_trials import ReportedTrial
 from jobs.specification.request import Whole
-from optimizer.run.asking import Asked
+from optimizer.run.steps import AskedTrials
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
@@ -90,7 +90,7 @@ class Suggestions(BaseModel):
     complete: bool = Field(description="The job is done: see its result.")
 
     @classmethod
-    def of(cls, asked: Asked) -> Suggestions:
+    def of(cls, asked: AskedTrials) -> Suggestions:
         """From what the job proposes."""
         return cls(
             suggestions=[Suggestion.of(trial) for trial in asked.trials],

@@ -26,7 +26,7 @@ from jobs.results.explanation_words import (
     withheld_words,
 )
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.budget.detect_text import percent, told
+from optimizer.budget.sample_size import percent_words, sample_size_words
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.catalogue import catalogue
 
@@ -141,14 +141,14 @@ def _power(result: Mapping[str, Any]) -> list[str]:
         return []
     smallest = power["smallest_change"]
     terms = [row["name"] for row in result["job"]["objective"]["metric"]]
-    shown = ", ".join(f"{m.upper()} {percent(smallest[m])}" for m in terms if m in smallest)
+    shown = ", ".join(f"{m.upper()} {percent_words(smallest[m])}" for m in terms if m in smallest)
     lines = [
         f"These {power['pairs']} pairs could have shown, with {100 * power['level']:.0f}% "
         f"probability, of each metric by itself: {shown}; of the fitness, which decides: "
         f"{power['fitness']:.0f}."
     ]
     if power["planned"] is not None:
-        lines.append(f"Planned: {told(power['planned'])}.")
+        lines.append(f"Planned: {sample_size_words(power['planned'])}.")
     return lines
 
 

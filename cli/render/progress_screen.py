@@ -16,7 +16,7 @@ from sampler.runner.outcome import TrialState
 
 if TYPE_CHECKING:
     from api.schemas.job_schemas import JobProgress, JobPublic
-    from optimizer.run.standing import Standing
+    from optimizer.run.progress import RunProgress
     from optimizer.trials.trial import Phase, Trial
 
 
@@ -79,7 +79,7 @@ class TuningProgress(_Bar):
     def trial_started(self, trial: Trial) -> None:
         """A trial begins: shown by the bar alone."""
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         if trial.state not in (TrialState.DONE, TrialState.CENSORED):
             reason = (trial.failure or "").splitlines()
@@ -202,7 +202,7 @@ def limits_line(job: JobPublic) -> str:
         LookupError, TypeError, ValueError, AttributeError: The job has something that is no limit.
     """
     from jobs.report.rows import limits_asked
-    from optimizer.objective.limit_text import limit_words
+    from optimizer.objective.limits import limit_words
 
     asked = job.specification.get("objective", {})  # of an older service it may not be told
     texts = [limit_words(limit) for limit in limits_asked(asked)]

@@ -97,7 +97,7 @@ def _measure(
     from db.leases.lease import LeaseHeld
     from db.schema.job_row import JobState
     from jobs.experiments.explain import measure_explanation
-    from optimizer.budget.detect_text import parse_detect
+    from optimizer.budget.sample_size import parse_detect
     from sampler.common.errors import InputError
     from sampler.runner.settings import load_settings
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.options.exits import Exit
-from optimizer.objective.limit_text import limit_words
+from optimizer.objective.limits import limit_words
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import load_objective, objective_text
 from sampler.common.documents import parse_toml

@@ -7,10 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Table, event, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
+
+if TYPE_CHECKING:  # a process on SQLite does without it
+    from sqlalchemy.dialects import postgresql
 
 BUSY_SECONDS = 30
 _READING = "rocktune_reading"
@@ -84,4 +87,8 @@ def now(connection: Connection) -> datetime:
 
 def insert_into(engine: Engine, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insert that can say ``on_conflict_do_update`` or ``on_conflict_do_nothing``."""
-    return sqlite.insert(table) if engine.dialect.name == "sqlite" else postgresql.insert(table)
+    if engine.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)

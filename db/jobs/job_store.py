@@ -21,7 +21,7 @@ from db.trials.trial_rows import (
     read_trials,
     read_trials_ended,
 )
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 
@@ -213,7 +213,7 @@ def restore_job(
     digest: str,
     environment: Mapping[str, Any] | None,
     trials: Sequence[Trial],
-    standing: Standing | None = None,
+    standing: RunProgress | None = None,
     documents: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> int:
     """Keeps a job with the trials that it has made so far, all or nothing; returns its number.

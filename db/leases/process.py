@@ -6,9 +6,10 @@ the time at which it started, a process is named once and for all.
 
 from __future__ import annotations
 
-import os
 import socket
 from pathlib import Path
+
+import psutil
 
 from sampler.machine import process_identity
 
@@ -35,7 +36,7 @@ def is_dead(name: str) -> bool:
     if (boot, namespace) != (_boot(), _namespace()):
         return False
     if boot == _UNKNOWN:
-        return host == _host() and not _exists(pid)
+        return host == _host() and not psutil.pid_exists(pid)
     return str(process_identity.start_time(pid)) != started
 
 
@@ -61,13 +62,3 @@ def _namespace() -> str:
         return str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
         return _UNKNOWN
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # it is another user's
-    return True

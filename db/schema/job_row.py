@@ -44,7 +44,7 @@ class JobRow:
         run: How often it was queued, 1 at first.
         by_service: Whether the service's worker runs it; else a terminal or the user's own runner.
         submitter: The name of the token that asked for it.
-        standing: ``optimizer.run.standing.Standing`` as of the last trial, as a document.
+        standing: ``optimizer.run.progress.RunProgress`` as of the last trial, as a document.
     """
 
     id: int

@@ -14,7 +14,7 @@ from db.schema.tables import document, job, trial
 from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
 from optimizer.run.ports import TrialLog
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
@@ -79,7 +79,7 @@ class StoredTrialLog:
             if connection.execute(self._propose, values | proposal(trial)).first() is None:
                 raise ValueError(f"trial {trial.number} has ended: it is not run again")
 
-    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
         """Keeps a trial's outcome, and with it how the job stands: two statements.
 
         Raises:
@@ -93,7 +93,7 @@ class StoredTrialLog:
             self._stand(connection, standing)
             self._end(connection, trial)
 
-    def take_in(self, trials: Sequence[Trial], standing: Standing) -> None:
+    def take_in(self, trials: Sequence[Trial], standing: RunProgress) -> None:
         """Keeps trials that were measured elsewhere, all or none of them.
 
         Args:
@@ -152,7 +152,7 @@ class StoredTrialLog:
         if not connection.execute(_finish, which | outcome(trial)).rowcount:
             self._explain(connection, trial)
 
-    def _stand(self, connection: Connection, standing: Standing | None) -> None:
+    def _stand(self, connection: Connection, standing: RunProgress | None) -> None:
         """Proves the lease; by changing the job's row where there is something to change."""
         if standing is None:
             fence(connection, self._lease)

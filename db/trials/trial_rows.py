@@ -11,8 +11,7 @@ from sqlalchemy import Connection, Engine, Select, bindparam, func, null, or_, s
 from db.connection.transactions import reading
 from db.schema.tables import MAIN_METRICS, trial
 from db.schema.types import finite, storable
-from optimizer.trials.packed_point import PackedPoint
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import PackedPoint, Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
 
 _columns = (

@@ -17,7 +17,7 @@ from jobs.charts.chart import (
     short,
     words,
 )
-from optimizer.ranking.dependence import Curve, Together
+from optimizer.ranking.dependence import EffectCurve, Together
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
 
@@ -26,7 +26,7 @@ _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on
 
 
 def dependence_chart(
-    parameter: str, curves: Sequence[Curve], values: Sequence[Value], *, is_bytes: bool
+    parameter: str, curves: Sequence[EffectCurve], values: Sequence[Value], *, is_bytes: bool
 ) -> Chart | None:
     """The partial dependence of the metrics on one parameter; None without a curve.
 
@@ -107,7 +107,7 @@ def pair_effect_chart(
     )
 
 
-def _line(curve: Curve, labels: Sequence[str], color: str) -> Trace:
+def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> Trace:
     """A line within its band; of kinds points with bars."""
     ordered = _ordered(labels)
     bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
@@ -124,7 +124,7 @@ def _line(curve: Curve, labels: Sequence[str], color: str) -> Trace:
     )
 
 
-def _band(curve: Curve, color: str) -> Trace:
+def _band(curve: EffectCurve, color: str) -> Trace:
     places = list(range(len(curve.effect)))
     return scatter_trace(
         "",

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jobs.charts.chart import Chart, axis, short, words
-from models.importance.groups import group_labels
+from models.importance.anova import group_labels
 from optimizer.baseline.baseline import CLOCKS
-from optimizer.evaluation.knowledge import COMPARABLE
+from optimizer.evaluation.evaluation import COMPARABLE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Parameter, Value

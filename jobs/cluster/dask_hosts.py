@@ -22,7 +22,7 @@ from jobs.cluster.connection import SchedulerConnection
 from jobs.cluster.host_descriptor import RESOURCE, HostSeen
 from jobs.cluster.measuring import HostUnfit, MeasureRequest, measure_trial
 from jobs.specification.specification import Specification
-from optimizer.run.ports import Ended
+from optimizer.run.ports import EndedTrial
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import Outcome, TrialState
 
@@ -117,7 +117,7 @@ class DaskHosts:
         self._fly(name, _Flight(trial, trial.host, address, future, client))
         return True
 
-    def wait(self, timeout: float) -> Ended | None:
+    def wait(self, timeout: float) -> EndedTrial | None:
         """A trial that is over; those whose host or scheduler has gone are over, too."""
         self._forget_taken()
         self._notice_gone()
@@ -134,7 +134,7 @@ class DaskHosts:
             self._backoff.measured(flight.host)
         outcome = came if isinstance(came, Outcome) else self._without_result(flight, came)
         outcome = self._by_host(flight, outcome)
-        return Ended(flight.trial.number, flight.trial.attempt, flight.host, outcome)
+        return EndedTrial(flight.trial.number, flight.trial.attempt, flight.host, outcome)
 
     def cancel(self) -> None:
         """Ends all trials in flight: each host ends its db_bench when Dask tells it."""

@@ -14,7 +14,7 @@ from jobs.results.figures import figure
 from optimizer.baseline.baseline import CLOCKS, MetricNoise, summarise
 from optimizer.budget.budget import divide
 from optimizer.budget.power import pairs_for, smallest_change
-from optimizer.confirmation.confirmation import CONFIDENCE
+from optimizer.confirmation.proof import CONFIDENCE
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.machine.machine import host_name
 from sampler.runner.runner import LocalRunner

@@ -9,8 +9,7 @@ from jobs.execution.assembly import Assembly, assemble
 from jobs.execution.run_environment import environment_of
 from jobs.results.export import export_options
 from jobs.specification.specification import Specification
-from optimizer.run.one_host import OneHost
-from optimizer.run.ports import Hosts
+from optimizer.run.ports import Hosts, OneHost
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.machine.machine import host_name

@@ -14,8 +14,8 @@ from db.jobs.job_queue import state_of
 from db.leases.lease import Lease, renew
 from db.schema.job_row import JobState
 from jobs.execution.retry import is_away
-from optimizer.run.ports import LeaseLost, Progress
-from optimizer.run.standing import Standing
+from optimizer.run.ports import LeaseLost, RunObserver
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 
 _RENEW_SECONDS = 10.0
@@ -38,7 +38,7 @@ class Heartbeat:
         self,
         engine: Engine,
         lease: Lease,
-        progress: Progress,
+        progress: RunObserver,
         *,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -54,7 +54,7 @@ class Heartbeat:
         """Passes it on."""
         self._progress.trial_started(trial)
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """Passes it on. Trials may be too short for a tick."""
         self._progress.trial_ended(trial, standing)
         self._keep()

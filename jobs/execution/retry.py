@@ -12,7 +12,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from db.connection.address import redacted
 from optimizer.run.ports import TrialLog
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
 
@@ -86,7 +86,7 @@ class RetryingLog:
         """Keeps a proposal. To keep the same one twice changes nothing."""
         self._retry(lambda: self._log.propose(trial))
 
-    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
         """Keeps an outcome, once.
 
         A commit may have arrived though its answer did not: then the second attempt finds the

@@ -27,9 +27,9 @@ from jobs.results.outcome import JobOutcome, conclude_job, keep_outcome
 from jobs.specification.specification import Specification
 from jobs.specification.warm_start import frozen_prior, hosts_in, said_of
 from optimizer.run.planning import Budget
-from optimizer.run.ports import ControllerStops, LeaseLost, Progress
+from optimizer.run.ports import ControllerStops, LeaseLost, RunObserver
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from sampler.runner.settings import Settings
 
 _RESUMABLE = tuple(JobState)
@@ -44,7 +44,7 @@ def run_job(
     assembly: Assembly,
     settings: Settings,
     *,
-    progress: Progress,
+    progress: RunObserver,
     waiting: Callable[[str], None] = lambda _: None,
     away: Callable[[str], None] = lambda _: None,
     told: Callable[[str], None] = lambda _: None,

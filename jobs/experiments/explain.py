@@ -32,7 +32,14 @@ from jobs.results.outcome import job_outcome, keep_report
 from jobs.specification.specification import specification_from_document
 from jobs.views.models import explained_job
 from optimizer.explanation.changes import Changes
-from optimizer.explanation.compared import BASELINE, MINIMAL, WINNER, Round, compare, judge_minimal
+from optimizer.explanation.compared import (
+    BASELINE,
+    MINIMAL,
+    WINNER,
+    Round,
+    compare_blocks,
+    judge_minimal,
+)
 from optimizer.explanation.document import fewer_changes
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError
@@ -251,8 +258,10 @@ def measured_document(
     rounds = _rounds(design, sets)
     names = [step_name(place) for place in range(1, len(explanation["steps"]) + 1)]
     points = [BASELINE, *(name for name in names if name in design.roles)]
-    steps = [compare(objective, rounds, before, after) for before, after in pairwise(points)]
-    winner = compare(objective, rounds, BASELINE, WINNER)
+    steps = [
+        compare_blocks(objective, rounds, before, after) for before, after in pairwise(points)
+    ]
+    winner = compare_blocks(objective, rounds, BASELINE, WINNER)
     minimal = None
     if MINIMAL in design.roles:
         failed = _failed_alone(design, sets)

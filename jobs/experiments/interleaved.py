@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from optimizer.confirmation.rounds import order_of
+from optimizer.confirmation.blocks import order_of
 from sampler.common.errors import InputError
 from sampler.runner.benchmark import Benchmark
 from sampler.runner.outcome import TrialState

@@ -14,7 +14,7 @@ import numpy as np
 from jobs.experiments.interleaved import MeasuredRun, Sets, Side
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS, smallest_mean
-from optimizer.confirmation.confirmation import CONFIDENCE, Change, change, differences_of
+from optimizer.confirmation.proof import CONFIDENCE, Change, change, differences_of
 from optimizer.objective.objective import Term
 
 SIGNIFICANT = 1 - CONFIDENCE

@@ -19,18 +19,17 @@ from jobs.report.artifacts import report_html
 from jobs.results.export import export_options
 from jobs.results.outcome import conclude_job, keep_outcome
 from jobs.specification.resolved_job import resolve_stored
-from optimizer.confirmation.choosing import winner_of
-from optimizer.confirmation.confirmation import declared_test
-from optimizer.results.conclusion import conclude
+from optimizer.confirmation.choice import winner_of
+from optimizer.confirmation.proof import declared_test
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.learned_document import learned_document
-from optimizer.results.sampling_document import why_sampling_ended
-from optimizer.results.search_document import why_search_ended
-from optimizer.run.asking import Asked, ask
+from optimizer.results.result import conclude
+from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import reason
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import ProgressTracker
+from optimizer.run.steps import AskedTrials, ask
 from optimizer.run.tuning import DECLARED_TEST
-from optimizer.strategies import find_strategy
-from optimizer.strategies.strategy import LearnsEffects
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -49,7 +48,7 @@ class ExternalJobs:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._store, self._jobs = engine, JobStore(engine), OpenJobs(engine)
 
-    def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> Asked:
+    def ask(self, job_id: int, count: int, *, reclaim_seconds: float | None = None) -> AskedTrials:
         """The next trials to measure; when all are in, the job is concluded.
 
         Args:
@@ -70,7 +69,7 @@ class ExternalJobs:
             strategy = find_strategy(job.framed.specification.strategy)
             try:
                 asked = ask(
-                    job.framed.problem, job.plan, strategy, job.history,
+                    job.evaluation, job.plan, strategy,
                     count=count, now=now, overdue=overdue,
                 )  # fmt: skip
             except InputError as error:
@@ -113,8 +112,8 @@ class ExternalJobs:
         if len(trials) == 1:
             job.scores.put(trials[0])
         else:  # each new baseline would weigh all trials again
-            job.scores = Scoreboard(job.framed.problem, job.history)
-        log.take_in(trials, job.scores.standing(job.plan.trials + job.history.given))
+            job.scores = ProgressTracker(job.framed.problem, job.history)
+        log.take_in(trials, job.scores.progress(job.plan.trials + job.history.given))
 
     def _enter(self, log: StoredTrialLog, job: OpenJob, trial: Trial) -> None:
         """Keeps what a phase begins with, before its first trial."""
@@ -124,24 +123,24 @@ class ExternalJobs:
             strategy, explore = find_strategy(problem.strategy), job.plan.explore
             why = reason(trial.phase, job.plan, strategy)
             if trial.phase is Phase.CONFIRM:
-                ended = why_search_ended(problem, job.plan, strategy, history)
+                ended = why_search_ended(job.evaluation, job.plan, strategy)
                 why += f"; {ended}" if ended else ""
             if trial.phase is Phase.SEARCH:
-                why += "; " + why_sampling_ended(problem, strategy, history, explore=explore)
+                why += "; " + why_sampling_ended(job.evaluation, strategy, explore=explore)
             log.enter(trial.phase, why)
-            learns = trial.phase is Phase.CONFIRM and isinstance(strategy, LearnsEffects)
+            learns = trial.phase is Phase.CONFIRM and strategy.has_models
             if trial.phase is Phase.SEARCH or learns:
-                log.remember("ranking", learned_document(problem, strategy, history))
+                log.remember("ranking", learned_document(job.evaluation, strategy))
         proving = history.numbers(Purpose.PROVE)
         if proving and trial.number == proving[0] and trial.attempt == 1:
-            winner = winner_of(problem, job.plan, history)
+            winner = winner_of(job.evaluation, job.plan)
             assert winner is not None
             test = declared_test(problem.objective, winner, job.plan)
             log.remember(DECLARED_TEST, test)
 
     def _conclude(self, lease: Lease, log: StoredTrialLog, job: OpenJob) -> None:
         framed = job.framed
-        conclusion = conclude(framed.problem, job.plan, job.history)
+        conclusion = conclude(job.evaluation, job.plan)
         environment = {"host": "elsewhere", "rocksdb": None, "warnings": list(framed.warnings)}
         finished = conclude_job(
             framed.specification,
@@ -165,4 +164,4 @@ def live_ranking(engine: Engine, row: JobRow) -> Mapping[str, object]:
     history = History(JobStore(engine).trials(row.id))
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         raise WrongState(f"job {row.id} has no ranking yet; its baseline is not measured")
-    return learned_document(problem, find_strategy(problem.strategy), history)
+    return learned_document(Evaluation(problem, history), find_strategy(problem.strategy))

@@ -21,9 +21,10 @@ from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
 from optimizer.budget.budget import Plan
-from optimizer.run.libraries import load_libraries
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import Budget, plan_of
-from optimizer.run.standing import Scoreboard
+from optimizer.run.progress import ProgressTracker
+from optimizer.run.tuning import load_libraries
 from optimizer.trials.history import History
 from sampler.common.errors import InputError
 
@@ -42,8 +43,13 @@ class OpenJob:
 
     epoch: int
     framed: ResolvedJob
-    history: History
-    scores: Scoreboard
+    evaluation: Evaluation
+    scores: ProgressTracker
+
+    @property
+    def history(self) -> History:
+        """Its trials so far."""
+        return self.evaluation.history
 
     @property
     def plan(self) -> Plan:
@@ -133,6 +139,6 @@ class OpenJobs:
         return OpenJob(
             epoch=0,
             framed=framed,
-            history=history,
-            scores=Scoreboard(framed.problem, history),
+            evaluation=Evaluation(framed.problem, history),
+            scores=ProgressTracker(framed.problem, history),
         )

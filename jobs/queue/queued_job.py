@@ -20,7 +20,7 @@ from jobs.execution.retry import is_away
 from jobs.execution.run_job import run_job
 from jobs.specification.specification import Specification, specification_from_document
 from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.bench.builds import advertised
 from sampler.machine.machine import host_name
@@ -159,7 +159,7 @@ class LoggedProgress:
         """A trial begins."""
         _log.debug("trial begins", trial=trial.number, attempt=trial.attempt)
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         """A trial ended."""
         _log.info(
             "trial ended",

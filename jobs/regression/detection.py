@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 from db.nightly.nights import Night, nights_of_batch
 from jobs.regression.series import FITNESS, Series, series_of
 from jobs.results.cache import JobCache
-from models.change_points.change_point_watch import PER_100_NIGHTS, Alarm, watch_series
+from models.change_points.detection import PER_100_NIGHTS, Alarm, detect_changes
 from optimizer.objective.objective import SCALE
 
 SCHEMA = 1
@@ -77,7 +77,7 @@ class RegressionReport:
         findings: In the order of their report.
         outliers: In the order of their nights.
         per_100_nights: The false alarms that were borne, of the whole batch.
-        likeness: Autocorrelation of neighbouring nights that the newest night was judged with.
+        autocorrelation: Of neighbouring nights, that the newest night was judged with.
         tested: How many series the newest night could be judged in.
     """
 
@@ -86,7 +86,7 @@ class RegressionReport:
     findings: tuple[LevelChange, ...]
     outliers: tuple[OutlierNight, ...]
     per_100_nights: float
-    likeness: float
+    autocorrelation: float
     tested: int
 
     @property
@@ -103,7 +103,7 @@ class RegressionReport:
             "false_alarms_per_100_nights": self.per_100_nights,
             "series": len(self.series),
             "tested": self.tested,
-            "autocorrelation": self.likeness,
+            "autocorrelation": self.autocorrelation,
             "worsened": self.worsened,
             "findings": [self._finding(each) for each in self.findings],
             "outliers": [
@@ -153,7 +153,7 @@ def detect_regressions(
     """
     series = series_of(given)
     table = np.array([each.values for each in series]).reshape(len(series), len(given))
-    watched = watch_series(table, per_100_nights=per_100_nights)
+    watched = detect_changes(table, per_100_nights=per_100_nights)
     return RegressionReport(
         nights=tuple(given),
         series=tuple(series),
@@ -165,7 +165,7 @@ def detect_regressions(
             for o in watched.outliers
         ),
         per_100_nights=per_100_nights,
-        likeness=float(watched.likeness[-1]) if given else 0.0,
+        autocorrelation=float(watched.autocorrelation[-1]) if given else 0.0,
         tested=int(watched.tested[-1]) if given else 0,
     )
 

@@ -97,9 +97,9 @@ def _basis(watch: RegressionReport) -> str:
             "nights, that of the newest included"
         )
     alike = (
-        f"; neighbouring nights resemble each other (autocorrelation {watch.likeness:.2f}), "
-        "which is allowed for in part"
-        if watch.likeness > 0.15
+        "; neighbouring nights resemble each other "
+        f"(autocorrelation {watch.autocorrelation:.2f}), which is allowed for in part"
+        if watch.autocorrelation > 0.15
         else ""
     )
     return (

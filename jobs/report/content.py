@@ -44,8 +44,8 @@ from jobs.results.option_changes import option_changes, values_outside_file
 from jobs.results.outcome import JobOutcome
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.evaluation.front_growth import Front, front_of, measured, within_limits
-from optimizer.evaluation.measured_again import again, each_once
+from optimizer.evaluation.configurations import each_once, replicated
+from optimizer.evaluation.pareto_front import Front, front_of, measured, within_limits
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase, Trial
@@ -81,7 +81,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     level = baseline.metrics.get("memory") if baseline else None
     configurations, mean = each_once(trials, fitness)
     allowed = {number: value for number, value in mean.items() if number not in breaking}
-    repeats = len(again(trials))
+    repeats = len(replicated(trials))
     pairs = two_metric_front_charts(points, kept, again=repeats)
     charts: list[Chart | None] = [
         changes_chart([(row["metric"], row["change"]) for row in compared], terms, power),

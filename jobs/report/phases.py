@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.charts.importance import by_models
-from optimizer.evaluation.measured_again import again
+from optimizer.evaluation.configurations import replicated
 from optimizer.trials.trial import Phase, Purpose, Trial
 
 
@@ -129,7 +129,10 @@ def _explored(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) ->
 
 
 def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
-    explored, repeats = sum(trial.purpose is Purpose.CANDIDATE for trial in own), len(again(own))
+    explored, repeats = (
+        sum(trial.purpose is Purpose.CANDIDATE for trial in own),
+        len(replicated(own)),
+    )
     new = explored - repeats
     job, planned = result["job"], (result.get("plan") or {}).get("explore")
     unproven = "; nothing could be confirmed" if last else ""

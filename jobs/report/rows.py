@@ -9,8 +9,7 @@ from typing import Any
 from jobs.results.explanation_words import basis_words, estimate_words, minimal_lines, step_words
 from jobs.results.figures import option_value
 from optimizer.budget.power import smallest_change
-from optimizer.objective.kept_limits import kept_words
-from optimizer.objective.limit_text import limit_words
+from optimizer.objective.limits import kept_words, limit_words
 from optimizer.objective.objective import Limit
 from sampler.parameters.catalogue import catalogue
 

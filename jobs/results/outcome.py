@@ -16,8 +16,7 @@ from jobs.results.export import ExportRefusedError, describe, describe_minimal
 from jobs.results.pages import VERSION
 from jobs.specification.specification import Specification
 from optimizer.explanation.document import fewer_changes
-from optimizer.results.conclusion import Conclusion
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
 from optimizer.run.ports import TrialLog
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -69,9 +68,7 @@ def conclude_job(
         The outcome. Where RocksDB does not take the file, or not as intended, it has none, and
         ``result["export"]`` says why and holds its text.
     """
-    result = result_document(
-        problem, conclusion, job=specification.document(), environment=environment
-    )
+    result = result_document(conclusion, job=specification.document(), environment=environment)
     options = minimal = None
     if result["best"] is not None:
         comments = describe(problem, result, tried=tried)
@@ -86,7 +83,7 @@ def conclude_job(
             minimal = export(fewer["configuration"], text)
         except ExportRefusedError as refused:  # it was never measured, and the best file stands
             fewer["refused"] = str(refused)
-    fitness = fitness_by_trial(problem, conclusion)
+    fitness = fitness_by_trial(conclusion)
     return JobOutcome(result, options, fitness, tuple(conclusion.history), minimal)
 
 

@@ -21,10 +21,10 @@ from pydantic import (
     ValidationError,
 )
 
-from optimizer.budget.detect_text import parse_detect
-from optimizer.objective.limit_text import parse_limit
+from optimizer.budget.sample_size import parse_detect
+from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective import Limit
-from optimizer.strategies.default_strategy import DEFAULT_STRATEGY
+from optimizer.strategies.registry import DEFAULT_STRATEGY
 from optimizer.trials.problem import SearchSettings
 from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted

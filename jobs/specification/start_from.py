@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.specification.request import NONE
-from optimizer.strategies import STRATEGIES
-from optimizer.strategies.starts import starting_point
-from optimizer.strategies.strategy import Prefers
+from optimizer.strategies.registry import STRATEGIES
+from optimizer.strategies.strategy import starting_point
 from optimizer.trials.problem import Problem, StartingPoint
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import (
@@ -76,7 +75,8 @@ def starting_points(problem: Problem, asked: Starts | None) -> tuple[StartingPoi
         asked: As a specification holds it; None: the usual ones for a strategy that has models.
     """
     if asked is None:
-        models = isinstance(STRATEGIES.get(problem.strategy), Prefers)
+        strategy = STRATEGIES.get(problem.strategy)
+        models = strategy is not None and strategy.has_models
         asked = [{"name": name} for name in usual_points()] if models else []
     found = (starting_point(problem, each["name"], _values(problem, each)) for each in asked)
     return tuple(start for start in found if start is not None)

@@ -10,16 +10,15 @@ from jobs.specification.request import WarmStart
 from jobs.specification.specification import Specification
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.budget.detect_text import MOST_DETECTED
-from optimizer.budget.detection import LEAST_TRIALS_TO_DETECT
-from optimizer.objective.contradicting_limits import require_possible
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, MOST_DETECTED
+from optimizer.objective.limits import require_possible
 from optimizer.objective.objective import Limit, Objective
 from optimizer.objective.objective_file import (
     limit_document,
     load_objective,
     objective_from_document,
 )
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, is_build_name
@@ -161,9 +160,11 @@ def require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> Non
     """
     usual = SearchSettings()
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
-        if setting not in strategy.heeds and getattr(search, setting) != getattr(usual, setting):
+        if setting not in strategy.settings and getattr(search, setting) != getattr(
+            usual, setting
+        ):
             field = f"--{setting.replace('_', '-')}"
-            why = "only draws" if strategy.heeds == {"top"} else "does not heed it"
+            why = "only draws" if strategy.settings == {"top"} else "does not heed it"
             raise InputError(field, f"the strategy {name} {why}; use genetic")
 
 
@@ -173,7 +174,7 @@ def require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> No
     Raises:
         InputError: It is so.
     """
-    if warm_start is not None and "warm_start" not in strategy.heeds:
+    if warm_start is not None and "warm_start" not in strategy.settings:
         problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
         raise InputError("--warm-start", problem)
 

@@ -15,10 +15,9 @@ from db.schema.job_row import ENDED, JobRow
 from jobs.specification.request import AUTO, WarmStart
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.run.ports import TrialLog
-from optimizer.surrogate.prior_taking import MOST, prior_job
+from optimizer.surrogate.transfer_selection import MOST, prior_job
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior, PriorJob
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import Prior, PriorJob, Problem
 from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError
 from sampler.workload.workload import Workload

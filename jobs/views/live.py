@@ -17,7 +17,7 @@ from jobs.charts.metric_series import drift_chart, metric_series_chart
 from jobs.results.cache import JobCache
 from jobs.views.trial_series import TrialSeries, baseline_so_far, trial_series_of
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.front_growth import measured
+from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose, Trial
@@ -121,7 +121,7 @@ def bench_share(standing: Mapping[str, Any] | None) -> float | None:
     """Of a host's time, what the benchmark has: its mean run beside the mean pause after it.
 
     Args:
-        standing: ``optimizer.run.standing.Standing`` as a document; None: no trial has ended.
+        standing: ``optimizer.run.progress.RunProgress`` as a document; None: no trial has ended.
     """
     pause = (standing or {}).get("between_seconds")
     ended = standing["done"] + standing["failed"] if standing else 0

@@ -17,6 +17,7 @@ from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
 from jobs.results.cache import JobCache
 from jobs.specification.resolved_job import resolve_stored
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
 from optimizer.ranking.dependence import Dependences, dependences
 from optimizer.trials.history import History
@@ -74,7 +75,7 @@ def _learned(engine: Engine, job: JobRow) -> Dependences | None:
     if not runs:
         return None
     try:
-        return dependences(_problem(job, runs[0].configuration), History(trials))
+        return dependences(Evaluation(_problem(job, runs[0].configuration), History(trials)))
     except np.linalg.LinAlgError:  # a page does not fail for it
         return None
 
@@ -108,8 +109,7 @@ def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, A
     # The library's defaults are those of the RocksDB that measured, not the catalogue's.
     space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
     return explanation_document(
-        replace(problem, space=space),
-        History(JobStore(engine).trials(job.id)),
+        Evaluation(replace(problem, space=space), History(JobStore(engine).trials(job.id))),
         result["best"]["configuration"],
         low=result["verdict"]["low"],
         high=result["verdict"]["high"],

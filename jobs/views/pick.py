@@ -8,15 +8,17 @@ from typing import Any
 
 from jobs.results.export import export_options, outside_file_lines
 from jobs.specification.resolved_job import ResolvedJob
-from optimizer.confirmation.picking import Picked, pick, require_measured
-from optimizer.evaluation.front_growth import Metrics, measured, within_limits
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.objective.contradicting_limits import require_possible
-from optimizer.objective.limit_text import limit_words, parse_limit
+from optimizer.confirmation.trade_off_selection import (
+    TradeOff,
+    require_measured,
+    select_trade_offs,
+)
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.pareto_front import Metrics, measured, within_limits
+from optimizer.objective.limits import limit_words, parse_limit, require_possible
 from optimizer.objective.objective import Direction, Objective, Term, pareto_front
-from optimizer.objective.objective_file import objective_document
-from optimizer.objective.weights_text import parse_weights, weights_words
-from optimizer.surrogate.second_opinion import Opinion, opinions
+from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
+from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
@@ -98,11 +100,11 @@ def pick_of_job(
     """
     objective = preferred(framed.problem.objective, preference)
     history = History(trials)
-    baseline = baseline_of(history, framed.problem)
+    baseline = Evaluation(framed.problem, history).baseline
     _require_measured(objective, baseline.metrics, preference)
-    found = pick(framed.problem, objective, history, count=preference.top)
+    found = select_trade_offs(Evaluation(framed.problem, history), objective, count=preference.top)
     asked = [each.trial for each in found.best] if preference.model else []
-    said = opinions(framed.problem, objective, history, asked)
+    said = predictions_of(Evaluation(framed.problem, history), objective, asked)
     level = baseline.metrics
     best = found.best[0] if found.best and _worth_a_file(found.best[0], objective, level) else None
     return {
@@ -126,7 +128,7 @@ def pick_of_job(
     }
 
 
-def _worth_a_file(picked: Picked, objective: Objective, baseline: Mapping[str, float]) -> bool:
+def _worth_a_file(picked: TradeOff, objective: Objective, baseline: Mapping[str, float]) -> bool:
     """Whether it is better than the baseline, or keeps what the baseline breaks."""
     return picked.fitness > 0 or not objective.admissible(baseline, baseline)
 
@@ -146,8 +148,8 @@ def _row(
     objective: Objective,
     baseline: Mapping[str, float],
     trial: Trial,
-    picked: Picked,
-    opinion: Opinion | None,
+    picked: TradeOff,
+    opinion: Prediction | None,
 ) -> dict[str, Any]:
     return {
         "trial": picked.trial,
@@ -176,7 +178,7 @@ def _options(
     job_id: int,
     framed: ResolvedJob,
     trial: Trial,
-    picked: Picked,
+    picked: TradeOff,
     objective: Objective,
     baseline: Mapping[str, float],
 ) -> str:
@@ -234,7 +236,7 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
         InputError: A metric was not measured, or nobody knows which way it is better.
         ValueError: No run of the baseline has ended well.
     """
-    baseline = baseline_of(History(trials), problem)
+    baseline = Evaluation(problem, History(trials)).baseline
     directions = {term.metric: term.direction for term in problem.objective.terms}
     terms = (
         _term(x, "x", directions, baseline.metrics),

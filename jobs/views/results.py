@@ -29,7 +29,7 @@ from jobs.results.outcome import kept_of
 from jobs.views.models import explained_job
 from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
-from optimizer.objective.kept_limits import kept_words
+from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Purpose

@@ -15,8 +15,8 @@ from db.schema.tables import MAIN_METRICS
 from db.trials.trial_course import count_baseline, read_baseline_runs, read_course
 from jobs.results.cache import JobCache
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.front_growth import measured
-from optimizer.evaluation.measured_again import again, each_once
+from optimizer.evaluation.configurations import each_once, replicated
+from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -88,7 +88,7 @@ def trial_series_of(engine: Engine, row: JobRow) -> TrialSeries | None:
         metrics=metrics,
         fitness=mean,
         breaking=frozenset(n for n, m in metrics.items() if not all(b.holds(m) for b in bounds)),
-        repeats=len(again(runs)),
+        repeats=len(replicated(runs)),
         runs=runs,
     )
 

@@ -1,13 +1,8 @@
-"""Where a series of values most likely changed its level, and how strongly.
-
-The statistic of Hawkins, Qiu and Kang (Journal of Quality Technology 35, 2003): the largest
-two-sample t over all points at which a series can be cut in two. Mean and variance need not be
-known before, so no training set is needed. Here it is taken of clipped values, so that a single
-outlier is no change: `studies/watch/power.py` compares this with its rivals.
-"""
+"""A series cut where its level changes most: how striking that is, and how large the change."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +17,10 @@ LEAST_VALUES = LEAST_BEFORE + LEAST_AFTER
 # Of logarithms: steadier than 0.01% counts as 0.01%, or rounding would pass for a change.
 RESOLUTION = 1e-4
 _MAD_OF_NORMAL = 1.4826
-_MOST_LIKENESS = 0.8
+_MOST_AUTOCORRELATION = 0.8
 # Values look less alike after the best cut than they are, by about (first + second * ln n) / n:
 # put through two simulated lengths by hand. studies/watch/limits.py shows what is left of it.
-LIKENESS_BIAS = (0.51, 0.887)
+AUTOCORRELATION_BIAS = (0.51, 0.887)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +31,14 @@ class Cuts:
         length: Values of each series, n.
         at: Shape `(m,)`, int: the values before the change.
         t_squared: Shape `(m,)`, square of the two-sample t there, of n - 2 degrees of freedom.
-        likeness: Shape `(m,)`, how far neighbours resemble each other around the two levels:
-            the first autocorrelation, corrected for the choice of the cut.
+        autocorrelation: Shape `(m,)`, of neighbours around the two levels: the first
+            one, corrected for the choice of the cut.
     """
 
     length: int
     at: NDArray[np.intp]
     t_squared: Floats
-    likeness: Floats
+    autocorrelation: Floats
 
 
 def clipped(values: Floats) -> tuple[Floats, Floats]:
@@ -99,37 +94,37 @@ def strongest_cuts(values: Floats) -> Cuts:
     floor = (n - 2) * np.square(RESOLUTION / spread[:, 0])
     within = np.maximum(np.square(scores).sum(axis=1) - gain, floor)
     at = best + LEAST_BEFORE
-    return Cuts(n, at, gain * (n - 2) / within, _likeness(scores, at, within))
+    return Cuts(n, at, gain * (n - 2) / within, _autocorrelation(scores, at, within))
 
 
-def _likeness(scores: Floats, at: NDArray[np.intp], within: Floats) -> Floats:
+def _autocorrelation(scores: Floats, at: NDArray[np.intp], within: Floats) -> Floats:
     n = scores.shape[1]
     old = np.arange(n) < at[:, None]
     sums = np.where(old, scores, 0.0).sum(axis=1)  # that of the rest is its negative
     rest = scores - np.where(old, (sums / at)[:, None], (-sums / (n - at))[:, None])
     products: Floats = (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
-    constant, growth = LIKENESS_BIAS
+    constant, growth = AUTOCORRELATION_BIAS
     found: Floats = products / within + (constant + growth * np.log(n)) / n
     return found
 
 
-def pooled_likeness(likeness: Floats, lengths: Floats, axis: int = -1) -> Floats:
+def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats, axis: int = -1) -> Floats:
     """One autocorrelation of series that were measured together: each alone tells too little.
 
     Args:
-        likeness: Of each series.
+        autocorrelation: Of each series.
         lengths: Values of each, by which they weigh.
         axis: Over which they are one batch.
 
     Returns:
         From 0 to 0.8, without that axis.
     """
-    mean = np.average(likeness, axis=axis, weights=lengths)
-    pooled: Floats = np.clip(mean, 0.0, _MOST_LIKENESS)
+    mean = np.average(autocorrelation, axis=axis, weights=lengths)
+    pooled: Floats = np.clip(mean, 0.0, _MOST_AUTOCORRELATION)
     return pooled
 
 
-def split_p(t_squared: Floats, length: int, likeness: Floats | float = 0.0) -> Floats:
+def split_p(t_squared: Floats, length: int, autocorrelation: Floats | float = 0.0) -> Floats:
     """Two-sided p-value of t as if the cut had been chosen before: still to be paid for.
 
     Neighbours that resemble each other with autocorrelation r tell less: the variance of a mean
@@ -138,10 +133,137 @@ def split_p(t_squared: Floats, length: int, likeness: Floats | float = 0.0) -> F
     Args:
         t_squared: Shape `(m,)`.
         length: Values of each series.
-        likeness: From `pooled_likeness`.
+        autocorrelation: From `pooled_autocorrelation`.
     """
     from scipy import stats
 
-    shrunk = t_squared * (1 - likeness) / (1 + likeness)
+    shrunk = t_squared * (1 - autocorrelation) / (1 + autocorrelation)
     tail: Floats = stats.t.sf(np.sqrt(shrunk), length - 2)
     return 2 * tail
+
+
+MOST_LENGTH = 100  # a series looks back so far
+# Logarithm of the looks: of 1, 1/n, 1/n^2, 1/n^3, l, l/n, l/n^2, where l = -log10 q.
+COEFFICIENTS = (0.041, -6.416, 94.29, -311.314, 0.313, 3.133, -23.096)
+FITTED_FROM, _FITTED_TO = 1.5, 8.0
+# The clip leaves few values only few ways of being extreme, and the tail has steps, up to this.
+STEPS_UNTIL, _LOOKS_AT_STEPS = 7, 15.0
+
+
+def chance(p: Floats, length: int) -> Floats:
+    """The probability of so strong a cut, or a stronger one, on one night of a steady series.
+
+    Args:
+        p: From `models.change_points.change_point.split_p`, any shape.
+        length: Values of the series, the newest included.
+
+    Returns:
+        The same shape, at most 1.
+
+    Raises:
+        ValueError: The length is not within 5 and 100.
+    """
+    if not LEAST_VALUES <= length <= MOST_LENGTH:
+        raise ValueError(f"length must be within {LEAST_VALUES} and {MOST_LENGTH}, not {length}")
+    level = -np.log10(np.maximum(p, np.finfo(float).tiny))
+    if length <= STEPS_UNTIL:
+        looks = np.full(np.shape(level), _LOOKS_AT_STEPS)
+    else:
+        level = np.clip(level, FITTED_FROM, _FITTED_TO)
+        looks = np.exp(features(length, level) @ COEFFICIENTS)
+    found: Floats = np.minimum(p * looks, 1.0)
+    return found
+
+
+def features(length: int | Floats, level: Floats) -> Floats:
+    """What the logarithm of the looks is a sum of.
+
+    Args:
+        length: Values of the series: one number, or one for each level.
+        level: -log10 of the p-value, any shape.
+
+    Returns:
+        One axis of 7 more.
+    """
+    u = np.broadcast_to(1.0 / np.asarray(length, dtype=np.float64), np.shape(level))
+    one = np.ones(np.shape(level))
+    return np.stack([one, u, u**2, u**3, level, level * u, level * u**2], axis=-1)
+
+
+CONFIDENCE = 0.95
+# Around the true date the log likelihood walks down on both sides, and its highest point on either
+# side, above the true date's, is exponential with mean 1 (a Brownian motion with drift). So it is
+# within x of the highest with probability (1 - exp(-x))^2.
+_LIKELIHOOD_DROP = -math.log(1 - math.sqrt(CONFIDENCE))
+
+
+@dataclass(frozen=True)
+class Size:
+    """A change of level, in the units of the values.
+
+    Attributes:
+        change: New level less old one.
+        low, high: Its 95% interval. A change is reported when it looks large, so just after its
+            report it is over-estimated on average; more nights mend that.
+        before, after: Values on either side.
+    """
+
+    change: float
+    low: float
+    high: float
+    before: int
+    after: int
+
+
+def size_of(before: Floats, after: Floats, *, autocorrelation: float = 0.0) -> Size:
+    """The difference of two levels, single outliers drawn in to 2.5 robust deviations.
+
+    Args:
+        before: Shape `(n_before,)`.
+        after: Shape `(n_after,)`.
+        autocorrelation: Autocorrelation of neighbours, which widens the interval.
+
+    Raises:
+        ValueError: One side is empty, or there are fewer than three values.
+    """
+    from scipy import stats
+
+    if not len(before) or not len(after) or len(before) + len(after) < 3:
+        raise ValueError("give values on both sides, three at least")
+    free = len(before) + len(after) - 2
+    middles = float(np.median(before)), float(np.median(after))
+    rests = before - middles[0], after - middles[1]
+    # Two medians were taken out, which makes the rests of few values smaller than they are.
+    lost = math.sqrt((free + 2) / free)
+    reach = CLIP * max(
+        _MAD_OF_NORMAL * lost * float(np.median(np.abs(np.concatenate(rests)))), RESOLUTION
+    )
+    rests = np.clip(rests[0], -reach, reach), np.clip(rests[1], -reach, reach)
+    change = middles[1] + float(rests[1].mean()) - middles[0] - float(rests[0].mean())
+    squares = sum(float(np.square(each - each.mean()).sum()) for each in rests)
+    variance = max(squares / free, RESOLUTION**2) * (1 / len(before) + 1 / len(after))
+    error = math.sqrt(variance * (1 + autocorrelation) / (1 - autocorrelation))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, free)) * error
+    return Size(change, change - half, change + half, len(before), len(after))
+
+
+def cuts_within(values: Floats, *, autocorrelation: float = 0.0) -> tuple[int, int]:
+    """The 95% interval of the cut: the first and last one that fit nearly as well as the best.
+
+    Args:
+        values: Shape `(n,)`.
+        autocorrelation: Autocorrelation of neighbours, which widens the interval.
+
+    Returns:
+        Numbers of values before the change, both included.
+    """
+    n = len(values)
+    scores, spread = clipped(values[None, :])
+    scores = (scores - scores.mean()) / spread
+    legal = slice(LEAST_BEFORE - 1, n - LEAST_AFTER)
+    between = between_sums(scores)[0, legal]
+    floor = (n - 2) * (RESOLUTION / float(spread[0, 0])) ** 2
+    within = np.maximum(float(np.square(scores).sum()) - between, floor)
+    drop = n / 2 * np.log(within / within.min()) * (1 - autocorrelation) / (1 + autocorrelation)
+    fitting = np.flatnonzero(drop <= _LIKELIHOOD_DROP)
+    return int(fitting[0]) + LEAST_BEFORE, int(fitting[-1]) + LEAST_BEFORE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,6 @@ def fit_forest(
     seed: int,
     trees: int = 100,
     fold_trees: int = 25,
-    n_jobs: int = 1,
 ) -> FittedForest:
     """Fit one metric's forest and judge it on trials that were held out.
 
@@ -79,7 +77,6 @@ def fit_forest(
         seed: Decides the bootstraps, the split and the folds.
         trees: Size of the forest that is kept.
         fold_trees: Size of the forests that are only scored.
-        n_jobs: Forests fitted at a time. The result does not depend on it.
 
     Returns:
         The forest and its scores. There are 5 folds, and fewer with under 25 measured trials so
@@ -105,17 +102,12 @@ def fit_forest(
     learn, judge = train_test_split(measured, test_size=0.2, random_state=seed)
     plan = KFold(min(FOLDS, measured.size // 5), shuffle=True, random_state=seed)
     parts = [(measured[kept], measured[held]) for kept, held in plan.split(measured)]
-    # Whole forests side by side: threads within a forest of a few dozen trees mostly wait.
-    with ThreadPoolExecutor(n_jobs) as threads:
-        model = threads.submit(grow, measured, trees)
-        split = threads.submit(grow, learn, fold_trees)
-        fitted = threads.map(lambda part: grow(part[0], fold_trees), parts)
-        folds = tuple(Fold(m, held) for m, (_, held) in zip(fitted, parts, strict=True))
+    folds = tuple(Fold(grow(kept, fold_trees), held) for kept, held in parts)
     scores = [_r2(fold.model, x[fold.held_out], y[fold.held_out]) for fold in folds]
     known = [score for score in scores if score is not None]
     return FittedForest(
-        model=model.result(),
-        r2_split=_r2(split.result(), x[judge], y[judge]),
+        model=grow(measured, trees),
+        r2_split=_r2(grow(learn, fold_trees), x[judge], y[judge]),
         r2_cross_validated=float(np.mean(known)) if known else None,
         r2_cross_validated_std=float(np.std(known)) if known else None,
         n_trials=measured.size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.importance.design import FeatureMatrix
-from models.importance.forest import FittedForest, Fold
+from models.importance.forest import MIN_TRIALS, FittedForest, grow_forest
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
+
 
 HELD_OUT_ROWS = 300  # asked of a fold at most: 5 x 300 rows settle a drop in R2 well enough
 
@@ -46,7 +47,6 @@ def measure_importance(
     *,
     seed: int,
     n_repeats: int = 5,
-    n_jobs: int = 1,
 ) -> Importance:
     """Measure both importances of every parameter.
 
@@ -62,7 +62,6 @@ def measure_importance(
         forest: From `models.importance.forest.fit_forest`.
         seed: Decides the shuffles.
         n_repeats: Shuffles a parameter.
-        n_jobs: Folds asked at a time. The result does not depend on it.
 
     Returns:
         Importances in the order of `features.names`.
@@ -80,13 +79,10 @@ def measure_importance(
     asked = [rng.permutation(fold.held_out)[:HELD_OUT_ROWS] for fold in forest.folds]
     orders = [[rng.permutation(rows.size) for _ in range(n_repeats)] for rows in asked]
 
-    def fold_increase(
-        fold: Fold, rows: NDArray[np.intp], shuffles: list[NDArray[np.intp]]
-    ) -> NDArray[np.float64]:
-        return _error_increase(fold.model, features.rows(rows), y[rows], shuffles)
-
-    with ThreadPoolExecutor(n_jobs) as threads:
-        increase = sum(threads.map(fold_increase, forest.folds, asked, orders))
+    increase = sum(
+        _error_increase(fold.model, features.rows(rows), y[rows], shuffles)
+        for fold, rows, shuffles in zip(forest.folds, asked, orders, strict=True)
+    )
     pooled = y[np.concatenate(asked)]
     raw = increase / np.square(pooled - pooled.mean()).sum()
     return Importance(
@@ -114,3 +110,70 @@ def _error_increase(
     predicted = model.predict(shuffled).reshape(held_out.n_parameters, len(orders), -1)
     error = np.square(y - model.predict(held_out.values)).sum()
     return np.asarray(np.square(y - predicted).sum(axis=2) - error)
+
+
+def mean_share(
+    importances: Sequence[NDArray[np.float64]], n_parameters: int
+) -> NDArray[np.float64]:
+    """Average importances after scaling each metric's to sum to 1.
+
+    Args:
+        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
+            order and is left out.
+        n_parameters: How many parameters there are.
+
+    Returns:
+        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
+    """
+    shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
+    return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)
+
+
+ROWS_PER_TREE = 300
+
+
+def quick_forests(
+    features: FeatureMatrix,
+    targets: Mapping[str, NDArray[np.float64]],
+    rows: NDArray[np.intp],
+    *,
+    seed: int,
+    trees: int,
+) -> dict[str, RandomForestRegressor]:
+    """Fit one small forest a metric on some of the trials.
+
+    Args:
+        features: The settings, `n_trials` rows.
+        targets: Metric to values of shape `(n_trials,)`; NaN where it was not measured.
+        rows: Shape `(n_rows,)`, which trials to learn from.
+        seed: Decides bootstraps and the columns tried.
+        trees: Size of each forest.
+
+    Returns:
+        Metric to forest, without the metrics that fewer than 10 of these trials have or that are
+        constant among them.
+    """
+    forests = {}
+    for metric, target in targets.items():
+        known = rows[~np.isnan(target[rows])]
+        if known.size >= MIN_TRIALS and np.ptp(target[known]) > 0:
+            forests[metric] = grow_forest(
+                features.values[known].astype(np.float32),
+                target[known],
+                seed=seed,
+                trees=trees,
+                rows_per_tree=ROWS_PER_TREE,
+            )
+    return forests
+
+
+def combined_importance(
+    features: FeatureMatrix, forests: Mapping[str, RandomForestRegressor]
+) -> NDArray[np.float64]:
+    """The mean over the metrics of each parameter's share, as `ranking` orders them.
+
+    Returns:
+        Shape `(n_parameters,)`; all 0 where no metric could be learned.
+    """
+    found = [features.sum_columns(f.feature_importances_) for f in forests.values()]
+    return mean_share(found, features.n_parameters)

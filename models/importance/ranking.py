@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from models.importance.anova import Anova, anova, holm
 from models.importance.design import FeatureMatrix, measured_rows
 from models.importance.forest import FittedForest, fit_forest
-from models.importance.importance import Importance, measure_importance
+from models.importance.importance import Importance, mean_share, measure_importance
 from models.importance.stability import Stability, rank_stability
 
 
@@ -62,7 +62,6 @@ def rank_parameters(
     trees: int = 100,
     resamples: int = 25,
     n_repeats: int = 5,
-    n_jobs: int = 1,
 ) -> Ranking:
     """Rank the parameters by their importance for the metrics.
 
@@ -80,8 +79,6 @@ def rank_parameters(
         trees: Size of each metric's forest.
         resamples: Bootstrap refits of the stability.
         n_repeats: Shuffles of the permutation importance.
-        n_jobs: Threads. The result does not depend on it. More than one at a time in Python 3.11
-            empty each other's warning filters within scikit-learn, which then warns of itself.
 
     Returns:
         The order and the evidence. Parameters that tie keep the order of `features.names`.
@@ -99,12 +96,10 @@ def rank_parameters(
         p_holm = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
         if not measured_rows(features, target).any():
             return MetricRanking(None, None, None, tests, p_holm)
-        forest = fit_forest(features, target, seed=seed, trees=trees, n_jobs=n_jobs)
+        forest = fit_forest(features, target, seed=seed, trees=trees)
         if not forest.folds:
             return MetricRanking(forest, None, None, tests, p_holm)
-        importance = measure_importance(
-            features, target, forest, seed=seed, n_repeats=n_repeats, n_jobs=n_jobs
-        )
+        importance = measure_importance(features, target, forest, seed=seed, n_repeats=n_repeats)
         stability = rank_stability(
             features,
             target,
@@ -112,7 +107,6 @@ def rank_parameters(
             seed=seed,
             resamples=resamples,
             top_k=top_k,
-            n_jobs=n_jobs,
         )
         return MetricRanking(forest, importance, stability, tests, p_holm)
 
@@ -126,20 +120,3 @@ def rank_parameters(
         importance=combined,
         metrics=metrics,
     )
-
-
-def mean_share(
-    importances: Sequence[NDArray[np.float64]], n_parameters: int
-) -> NDArray[np.float64]:
-    """Average importances after scaling each metric's to sum to 1.
-
-    Args:
-        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
-            order and is left out.
-        n_parameters: How many parameters there are.
-
-    Returns:
-        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
-    """
-    shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
-    return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)

@@ -1,6 +1,5 @@
 """How far a ranking of parameters can be trusted: what it would be on other trials like these."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +45,6 @@ def rank_stability(
     resamples: int = 25,
     trees: int = 8,
     top_k: int = 5,
-    n_jobs: int = 1,
 ) -> Stability:
     """Refit small forests on bootstrap resamples of the trials and compare their rankings.
 
@@ -62,7 +60,6 @@ def rank_stability(
         resamples: How many refits.
         trees: Size of each refitted forest.
         top_k: How many parameters count as the top; all of them if there are fewer.
-        n_jobs: Refits at a time. The result does not depend on it.
 
     Returns:
         Rank intervals in the order of `features.names`.
@@ -95,10 +92,7 @@ def rank_stability(
         )
         return features.sum_columns(forest.feature_importances_)
 
-    # A generator a resample: the same draws whichever thread takes it.
-    sources = np.random.SeedSequence(seed).spawn(resamples)
-    with ThreadPoolExecutor(n_jobs) as threads:
-        importances = np.stack(list(threads.map(refit, sources)))
+    importances = np.stack([refit(s) for s in np.random.SeedSequence(seed).spawn(resamples)])
     return compare_rankings(importances, reference, top_k=min(top_k, features.n_parameters))
 
 

@@ -1,1 +1,1 @@
-"""The baseline of a job: runs, noise, drift and hosts that stray from it."""
+"""The baseline of a job, on each host: its runs, noise and drift."""

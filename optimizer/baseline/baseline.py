@@ -115,8 +115,12 @@ class Baseline:
         return self.metrics if own is None else own.metrics
 
 
-def summarise(trials: Iterable[Trial]) -> Baseline:
+def summarise(trials: Iterable[Trial], *, before: Baseline | None = None) -> Baseline:
     """Sums up the baseline's finished runs, host by host.
+
+    Args:
+        trials: Those that did not end well are left out.
+        before: Of earlier runs: a host that has no new one keeps what it had.
 
     Raises:
         ValueError: There is none.
@@ -127,7 +131,8 @@ def summarise(trials: Iterable[Trial]) -> Baseline:
             by_host[trial.host].append(trial)
     if not by_host:
         raise ValueError("no run of the baseline has ended well")
-    hosts = {host: host_baseline(runs) for host, runs in by_host.items()}
+    known = before.hosts if before else {}
+    hosts = {host: host_baseline(runs, known.get(host)) for host, runs in by_host.items()}
     if len(hosts) == 1:
         (only,) = hosts.values()
         return Baseline(only.metrics, only.noise, only.runs, hosts)

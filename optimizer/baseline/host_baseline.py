@@ -1,17 +1,77 @@
-"""One host's baseline as it was measured, again and again: its level, its noise, its drift."""
+"""One host's baseline as it was measured, again and again: its level, its noise, its drift.
+
+A shared machine gets slower and faster over minutes, and its clocks show it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from operator import is_
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.baseline.drift import drift_p, smooth
 from optimizer.trials.trial import Trial
+
+LEAST_RUNS = 5  # below, a trend cannot be told from noise
+_MOST_SMOOTHED = 15  # in a long job half of its runs would be hours, and drift takes minutes
+_PERMUTATIONS = 999
+_MOST_PERMUTED = 1000  # beyond, the ratio is normal enough, and to shuffle takes a second
+
+
+def drift_p(values: NDArray[np.float64]) -> float | None:
+    """Permutation p-value of von Neumann's ratio: mean square of successive differences.
+
+    Small when neighbours in time resemble each other, whatever the shape of the drift.
+    J. von Neumann, Annals of Mathematical Statistics 12 (1941). With more than 1,000 runs its
+    normal limit, which A. Wald and J. Wolfowitz show for permutations of whatever values (the
+    same journal, 14, 1943).
+
+    Args:
+        values: Runs in the order of measurement, shape ``(n_runs,)``.
+
+    Returns:
+        None with fewer than five runs, or when all are the same.
+    """
+    if len(values) < LEAST_RUNS or np.ptp(values) == 0:
+        return None
+    logs = np.log(values) if (values > 0).all() else values
+    return _limit_p(logs) if len(logs) > _MOST_PERMUTED else _permutation_p(logs)
+
+
+def _limit_p(logs: NDArray[np.float64]) -> float:
+    from scipy.special import ndtr
+
+    n = len(logs)
+    ratio = np.square(np.diff(logs)).sum() / np.square(logs - logs.mean()).sum()
+    return float(ndtr((ratio - 2) / np.sqrt(4 * (n - 2) / (n**2 - 1))))
+
+
+def _permutation_p(logs: NDArray[np.float64]) -> float:
+    generator = np.random.default_rng(len(logs))
+    shuffled = generator.permuted(np.tile(logs, (_PERMUTATIONS, 1)), axis=1)
+    observed = float(np.square(np.diff(logs)).sum())
+    at_random = np.square(np.diff(shuffled, axis=1)).sum(axis=1)
+    return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
+
+
+def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Local linear fit through half of the runs, at most 15, robust against single outliers.
+
+    Args:
+        seconds: When each run began, shape ``(n_runs,)``.
+        values: What it measured, the same shape.
+    """
+    from statsmodels.nonparametric.smoothers_lowess import lowess
+
+    window = max(LEAST_RUNS, min(len(values) / 2, _MOST_SMOOTHED))
+    share = window / len(values)
+    fitted = lowess(values, seconds, frac=min(share, 1.0), it=2, return_sorted=False)
+    # A fit that leaves the measured range has been carried away by an end point.
+    return np.clip(np.asarray(fitted, dtype=np.float64), values.min(), values.max())
+
 
 CLOCKS = ("time", "rate", "load_time")
 _ALPHA = 0.05
@@ -46,11 +106,13 @@ class HostBaseline:
         metrics: Medians.
         noise: One for each metric.
         runs: How many runs it rests on.
+        trials: These, in the order in which they were given.
     """
 
     metrics: Mapping[str, float]
     noise: Mapping[str, MetricNoise]
     runs: int
+    trials: tuple[Trial, ...] = field(repr=False)
     _seconds: NDArray[np.float64] = field(repr=False)
     _levels: Mapping[str, NDArray[np.float64]] = field(repr=False)
 
@@ -73,43 +135,19 @@ class HostBaseline:
         return found
 
 
-def host_baseline(trials: Sequence[Trial]) -> HostBaseline:
+def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -> HostBaseline:
     """Sums up a host's finished runs of the baseline.
 
     Nobody knows when a given one was measured, so it says nothing about drift.
 
     Args:
         trials: At least one; those that ended well.
+        before: What was summed up last; it is returned where it is of the very same runs.
     """
-    return _summed_up(_Runs(trials))
-
-
-class _Runs:
-    """Runs that equal others only if they are the same objects: a key of eight bytes a run.
-
-    A key of what they measured made a job's memory grow with the square of its trials.
-    """
-
-    __slots__ = ("_hash", "trials")
-
-    def __init__(self, trials: Sequence[Trial]) -> None:
-        self.trials = tuple(trials)
-        self._hash = hash(tuple(map(id, self.trials)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Runs)
-            and len(self.trials) == len(other.trials)
-            and all(mine is theirs for mine, theirs in zip(self.trials, other.trials, strict=True))
-        )
-
-
-@lru_cache(maxsize=256)  # of many hosts one has a new run; the others are as they were
-def _summed_up(runs: _Runs) -> HostBaseline:
-    ordered = sorted(runs.trials, key=lambda run: (run.started_at or _EVER, run.number))
+    runs = tuple(trials)
+    if before is not None and len(runs) == before.runs and all(map(is_, runs, before.trials)):
+        return before
+    ordered = sorted(runs, key=lambda run: (run.started_at or _EVER, run.number))
     measured = [run.metrics for run in ordered]
     names = [name for name in measured[0] if all(name in metrics for metrics in measured)]
     table = {name: np.array([metrics[name] for metrics in measured]) for name in names}
@@ -132,6 +170,7 @@ def _summed_up(runs: _Runs) -> HostBaseline:
             for name, values in table.items()
         },
         runs=len(ordered),
+        trials=runs,
         _seconds=seconds,
         _levels=levels,
     )

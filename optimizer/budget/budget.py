@@ -1,13 +1,18 @@
-"""How a job's runs are divided: baseline, exploration, choice of the winner, proof."""
+"""How a job's runs are divided, how many are left, and how long each may take."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
+
 if TYPE_CHECKING:
-    from optimizer.budget.detection import Detection
+    from optimizer.budget.sample_size import SampleSizePlan
+
 
 LEAST_TRIALS = 12
 # A shared machine changes its speed within minutes: a longer gap would not see it.
@@ -40,7 +45,7 @@ class Plan:
     rounds: int
     pairs: int
     laid_out: int | None = None
-    detection: Detection | None = None
+    detection: SampleSizePlan | None = None
 
     @property
     def explore(self) -> int:
@@ -100,3 +105,50 @@ def divide(trials: int) -> Plan:
 def trials_in(minutes: float, seconds_per_trial: float, *, least: int = LEAST_TRIALS) -> int:
     """How many trials fit into a time, but no fewer than ``least``."""
     return max(least, math.floor(minutes * 60 / max(seconds_per_trial, 1e-3)))
+
+
+def explored_runs(plan: Plan, history: History) -> int:
+    """New configurations, and the runs of the baseline beyond the first ones that are planned.
+
+    With several hosts only one's first runs are planned for; those of the others count here.
+    """
+    baselines = len(history.own(Purpose.BASELINE))
+    return len(history.own(Purpose.CANDIDATE)) + max(0, baselines - plan.first)
+
+
+def explore_left(plan: Plan, history: History) -> int:
+    """Exploring runs that are left."""
+    return plan.exploring - explored_runs(plan, history)
+
+
+_SLACK_SECONDS = 1.0
+
+
+def cutoff_seconds(multiple: float, level: Mapping[str, float]) -> float | None:
+    """How long the benchmark may take; None: as long as it takes.
+
+    Args:
+        multiple: Of the baseline's time; 0: never.
+        level: The baseline's metrics on that host, ``time`` and ``wall_seconds`` among them; where
+            one is missing nothing is cut off. With ``prepare_seconds`` as many times those are
+            allowed besides: the limit is that of both processes together.
+    """
+    wall, time = level.get("wall_seconds"), level.get("time")
+    if not multiple or wall is None or time is None:
+        return None
+    # What the process spends beside the load and its settling: start, sleeps, statistics.
+    beside = max(0.0, wall - time)
+    spent = time + level.get("prepare_seconds", 0.0)
+    return beside + multiple * spent + _SLACK_SECONDS
+
+
+def full_seconds(trial: Trial) -> float:
+    """Seconds of the benchmark, preparing its database included.
+
+    A trial that took a copy of a prepared one was shorter than the next will be that finds none,
+    and than every run of a proof, which prepares anew: time is planned with this.
+    """
+    prepared, measured = (trial.metrics.get(n) for n in ("prepare_seconds", "wall_seconds"))
+    if prepared is None or measured is None:
+        return trial.bench_seconds
+    return max(trial.bench_seconds, prepared + measured)

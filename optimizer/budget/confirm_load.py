@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.budget.full_seconds import full_seconds
+from optimizer.budget.budget import full_seconds
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -28,7 +28,7 @@ def baseline_there(problem: Problem, history: History) -> Baseline | None:
     return summarise(runs) if runs else None
 
 
-def growth(problem: Problem) -> float:
+def load_growth(problem: Problem) -> float:
     """How many times more bytes the confirmation writes than a trial of the search."""
     if problem.confirm is None:
         return 1.0
@@ -52,7 +52,7 @@ def confirming_seconds(problem: Problem, history: History) -> float | None:
     runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
     if not runs:
         return None
-    more = growth(problem) - 1
+    more = load_growth(problem) - 1
     return sum(_grown(trial, more) for trial in runs) / len(runs)
 
 

@@ -1,1 +1,1 @@
-"""What is known of the configurations so far: leaders, repeats and the front."""
+"""A job's trials beside its problem: baseline, fitness, leaders, front, host outliers."""

@@ -6,14 +6,15 @@ A run of the baseline on one host changes what that host's trials are worth, and
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from optimizer.baseline.baseline import Baseline
 from optimizer.baseline.host_baseline import HostBaseline
-from optimizer.evaluation.knowledge import COMPARABLE, baseline_of, worth_of
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
+from optimizer.evaluation.evaluation import COMPARABLE, Evaluation, rank_value
+from optimizer.objective.objective import Objective
 from optimizer.trials.trial import Phase, Purpose, Trial
 
 
@@ -27,40 +28,33 @@ class _OnHost:
     best: list[tuple[float, int]] = field(default_factory=list)
 
 
-_known: WeakKeyDictionary[History, dict[tuple[int, Phase, int], dict[str, _OnHost]]] = (
-    WeakKeyDictionary()
-)
-
-
-def leaders(
-    problem: Problem, history: History, phase: Phase, count: int
-) -> list[tuple[float, Trial]]:
+def leaders(evaluation: Evaluation, phase: Phase, count: int) -> list[tuple[float, Trial]]:
     """The fittest ended candidates of a phase that hosts have measured, the fittest first.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         phase: Of the candidates.
         count: How many at most; of equal ones those with the lower number.
     """
-    hosts = _known.setdefault(history, {}).setdefault((id(problem), phase, count), {})
-    baseline = baseline_of(history, problem)
+    history = evaluation.history
+    hosts: dict[str, _OnHost] = evaluation.once(("leaders", phase, count), None, dict)
+    baseline = evaluation.baseline
     found: list[tuple[float, int]] = []
     for host in history.hosts:
-        found += _best(problem, history, baseline, host, phase, count, hosts)
+        found += _best(evaluation, baseline, host, phase, count, hosts)
     best = heapq.nsmallest(count, found, key=lambda pair: (-pair[0], pair[1]))
     return [(value, history[number]) for value, number in best]
 
 
 def _best(
-    problem: Problem,
-    history: History,
+    evaluation: Evaluation,
     baseline: Baseline,
     host: str,
     phase: Phase,
     count: int,
     hosts: dict[str, _OnHost],
 ) -> list[tuple[float, int]]:
+    problem, history = evaluation.problem, evaluation.history
     known = hosts.setdefault(host, _OnHost())
     own, changes = baseline.hosts.get(host), history.changes_on(host, Purpose.CANDIDATE)
     absolute = bool(problem.objective.limits)  # limits are of values, not of changes
@@ -73,7 +67,7 @@ def _best(
         trial = history[number]
         key = (number, trial.attempt)
         if trial.phase is phase and trial.state in COMPARABLE and key not in known.values:
-            known.values[key] = worth_of(problem, baseline, trial)
+            known.values[key] = rank_value(problem, baseline, trial)
     live = ((v, n) for (n, attempt), v in known.values.items() if _stands(history[n], attempt))
     known.best = heapq.nsmallest(count, live, key=lambda pair: (-pair[0], pair[1]))
     return known.best
@@ -82,3 +76,25 @@ def _best(
 def _stands(trial: Trial, attempt: int) -> bool:
     """Whether it was not withdrawn since."""
     return trial.attempt == attempt and trial.state in COMPARABLE
+
+
+def fittest_first(
+    objective: Objective, baseline: Baseline, trials: Sequence[Trial]
+) -> list[Trial]:
+    """The trials by fitness, clocks corrected for drift; whether limits hold does not matter.
+
+    Args:
+        objective: What is better.
+        baseline: What they are compared with.
+        trials: Those that ended with a whole measurement.
+
+    Returns:
+        All of them: equal ones as they were given, those that lack a term's metric at the end.
+    """
+    metrics = baseline.corrected_of_many(trials, [term.metric for term in objective.terms])
+    fitness = objective.fitness_of_many(metrics, baseline.metrics)
+    for place in np.flatnonzero(np.isnan(fitness)).tolist():
+        trial = trials[place]
+        known = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        fitness[place] = objective.rank_value(known, baseline.metrics)
+    return [trials[place] for place in np.argsort(-fitness, kind="stable").tolist()]

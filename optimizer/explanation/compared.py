@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.confirmation import (
+from optimizer.confirmation.proof import (
     Change,
     Pair,
     change,
@@ -17,7 +17,7 @@ from optimizer.confirmation.confirmation import (
     medians,
 )
 from optimizer.explanation.explanation import Estimate
-from optimizer.objective.kept_limits import kept_words, limits_kept
+from optimizer.objective.limits import kept_words, limits_kept
 from optimizer.objective.objective import Objective
 from optimizer.surrogate.coordinates import Floats
 
@@ -27,7 +27,7 @@ Round = Mapping[str, Metrics]
 
 
 @dataclass(frozen=True)
-class Compared:
+class BlockComparison:
     """One configuration against another, over the rounds that measured both.
 
     Attributes:
@@ -56,7 +56,7 @@ class NotWorse:
         why: One line.
     """
 
-    compared: Compared
+    compared: BlockComparison
     margin: float
     shown: bool
     why: str
@@ -66,9 +66,9 @@ class NotWorse:
         return asdict(self)
 
 
-def compare(
+def compare_blocks(
     objective: Objective, rounds: Sequence[Round], before: str, after: str
-) -> Compared | None:
+) -> BlockComparison | None:
     """One configuration against another.
 
     Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
@@ -93,7 +93,7 @@ def compare(
         for name in whole[0][after]
         if all(name in each[before] and name in each[after] for each in whole)
     ]
-    return Compared(
+    return BlockComparison(
         rounds=len(whole),
         fitness=Estimate(mean, mean - half, mean + half),
         changes={
@@ -121,7 +121,7 @@ def judge_minimal(
     Returns:
         None with fewer than two rounds.
     """
-    compared = compare(objective, rounds, WINNER, MINIMAL)
+    compared = compare_blocks(objective, rounds, WINNER, MINIMAL)
     if compared is None:
         return None
     pairs = _pairs(_whole(objective, rounds, WINNER, MINIMAL), MINIMAL)

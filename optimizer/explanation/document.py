@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.changes import Changes
-from optimizer.explanation.explanation import Explanation, explain
+from optimizer.explanation.explanation import Explanation, explain_winner
 from optimizer.explanation.withheld import withheld_of
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from sampler.space.space import Configuration
 
@@ -18,13 +18,12 @@ _INTERVAL_ERRORS = 3.92  # standard errors in a 95% interval of many pairs
 
 
 def explanation_document(
-    problem: Problem, history: History, winner: Configuration, *, low: float, high: float
+    evaluation: Evaluation, winner: Configuration, *, low: float, high: float
 ) -> dict[str, Any]:
     """Why a winner is better, by the models alone: a part of result.json.
 
     Args:
-        problem: What was tuned.
-        history: The trials.
+        evaluation: The trials.
         winner: Its configuration.
         low: The 95% interval of its fitness in the proof, from here ...
         high: ... to here.
@@ -35,10 +34,11 @@ def explanation_document(
         ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for want
         of configurations; else null.
     """
+    problem, history = evaluation.problem, evaluation.history
     withheld = withheld_of(problem, history, Changes(problem, winner))
     if withheld is not None:
         return {**NOTHING_EXPLAINED, "explanation_withheld": withheld.document()}
-    found = explain(problem, history, winner, error=(high - low) / _INTERVAL_ERRORS)
+    found = explain_winner(evaluation, winner, error=(high - low) / _INTERVAL_ERRORS)
     if found is None:
         return dict(NOTHING_EXPLAINED)
     return {**NOTHING_EXPLAINED, "explanation": _document(problem, winner, found)}

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.gaussian_process.additive_evidence import left_out
-from models.gaussian_process.additive_kernel import Settings, covariance, covariances, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process, standardised
-from models.gaussian_process.share_posterior import drawn_shares
-from optimizer.surrogate.coordinates import Floats, Layout
-from optimizer.surrogate.surrogate import Surrogate
+from models.gaussian_process.component_posterior import drawn_components
+from models.gaussian_process.evidence import left_out_residuals
+from models.gaussian_process.kernel import KernelInputs, covariance, covariances, kernel_matrices
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import learn_components
+from optimizer.surrogate.coordinates import CubeLayout, Floats
+from optimizer.surrogate.training_data import TrainingData
 
 MEMBERS = 24
 DRAWS_EACH = 40
@@ -40,8 +41,8 @@ class Ensemble:
         correlation: Shape ``(n_metrics, n_metrics)``: of what the processes do not know.
     """
 
-    layout: Layout
-    settings: Mapping[str, Settings]
+    layout: CubeLayout
+    settings: Mapping[str, KernelInputs]
     processes: Mapping[str, tuple[AdditiveProcess, ...]]
     correlation: Floats
 
@@ -74,11 +75,11 @@ class Ensemble:
             Metric to shape ``(1 + DRAWS, m)``.
         """
         asked = self.layout.settings(points)
-        alike, normal = likeness(asked, asked, rough=_ROUGH), self._normal(len(points))
+        kernels, normal = kernel_matrices(asked, asked, rough=_ROUGH), self._normal(len(points))
         found = {}
         for place, (name, members) in enumerate(self.processes.items()):
             cross = self._cross(name, asked)
-            among = covariances(alike, [each.shares for each in members])
+            among = covariances(kernels, [each.components for each in members])
             rows = [_means(members, cross).mean(axis=0)[None]]
             for number, each in enumerate(members):
                 expected, doubt = each.predict_together(cross[number], among[number])
@@ -87,9 +88,9 @@ class Ensemble:
             found[name] = np.vstack(rows)
         return found
 
-    def _cross(self, name: str, asked: Settings) -> Floats:
-        alike = likeness(asked, self.settings[name], rough=_ROUGH)
-        return covariances(alike, [each.shares for each in self.processes[name]])
+    def _cross(self, name: str, asked: KernelInputs) -> Floats:
+        kernels = kernel_matrices(asked, self.settings[name], rough=_ROUGH)
+        return covariances(kernels, [each.components for each in self.processes[name]])
 
     def _normal(self, points: int) -> Floats:
         """Shape ``(MEMBERS, n_metrics, DRAWS_EACH, points)``; the same for as many points."""
@@ -98,33 +99,36 @@ class Ensemble:
         return np.asarray(np.einsum("ab,mbdc->madc", _root(self.correlation), normal))
 
 
-def ensemble_of(surrogate: Surrogate, *, seed: int) -> Ensemble:
+def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensemble:
     """Draws the shares of every metric's process, and fits a process to each draw.
 
     Args:
-        surrogate: The models with the likeliest shares.
+        layout: What the coordinates stand for.
+        data: What is learned from.
         seed: Of the draws.
     """
     settings, processes, residuals = {}, {}, {}
-    for place, (name, target) in enumerate(surrogate.lessons.targets.items()):
+    for place, (name, target) in enumerate(data.targets.items()):
         rows = np.flatnonzero(np.isfinite(target))
-        values, known = target[rows], surrogate.layout.settings(surrogate.lessons.points[rows])
-        alike = likeness(known, known, rough=_ROUGH)
+        values, known = target[rows], layout.settings(data.points[rows])
+        kernels = kernel_matrices(known, known, rough=_ROUGH)
         few = np.unique(np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int))
         scaled, _, _ = standardised(values)
-        shares = drawn_shares(
-            alike[:, few[:, None], few],
+        components = drawn_components(
+            kernels[:, few[:, None], few],
             scaled[few],
-            surrogate.learned[name].shares,
+            learn_components(kernel_matrices(known, known), scaled),
             draws=MEMBERS,
             seed=(seed, place),
         )
-        members = tuple(fit_process(covariance(alike, each), values, each) for each in shares)
+        members = tuple(
+            fit_process(covariance(kernels, each), values, each) for each in components
+        )
         settings[name], processes[name] = known, members
         residuals[name] = np.full(len(target), np.nan)
-        residuals[name][rows] = np.mean([left_out(each) for each in members], axis=0)
+        residuals[name][rows] = np.mean([left_out_residuals(each) for each in members], axis=0)
     correlation = _correlation(np.array(list(residuals.values())))
-    return Ensemble(surrogate.layout, settings, processes, correlation)
+    return Ensemble(layout, settings, processes, correlation)
 
 
 def _means(members: tuple[AdditiveProcess, ...], cross: Floats) -> Floats:

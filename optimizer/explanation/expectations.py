@@ -9,21 +9,27 @@ from functools import cached_property
 import numpy as np
 
 from optimizer.budget.confirm_load import apart
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.changes import Changes
 from optimizer.explanation.ensemble import Ensemble, ensemble_of
-from optimizer.explanation.widened import widened
 from optimizer.explanation.withheld import distinct
-from optimizer.objective.objective import SCALE, Objective
-from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.metric_lessons import TEACHING
-from optimizer.surrogate.surrogate import Surrogate, surrogate_once
+from optimizer.objective.objective import MOST_GAIN
+from optimizer.surrogate.coordinates import Floats, cube_layout
+from optimizer.surrogate.learned_components import FIRST
+from optimizer.surrogate.training_data import (
+    TEACHING,
+    TrainingData,
+    chosen_few,
+    measured_worth,
+    training_data_of,
+)
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
+from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import encode
-from sampler.space.space import Configuration
+from sampler.space.space import Configuration, Space
 
-_MOST_CHANGE = 1e4  # as a term of the objective counts no greater one
+_MOST = 300  # rows: beyond them learning would take too long
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +41,15 @@ class Expectations:
     none of its configurations; then it is taken as it was measured.
 
     Attributes:
-        surrogate: The models with the likeliest shares.
-        ensemble: The models with all shares that are likely.
+        data: What the models have learned from.
+        ensemble: The models, with all shares that are likely.
         baseline: The baseline's medians.
         modelled: Whether the models know the baseline.
         configurations: How many different ones ended well, beside the baseline.
     """
 
     problem: Problem
-    surrogate: Surrogate
+    data: TrainingData
     ensemble: Ensemble
     baseline: Mapping[str, float]
     modelled: bool
@@ -52,7 +58,7 @@ class Expectations:
     @property
     def known(self) -> int:
         """How many trials the models have learned from."""
-        return len(self.surrogate.lessons.numbers)
+        return len(self.data.numbers)
 
     def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
@@ -70,17 +76,17 @@ class Expectations:
 
     def fitness(self, configurations: Sequence[Configuration]) -> Floats:
         """The expected fitness, shape ``(m,)``."""
-        return fitness_of_changes(self.problem.objective, self.changes(configurations))
+        return self.problem.objective.fitness_of_changes(self.changes(configurations))
 
     def _change(self, name: str, values: Floats) -> Floats:
         """From values on the models' scale, the first of which is the baseline."""
         level = self.baseline[name]
-        is_log = name in self.surrogate.lessons.logarithmic
+        is_log = name in self.data.logarithmic
         measured = np.array(np.log(level) if is_log else level)
         first = values[:, :1] if self.modelled else measured
         moved = values[:, 1:] - first
         change = np.expm1(np.minimum(moved, 700.0)) if is_log else moved / (abs(level) or 1.0)
-        return np.asarray(np.clip(change, -_MOST_CHANGE, _MOST_CHANGE))
+        return np.asarray(np.clip(change, -MOST_GAIN, MOST_GAIN))
 
     def _points(self, configurations: Sequence[Configuration]) -> Floats:
         return np.vstack([self._start, *map(self._point, configurations)])
@@ -91,26 +97,18 @@ class Expectations:
 
     def _point(self, configuration: Configuration) -> Floats:
         point = encode(self.problem.space, configuration, memory=self.problem.memory)
-        return np.array([point[name] for name in self.surrogate.layout.names])
+        return np.array([point[name] for name in self.ensemble.layout.names])
 
 
-def fitness_of_changes(objective: Objective, changes: Mapping[str, Floats]) -> Floats:
-    """The fitness of configurations whose metrics differ so much from the baseline's."""
-    total: Floats = np.zeros(())
-    for term in objective.terms:
-        sign = 1.0 if term.direction == "max" else -1.0
-        total = total + SCALE * term.weight * sign * changes[term.metric]
-    return total
-
-
-def expectations_of(problem: Problem, history: History, changes: Changes) -> Expectations | None:
+def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:
     """Learns the models from every trial that has ended, those of the proof included.
 
     Returns:
         None where there are too few trials.
     """
+    problem, history = evaluation.problem, evaluation.history
     modelled = not changes.fixed
-    space = widened(problem.space)
+    space = with_baseline_values(problem.space)
     if space != problem.space:  # points of draws mean the space as it was
         problem = replace(problem, space=space)
         history = History(replace(trial, point=None) for trial in history)
@@ -118,14 +116,16 @@ def expectations_of(problem: Problem, history: History, changes: Changes) -> Exp
     taught = [trial for trial in ended if not apart(problem, trial)]
     numbers = [trial.number for trial in taught if modelled or not trial.is_baseline]
     names = _varied(problem, [history[number].configuration for number in numbers])
-    if not names:
+    if not names or len(numbers) < FIRST:
         return None
-    surrogate = surrogate_once(problem, history, names, numbers, with_baseline=modelled)
-    if surrogate is None:
-        return None
-    ensemble = ensemble_of(surrogate, seed=problem.seed)
-    baseline = baseline_of(history, problem).metrics
-    return Expectations(problem, surrogate, ensemble, baseline, modelled, distinct(taught))
+    baseline = evaluation.baseline
+    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
+    data = training_data_of(problem, history, baseline, names, few)
+    if not modelled:
+        unknown = {name: np.append(np.nan, known[1:]) for name, known in data.targets.items()}
+        data = replace(data, targets=unknown)
+    ensemble = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
+    return Expectations(problem, data, ensemble, baseline.metrics, modelled, distinct(taught))
 
 
 def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[str]:
@@ -136,3 +136,27 @@ def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[s
         for name in problem.space.names
         if any(each.get(name, start[name]) != start[name] for each in configurations)
     ]
+
+
+def with_baseline_values(space: Space) -> Space:
+    """The space with the baseline's values in it; the same one where they are in it already.
+
+    A codec that is no choice of the space, or a size beyond its range, would otherwise be taken
+    for the nearest that it has, and the change from it for no change.
+    """
+    parameters = tuple(_with(each, space.start[each.name]) for each in space.parameters)
+    return space if parameters == space.parameters else replace(space, parameters=parameters)
+
+
+def _with(parameter: Parameter, value: Value) -> Parameter:
+    if not parameter.is_numeric:
+        known = value in parameter.values
+        more = (*parameter.choices, (value, str(value)))
+        return parameter if known else replace(parameter, choices=more)
+    if value in parameter.special or parameter.multiple_of:
+        return parameter
+    assert parameter.low is not None and parameter.high is not None
+    low, high = min(parameter.low, float(value)), max(parameter.high, float(value))
+    if (low, high) == (parameter.low, parameter.high) or (parameter.log and low <= 0):
+        return parameter
+    return replace(parameter, low=low, high=high)

@@ -10,18 +10,15 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.one_thread import one_thread
-from optimizer.explanation.changes import Changes, Names
+from models.gaussian_process.process import one_thread
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.changes import Changes, Names, fewest_changes, moves_from, path_of
 from optimizer.explanation.expectations import (
     Expectations,
     expectations_of,
-    fitness_of_changes,
 )
-from optimizer.explanation.path import fewest_changes, moves_from, path_of
 from optimizer.explanation.withheld import withheld_of
 from optimizer.surrogate.coordinates import Floats
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.space import Configuration
 
@@ -95,14 +92,13 @@ class Explanation:
     minimal: Minimal | None
 
 
-def explain(
-    problem: Problem, history: History, winner: Configuration, *, error: float
+def explain_winner(
+    evaluation: Evaluation, winner: Configuration, *, error: float
 ) -> Explanation | None:
     """Explains a winner by all trials of its job.
 
     Args:
-        problem: What was tuned.
-        history: The trials.
+        evaluation: The trials.
         winner: Its configuration.
         error: The standard error of its fitness in the proof: what counts as noise, within
             ``LEAST_NOISE`` and ``MOST_NOISE`` of what it is expected to gain.
@@ -111,13 +107,14 @@ def explain(
         None where it is the baseline, where too few configurations were measured (``withheld_of``
         says how many it takes), or where nothing can be computed from them.
     """
+    problem, history = evaluation.problem, evaluation.history
     changes = Changes(problem, winner)
     if not changes.names and not changes.fixed:
         return None
     if withheld_of(problem, history, changes) is not None:
         return None
     with one_thread(), suppress(np.linalg.LinAlgError):  # a job does not fail for it
-        known = expectations_of(problem, history, changes)
+        known = expectations_of(evaluation, changes)
         if known is None:
             return None
         steps = path_of(changes, known.fitness)
@@ -140,7 +137,7 @@ def _fewest(
 
     def losses(configurations: Sequence[Configuration]) -> Floats:
         moved = known.drawn_changes([changes.winner, *configurations])
-        fitness = fitness_of_changes(objective, moved)
+        fitness = objective.fitness_of_changes(moved)
         lost, drawn = fitness[0, 0] - fitness[0, 1:], fitness[1:, :1] - fitness[1:, 1:]
         surely = np.quantile(drawn, SURE, axis=0)
         kept = _kept_limits(known, {name: values[0] for name, values in moved.items()})
@@ -224,7 +221,7 @@ class _Figures:
             name: np.pad(values, ((0, 0), (1, 0)))
             for name, values in known.drawn_changes(points).items()
         }
-        self._fitness = fitness_of_changes(objective, self._changes)
+        self._fitness = objective.fitness_of_changes(self._changes)
 
     def fitness(self, place: int) -> Estimate:
         # The path leads to the best of all configurations that were measured.

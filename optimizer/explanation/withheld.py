@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from models.gaussian_process.additive_evidence import LEAST_JUDGED
+from models.gaussian_process.evidence import LEAST_JUDGED
 from optimizer.budget.budget import LEAST_TRIALS, divide
 from optimizer.budget.confirm_load import apart
 from optimizer.explanation.changes import Changes

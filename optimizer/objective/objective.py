@@ -6,15 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Direction = Literal["min", "max"]
+Number = TypeVar("Number", float, NDArray[np.float64])
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
-_MOST_GAIN = 1e4
+MOST_GAIN = 1e4  # of a term
 # Far below any fitness that can be measured.
 _PARTIAL, _BROKEN = 1e13, 1e15
 
@@ -27,11 +28,18 @@ class Term:
     direction: Direction
     weight: float = 1.0
 
-    def gain(self, value: float, baseline: float) -> float:
-        """The relative change against the baseline, positive when better."""
-        change = (value - baseline) / abs(baseline) if baseline else value - baseline
-        change = max(-_MOST_GAIN, min(change, _MOST_GAIN))  # a baseline near 0 gives infinity
-        return change if self.direction == "max" else -change
+    def gain(self, value: Number, baseline: float) -> Number:
+        """The relative change against the baseline, positive when better; see ``gain_of``."""
+        return self.gain_of((value - baseline) / (abs(baseline) or 1.0))
+
+    def gain_of(self, change: Number) -> Number:
+        """What a relative change gains (0.1: 10% more): of one measurement or of an array."""
+        # A baseline near 0 gives infinity.
+        if isinstance(change, float):
+            clipped = max(-MOST_GAIN, min(change, MOST_GAIN))
+        else:
+            clipped = np.clip(change, -MOST_GAIN, MOST_GAIN)
+        return clipped if self.direction == "max" else -clipped
 
 
 @dataclass(frozen=True)
@@ -94,17 +102,29 @@ class Objective:
         asked = [term.metric for term in self.terms] + [limit.metric for limit in self.limits]
         return tuple(dict.fromkeys(asked))
 
+    def weighted(self, gains: Mapping[str, Number]) -> dict[str, Number]:
+        """What each term adds to the fitness: 1000 * weight * gain (Eq. 2).
+
+        Args:
+            gains: By metric; a term that has none is left out.
+        """
+        return {
+            term.metric: SCALE * term.weight * gains[term.metric]
+            for term in self.terms
+            if term.metric in gains
+        }
+
     def gains(
         self, metrics: Mapping[str, float], baseline: Mapping[str, float]
     ) -> dict[str, float]:
-        """Each term times 1000, weight included; those that can be computed."""
-        return {
-            term.metric: SCALE
-            * term.weight
-            * term.gain(metrics[term.metric], baseline[term.metric])
-            for term in self.terms
-            if term.metric in metrics and term.metric in baseline
-        }
+        """What each term adds to the fitness of a measurement; those that can be computed."""
+        return self.weighted(
+            {
+                term.metric: term.gain(metrics[term.metric], baseline[term.metric])
+                for term in self.terms
+                if term.metric in metrics and term.metric in baseline
+            }
+        )
 
     def fitness(self, metrics: Mapping[str, float], baseline: Mapping[str, float]) -> float | None:
         """The fitness; None where a metric is missing."""
@@ -123,14 +143,25 @@ class Objective:
         Returns:
             Shape as the values; NaN where a metric is missing.
         """
-        gains = []
-        for term in self.terms:
-            values, level = metrics[term.metric], baseline.get(term.metric, np.nan)
-            with np.errstate(over="ignore"):
-                change = (values - level) / (abs(level) or 1.0)
-            clipped = np.clip(change, -_MOST_GAIN, _MOST_GAIN)
-            gains.append(SCALE * term.weight * (clipped if term.direction == "max" else -clipped))
-        return np.asarray(sum(gains), dtype=np.float64)
+        with np.errstate(over="ignore"):
+            gains = {
+                term.metric: term.gain(metrics[term.metric], baseline.get(term.metric, math.nan))
+                for term in self.terms
+            }
+        return self._summed(gains)
+
+    def fitness_of_changes(
+        self, changes: Mapping[str, NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """The fitness of configurations whose metrics differ so much from the baseline's.
+
+        Args:
+            changes: By metric, 0.1 for 10% more; one array for each term, of one shape.
+        """
+        return self._summed({t.metric: t.gain_of(changes[t.metric]) for t in self.terms})
+
+    def _summed(self, gains: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.asarray(sum(self.weighted(gains).values()), dtype=np.float64)
 
     def bounds(self, baseline: Mapping[str, float]) -> tuple[Limit, ...]:
         """Every limit in figures alone (``metric``, ``at_most``, ``at_least``), in their order."""

@@ -1,6 +1,7 @@
 """How each metric depends on the parameters that matter, and which pairs of them go together.
 
-Learned from all trials of a job, whatever strategy proposed them, in one go.
+Learned from all trials of a job, whatever strategy proposed them: by the model that ranks its
+parameters.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.gaussian_process.additive_dependence import Dependence, MainEffect, PairEffect
-from models.gaussian_process.additive_effects import Grid
-from models.gaussian_process.additive_kernel import Settings
-from models.gaussian_process.one_thread import one_thread
+from models.gaussian_process.effects import Grid, MainEffect, MarginalEffects, PairEffect
+from models.gaussian_process.process import one_thread
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import Floats
-from optimizer.surrogate.metric_lessons import teaching
-from optimizer.surrogate.surrogate import Surrogate, surrogate_once
-from optimizer.trials.history import History
+from optimizer.surrogate.surrogate import Surrogate, job_surrogate
 from optimizer.trials.problem import Problem
 from sampler.parameters.parameter import Value
 from sampler.space.latent import SPECIAL_SHARE, decode
@@ -26,7 +24,7 @@ _SIGMAS = 1.96
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class EffectCurve:
     """What the settings of a parameter do to a metric, in the mean over all others.
 
     Attributes:
@@ -74,40 +72,38 @@ class Dependences:
     trials: int
     unexplained: Mapping[str, float]
     settings: Mapping[str, Sequence[Value]]
-    curves: tuple[Curve, ...]
+    curves: tuple[EffectCurve, ...]
     pairs: tuple[Together, ...]
 
 
-def dependences(problem: Problem, history: History, *, most_pairs: int = 20) -> Dependences | None:
+def dependences(evaluation: Evaluation, *, most_pairs: int = 20) -> Dependences | None:
     """Learns the models, and asks them about every parameter and pair.
 
     Args:
-        problem: What is tuned.
-        history: The trials; a run of the baseline has ended well.
+        evaluation: The trials; a run of the baseline has ended well.
         most_pairs: So many of the pairs at most.
 
     Returns:
         None while too little is known.
     """
+    problem = evaluation.problem
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
-    if not names:
-        return None
     metrics = list(dict.fromkeys(term.metric for term in problem.objective.terms))
     with one_thread():
-        surrogate = surrogate_once(problem, history, names, teaching(history))
+        surrogate = job_surrogate(evaluation, names)
         if surrogate is None:
             return None
         grids = surrogate.layout.grids()
-        curves: list[Curve] = []
+        curves: list[EffectCurve] = []
         pairs: list[Together] = []
         for metric in metrics:
             of_metric = _of_metric(surrogate, metric, grids)
             curves += of_metric[0]
             pairs += of_metric[1]
-    shares = {name: each[0].shares for name, each in surrogate.processes.items()}
+    components = {name: each[0].components for name, each in surrogate.processes.items()}
     return Dependences(
-        trials=len(surrogate.lessons.numbers),
-        unexplained={name: min(1.0, shares[name].noise) for name in metrics},
+        trials=len(surrogate.data.numbers),
+        unexplained={name: min(1.0, components[name].noise) for name in metrics},
         settings={n: _values(problem, n, g) for n, g in zip(names, grids, strict=True)},
         curves=tuple(sorted(curves, key=lambda each: -each.share)),
         pairs=tuple(sorted(pairs, key=lambda each: -each.share)[:most_pairs]),
@@ -116,17 +112,16 @@ def dependences(problem: Problem, history: History, *, most_pairs: int = 20) -> 
 
 def _of_metric(
     surrogate: Surrogate, metric: str, grids: Sequence[Grid]
-) -> tuple[list[Curve], list[Together]]:
-    process, known = surrogate.processes[metric]
-    here = Settings(surrogate.settings.level[known.rows], surrogate.settings.position[known.rows])
-    found = Dependence(process, here, grids)
+) -> tuple[list[EffectCurve], list[Together]]:
+    process, _ = surrogate.processes[metric]
+    found = MarginalEffects(process, surrogate.known_settings(metric), grids)
     names = surrogate.layout.names
     mains = [found.main(column) for column in range(len(names))]
     pairs = [each for each in found.pairs() if each.variance > 0]
     whole = sum(each.variance for each in mains) + sum(each.variance for each in pairs)
     if not whole > 0:
         return [], []
-    logarithmic = metric in surrogate.lessons.logarithmic
+    logarithmic = metric in surrogate.data.logarithmic
     level = 1.0 if logarithmic else abs(process.mean) or 1.0
     curves = [
         _curve(name, metric, main, whole, level, logarithmic)
@@ -138,12 +133,12 @@ def _of_metric(
 
 def _curve(
     name: str, metric: str, main: MainEffect, whole: float, level: float, logarithmic: bool
-) -> Curve:
+) -> EffectCurve:
     reach = _SIGMAS * main.deviation
     effect, low, high = (
         _percent(main.expected + moved, level, logarithmic) for moved in (0.0, -reach, reach)
     )
-    return Curve(name, metric, main.variance / whole, effect, low, high)
+    return EffectCurve(name, metric, main.variance / whole, effect, low, high)
 
 
 def _together(

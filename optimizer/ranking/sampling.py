@@ -11,14 +11,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 
 import numpy as np
 
-from models.importance.agreement import beyond_chance
-from models.importance.split_half import split_half
-from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
-from optimizer.trials.history import History
+from models.importance.agreement import beyond_chance, split_half
+from optimizer.evaluation.evaluation import Draws, Evaluation, draws_of, draws_table
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.runner.outcome import TrialState
@@ -49,7 +46,6 @@ class Checkpoint:
     kendall_tau: float
 
 
-@cache
 def checkpoints(below: int) -> tuple[int, ...]:
     """Numbers of draws at which the rule looks: a geometric grid, less than ``below``."""
     grid, number = [], float(FIRST_CHECKPOINT)
@@ -78,12 +74,13 @@ def agreement_of(problem: Problem, point: Checkpoint) -> float | None:
     return beyond_chance(point.top_k_overlap, top_k=top, n_parameters=len(names))
 
 
-def decides_at(problem: Problem, history: History, planned: int) -> bool:
+def decides_at(evaluation: Evaluation, planned: int) -> bool:
     """Whether the next step rests on a look at the draws so far, which must all be in.
 
     The rule looks only at the job's own draws, and only when their number is a checkpoint. Draws
     are made one after the other, so what it decides there depends on nothing that comes later.
     """
+    problem, history = evaluation.problem, evaluation.history
     if problem.search.samples is not None or problem.search.over or _all_searched(problem):
         return False
     drawn, grid = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE)), checkpoints(planned)
@@ -91,46 +88,48 @@ def decides_at(problem: Problem, history: History, planned: int) -> bool:
     return place >= IN_A_ROW - 1 and grid[place : place + 1] == (drawn,)
 
 
-def enough_drawn(problem: Problem, history: History, planned: int) -> bool:
+def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
     """Whether the rule ends the sampling phase here.
 
     Args:
-        problem: What is tuned; one that asks for a number of draws or names what is searched is
-            never cut short.
-        history: The trials so far; at a checkpoint all draws must have ended.
+        evaluation: The trials so far; at a checkpoint all draws must have ended.
         planned: How many draws there are at most.
     """
-    if not decides_at(problem, history, planned):
+    problem, history = evaluation.problem, evaluation.history
+    if not decides_at(evaluation, planned):
         return False
     drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
     newest = [number for number in checkpoints(planned) if number <= drawn][-IN_A_ROW:]
-    return in_a_row([agreement_of(problem, look(problem, history, n)) for n in newest])
+    return in_a_row([agreement_of(problem, checkpoint_at(evaluation, n)) for n in newest])
 
 
-def look(problem: Problem, history: History, draws: int) -> Checkpoint:
+def checkpoint_at(evaluation: Evaluation, draws: int) -> Checkpoint:
     """How far halves of the job's first draws agree; learned once.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         draws: How many of the job's own draws, in the order of proposal.
 
     Raises:
         ValueError: One of them has not ended.
     """
+    history = evaluation.history
     first = [history[n] for n in history.own(Purpose.CANDIDATE, Phase.SAMPLE)[:draws]]
     for trial in first:
         if trial.state in (TrialState.RUNNING, TrialState.LOST):
             raise ValueError(f"draw {trial.number} has not ended")
-    return _look(DrawsKey(problem, history, ended_well(first)), draws)
+    known = draws_of(history, first)
+    return evaluation.once(
+        ("checkpoint", draws), known, lambda: _checkpoint(evaluation, known, draws)
+    )
 
 
-@lru_cache(maxsize=32)
-def _look(key: DrawsKey, draws: int) -> Checkpoint:
-    if len(key.numbers) < LEAST_JUDGED:
+def _checkpoint(evaluation: Evaluation, known: Draws, draws: int) -> Checkpoint:
+    problem = evaluation.problem
+    if len(known.numbers) < LEAST_JUDGED:
         return Checkpoint(draws, 0.0, 0.0, 0.0, 0.0)
-    features, targets = learned_table(key)
-    found = split_half(features, targets, seed=key.problem.seed, top_k=key.problem.search.top)
+    features, targets = draws_table(problem, evaluation.history, known)
+    found = split_half(features, targets, seed=problem.seed, top_k=problem.search.top)
     low, high = np.percentile(found.overlap, [2.5, 97.5])
     mean, tau = float(found.overlap.mean()), float(found.kendall_tau.mean())
     return Checkpoint(draws, mean, float(low), float(high), tau)

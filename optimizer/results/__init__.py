@@ -1,1 +1,1 @@
-"""A job's conclusion as the document of result.json."""
+"""A job's conclusion, and the document of result.json."""

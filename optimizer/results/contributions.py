@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.evaluation.measured_again import mean_metrics
-from optimizer.strategies.strategy import Strategy, Sweeps
-from optimizer.strategies.sweeping import Course, tried_by
-from optimizer.trials.history import History
+from optimizer.evaluation.configurations import mean_metrics
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.strategy import Strategy
+from optimizer.strategies.trial_series import TrialSeries, tried_by
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Configuration, digest
@@ -24,14 +23,13 @@ Metrics = Mapping[str, float]
 
 
 def contributions_document(
-    problem: Problem, strategy: Strategy, history: History, explore: int
+    evaluation: Evaluation, strategy: Strategy, explore: int
 ) -> dict[str, Any] | None:
     """Which parameter gained how much; a part of result.json.
 
     Args:
-        problem: What was tuned.
+        evaluation: The trials as they were when exploration ended.
         strategy: How.
-        history: The trials as they were when exploration ended.
         explore: How many new configurations the budget held in all.
 
     Returns:
@@ -39,55 +37,57 @@ def contributions_document(
         configuration, the parameters ``swept``, ``idle`` and ``left``, ``passes`` and ``why``;
         None where the strategy does not vary one parameter after the other.
     """
-    if not isinstance(strategy, Sweeps):
+    problem = evaluation.problem
+    series = strategy.trial_series(evaluation, explore)
+    if series is None:
         return None
-    course = strategy.course(problem, history, explore)
-    steps = _steps(problem, history, course)
-    left = course.left(problem.searched)
+    steps = _steps(evaluation, series)
+    left = series.left(problem.searched)
     return {
         "steps": steps,
-        "parameters": _by_parameter(steps, tried_by(course.sweeps)),
+        "parameters": _by_parameter(steps, tried_by(series.sweeps)),
         "fitness": steps[-1]["fitness"] if steps else 0.0,
-        "swept": list(dict.fromkeys(sweep.parameter for sweep in course.sweeps)),
-        "idle": list(course.idle),
+        "swept": list(dict.fromkeys(sweep.parameter for sweep in series.sweeps)),
+        "idle": list(series.idle),
         "left": list(left),
-        "passes": max((sweep.number for sweep in course.sweeps), default=0),
-        "why": why_ended(problem, course),
+        "passes": max((sweep.number for sweep in series.sweeps), default=0),
+        "why": why_ended(problem, series),
     }
 
 
-def why_ended(problem: Problem, course: Course) -> str:
+def why_ended(problem: Problem, series: TrialSeries) -> str:
     """One sentence: how far the search came, and what the budget left out."""
-    left = course.left(problem.searched)
+    left = series.left(problem.searched)
     if left:
         done = len(problem.searched) - len(left)
         said = f"{done} of {len(problem.searched)} parameters were swept before the budget ended"
         return f"{said}; left: {', '.join(left)}"
     said = f"all {len(problem.searched)} parameters were swept"
-    if course.parameter is not None:
-        return f"{said}; the budget ended in pass {course.number}, at {course.parameter}"
+    if series.parameter is not None:
+        return f"{said}; the budget ended in pass {series.number}, at {series.parameter}"
     if problem.search.stop_early:
         return f"{said} once"
-    last = max((sweep.number for sweep in course.sweeps), default=1)
+    last = max((sweep.number for sweep in series.sweeps), default=1)
     return f"{said}; pass {last} kept nothing"
 
 
-def _steps(problem: Problem, history: History, course: Course) -> list[dict[str, Any]]:
+def _steps(evaluation: Evaluation, series: TrialSeries) -> list[dict[str, Any]]:
     """Every configuration that was kept, against the one before it."""
+    problem = evaluation.problem
     found: list[dict[str, Any]] = []
     objective = problem.objective
-    level = baseline_of(history, problem).metrics
+    level = evaluation.baseline.metrics
     before, fitness = 1, 0.0
     turns: list[tuple[str | None, int, int | None]] = [
-        (None, 0, course.first if course.first != 1 else None),
-        *((sweep.parameter, sweep.number, sweep.kept) for sweep in course.sweeps),
+        (None, 0, series.first if series.first != 1 else None),
+        *((sweep.parameter, sweep.number, sweep.kept) for sweep in series.sweeps),
     ]
     for parameter, number, kept in turns:
         if kept is None:
             continue
-        old, new = (_metrics(problem, history, trial) for trial in (before, kept))
+        old, new = (_metrics(evaluation, trial) for trial in (before, kept))
         reached = objective.fitness(new, level) or 0.0
-        held, chosen = (_whole(problem, history, trial) for trial in (before, kept))
+        held, chosen = (_whole(evaluation, trial) for trial in (before, kept))
         also = {
             name: chosen[name]
             for name in problem.space.names
@@ -96,7 +96,7 @@ def _steps(problem: Problem, history: History, course: Course) -> list[dict[str,
         found.append(
             {
                 "parameter": parameter,
-                "start": None if parameter else _start(problem, history, kept),
+                "start": None if parameter else _start(evaluation, kept),
                 "pass": number,
                 "trial": kept,
                 "from": held[parameter] if parameter else None,
@@ -139,9 +139,10 @@ def _by_parameter(
     return sorted(rows.values(), key=lambda row: -row["gain"])
 
 
-def _metrics(problem: Problem, history: History, trial: int) -> Metrics:
+def _metrics(evaluation: Evaluation, trial: int) -> Metrics:
     """The means of a configuration's runs, clocks corrected; of the baseline the medians."""
-    baseline = baseline_of(history, problem)
+    history = evaluation.history
+    baseline = evaluation.baseline
     if trial == 1:
         return baseline.metrics
     runs = [
@@ -152,13 +153,15 @@ def _metrics(problem: Problem, history: History, trial: int) -> Metrics:
     return mean_metrics(runs)
 
 
-def _whole(problem: Problem, history: History, trial: int) -> Configuration:
+def _whole(evaluation: Evaluation, trial: int) -> Configuration:
     """The value of every known parameter: what the space fixes is none of a step's doing."""
+    problem, history = evaluation.problem, evaluation.history
     return {**problem.space.start, **history[trial].configuration}
 
 
-def _start(problem: Problem, history: History, trial: int) -> str | None:
+def _start(evaluation: Evaluation, trial: int) -> str | None:
     """The name of the starting point that a trial measured."""
+    problem, history = evaluation.problem, evaluation.history
     wanted = history[trial].digest
     for start in problem.starts:
         if digest(problem.configuration(start.point)) == wanted:

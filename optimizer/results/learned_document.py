@@ -9,13 +9,93 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.evaluation.knowledge import ranking_of
-from optimizer.ranking.parameter_direction import Direction, directions
-from optimizer.ranking.parameter_effects import MetricEffects, ParameterEffects
-from optimizer.results.ranking_document import ranking_document
-from optimizer.strategies.strategy import LearnsEffects, Strategy
-from optimizer.trials.history import History
+from models.importance.ranking import MetricRanking, Ranking
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.ranking.parameter_effects import (
+    Direction,
+    MetricEffects,
+    ParameterEffects,
+    directions,
+)
+from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
+
+
+def ranking_document(problem: Problem, ranking: Ranking) -> dict[str, Any]:
+    """``parameters``, the most important first, and ``forest`` by metric; unknown is null."""
+    return {
+        "parameters": _parameters(problem, ranking),
+        "forest": {name: _forest(metric) for name, metric in ranking.metrics.items()},
+    }
+
+
+def _parameters(problem: Problem, ranking: Ranking) -> list[dict[str, Any]]:
+    index = {name: i for i, name in enumerate(ranking.names)}
+    rows = []
+    for rank, name in enumerate(ranking.order, start=1):
+        place = index[name]
+        parameter = problem.space.by_name[name]
+        rows.append(
+            {
+                "name": name,
+                "rank": rank,
+                "share": float(ranking.importance[place]),
+                "workload_factor": parameter.section == "workload",
+                "searched": name not in problem.space.unsearched,
+                "importance": {
+                    metric: _importance(found, place)
+                    for metric, found in ranking.metrics.items()
+                    if found.importance is not None
+                },
+                "anova": {
+                    metric: _anova(found, name) for metric, found in ranking.metrics.items()
+                },
+            }
+        )
+    return rows
+
+
+def _importance(metric: MetricRanking, place: int) -> dict[str, Any]:
+    importance, stability = metric.importance, metric.stability
+    assert importance is not None
+    found: dict[str, Any] = {
+        "mdi": float(importance.mdi[place]),
+        "permutation": float(importance.permutation_mean[place]),
+        "permutation_std": float(importance.permutation_std[place]),
+    }
+    if stability is not None:
+        found |= {
+            "rank_low": float(stability.rank_low[place]),
+            "rank_high": float(stability.rank_high[place]),
+            "top_k_frequency": float(stability.top_k_frequency[place]),
+        }
+    return found
+
+
+def _anova(metric: MetricRanking, name: str) -> dict[str, Any]:
+    test = metric.anova[name]
+    return {
+        "f": test.f,
+        "p": test.p,
+        "p_holm": metric.p_holm[name],
+        "eta_squared": test.eta_squared,
+        "groups": [
+            {"label": label, "mean": float(mean), "size": int(size)}
+            for label, mean, size in zip(test.labels, test.means, test.sizes, strict=True)
+        ],
+    }
+
+
+def _forest(metric: MetricRanking) -> dict[str, Any]:
+    forest, stability = metric.forest, metric.stability
+    return {
+        "r2": forest.r2_split if forest else None,
+        "r2_cross_validated": forest.r2_cross_validated if forest else None,
+        "r2_cross_validated_std": forest.r2_cross_validated_std if forest else None,
+        "trials": forest.n_trials if forest else 0,
+        "kendall_tau": stability.kendall_tau if stability else None,
+    }
+
 
 FORESTS, MODELS = "forests", "models"
 # A parameter surely matters to a metric where the p-value of no effect, corrected, is below this,
@@ -23,7 +103,7 @@ FORESTS, MODELS = "forests", "models"
 SURE, LEAST_SHARE = 0.05, 0.01
 
 
-def learned_document(problem: Problem, strategy: Strategy, history: History) -> dict[str, Any]:
+def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, Any]:
     """A part of result.json.
 
     ``importance``, ``anova`` and ``forest`` are always of the draws alone. Of a strategy that is
@@ -31,19 +111,19 @@ def learned_document(problem: Problem, strategy: Strategy, history: History) -> 
     has its ``model``.
 
     Args:
-        problem: What is tuned.
+        evaluation: The trials so far; a run of the baseline has ended well.
         strategy: How.
-        history: The trials so far; a run of the baseline has ended well.
 
     Returns:
         ``parameters``, the most important first; ``forest`` and ``models`` by metric;
         ``ranked_by``: ``forests`` or ``models``.
     """
-    document = ranking_document(problem, ranking_of(problem, history))
-    effects = strategy.effects(problem, history) if isinstance(strategy, LearnsEffects) else None
+    problem = evaluation.problem
+    document = ranking_document(problem, evaluation.ranking())
+    effects = strategy.effects(evaluation)
     if effects is None:
         return document | {"models": {}, "ranked_by": FORESTS}
-    toward = directions(problem, history, effects)
+    toward = directions(evaluation, effects)
     rows = {row["name"]: row for row in document["parameters"]}
     return document | {
         "parameters": [

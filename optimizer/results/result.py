@@ -1,34 +1,129 @@
-"""A job's result as a document: schema 1 of result.json, which tools outside rely on."""
+"""A job's result: its conclusion, and the document that tools rely on (result.json, schema 1)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
+from optimizer.budget.budget import Plan
 from optimizer.budget.confirm_load import (
     apart,
     baseline_there,
     confirmation_document,
 )
-from optimizer.confirmation.choosing import explored_history
-from optimizer.confirmation.sensitivity import sensitivity_of
-from optimizer.evaluation.front_growth import front_of
-from optimizer.evaluation.knowledge import baseline_of
+from optimizer.confirmation.blocks import blocks_of
+from optimizer.confirmation.choice import as_explored, winner_of
+from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.pareto_front import front_of
 from optimizer.explanation.document import NOTHING_EXPLAINED, explanation_document
-from optimizer.results.conclusion import Conclusion, proof_pairs
 from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
-from optimizer.results.prior_document import prior_document
-from optimizer.results.sampling_document import sampling_document
-from optimizer.results.search_document import search_document
-from optimizer.strategies import find_strategy
+from optimizer.results.search_document import sampling_document, search_document
+from optimizer.strategies.registry import find_strategy
 from optimizer.strategies.strategy import Strategy
+from optimizer.surrogate.coordinates import cube_layout
+from optimizer.surrogate.learned_components import learned_of
+from optimizer.surrogate.training_data import teaching
 from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 from sampler.runner.outcome import TrialState
+
+# Not one that was lost: that is nobody's fault, and it is run again.
+_FAILED = {TrialState.FAILED, TrialState.TIMED_OUT, TrialState.CENSORED, TrialState.INFEASIBLE}
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """How a job came out.
+
+    Attributes:
+        evaluation: The job's trials.
+        plan: How its budget was divided.
+        winner: The number of the trial that won the choice; None if no trial ended well.
+        verdict: What the fresh runs say of it; None if there were not enough.
+        aside: Why which hosts were set aside, by name.
+    """
+
+    evaluation: Evaluation
+    plan: Plan
+    winner: int | None
+    verdict: Verdict | None
+    aside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def history(self) -> History:
+        """The trials."""
+        return self.evaluation.history
+
+
+def conclude(
+    evaluation: Evaluation, plan: Plan, aside: Mapping[str, str] | None = None
+) -> Conclusion:
+    """Judges the trials that are there."""
+    problem, history = evaluation.problem, evaluation.history
+    winner = winner_of(evaluation, plan)
+    verdict = judge(
+        problem.objective,
+        proof_pairs(history, winner),
+        planned=plan.pairs,
+        failed=failed_runs(history, winner),
+    )
+    return Conclusion(evaluation, plan, winner, verdict, aside or {})
+
+
+def proof_pairs(history: History, winner: int | None) -> list[Pair]:
+    """(baseline's, winner's) metrics of the proof's pairs of which both runs ended well."""
+    return [
+        (theirs.metrics, mine.metrics)
+        for theirs, mine in _both(history, winner)
+        if theirs.done and mine.done
+    ]
+
+
+def failed_runs(history: History, winner: int | None) -> int:
+    """How many fresh runs of the winner failed, where the baseline's beside it ended well."""
+    return sum(theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner))
+
+
+def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]:
+    for _, trials in sorted(blocks_of(history, Purpose.PROVE, 2).items()):
+        by_subject = {trial.subject: trial for trial in trials}
+        theirs, mine = by_subject.get(BASELINE_TRIAL), by_subject.get(winner)
+        if theirs and mine:
+            yield theirs, mine
+
+
+def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """One row for each earlier job; empty for a job that took nothing along.
+
+    ``agreement``: metric to a number from 0 (it told nothing) to 1 (its trials were as good as
+    the job's own); see ``models.gaussian_process.task_agreement``.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    jobs = problem.prior.jobs
+    if not jobs:
+        return []
+    layout = cube_layout(problem.space, problem.searched)
+    with one_thread():
+        learned = learned_of(evaluation, layout, teaching(history))
+    return [
+        {
+            "job": job.job,
+            "workload": job.workload,
+            "trials": len(job.trials),
+            "of": job.of,
+            "agreement": {
+                metric: round(float(each.agreement[task]), 3) for metric, each in learned.items()
+            },
+        }
+        for task, job in enumerate(jobs, 1)
+    ]
+
 
 SCHEMA = 1
 _COUNTED = (
@@ -42,7 +137,6 @@ _COUNTED = (
 
 
 def result_document(
-    problem: Problem,
     conclusion: Conclusion,
     *,
     job: Mapping[str, Any],
@@ -54,13 +148,12 @@ def result_document(
     unknown is null.
 
     Args:
-        problem: What was tuned.
         conclusion: How it came out.
         job: The specification.
         environment: The machine and the RocksDB.
     """
-    history, verdict = conclusion.history, conclusion.verdict
-    baseline = baseline_of(history, problem)
+    evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
+    problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
     strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
     front = front_of(problem.objective, baseline, history)
@@ -74,34 +167,34 @@ def result_document(
             "configuration": dict(problem.space.default_configuration()),
             "noise": _noise(baseline),
         },
-        "best": _best(problem, conclusion),
+        "best": _best(conclusion),
         "verdict": _verdict(conclusion),
-        **_explanation(problem, conclusion),
-        "plan": {"explore": conclusion.plan.explore, "pairs": conclusion.plan.pairs},
+        **_explanation(conclusion),
+        "plan": {"explore": plan.explore, "pairs": plan.pairs},
         "confirmation": confirmation_document(problem),
-        "power": _power(problem, conclusion),
-        **learned_document(problem, strategy, history),
-        "sampling": sampling_document(problem, strategy, history, explore=conclusion.plan.explore),
-        "search": search_document(problem, conclusion.plan, strategy, history),
+        "power": _power(conclusion),
+        **learned_document(evaluation, strategy),
+        "sampling": sampling_document(evaluation, strategy, explore=plan.explore),
+        "search": search_document(evaluation, plan, strategy),
         "pareto": list(front.numbers),
         "hypervolume": front.document(),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
         "hosts": _hosts(conclusion, baseline),
         "time": _time(list(history)),
-        **_taken_along(problem, history),
-        **_contributions(problem, conclusion, strategy),
+        **_taken_along(evaluation),
+        **_contributions(conclusion, strategy),
     }
 
 
-def _taken_along(problem: Problem, history: History) -> dict[str, Any]:
-    taken = prior_document(problem, history)
+def _taken_along(evaluation: Evaluation) -> dict[str, Any]:
+    taken = prior_document(evaluation)
     return {"warm_start": taken} if taken else {}
 
 
-def _contributions(problem: Problem, conclusion: Conclusion, strategy: Strategy) -> dict[str, Any]:
+def _contributions(conclusion: Conclusion, strategy: Strategy) -> dict[str, Any]:
     """What each parameter gained, of a strategy that varies one after the other."""
-    before = explored_history(problem, conclusion.history)
-    found = contributions_document(problem, strategy, before, conclusion.plan.explore)
+    before = as_explored(conclusion.evaluation)
+    found = contributions_document(before, strategy, conclusion.plan.explore)
     return {"contributions": found} if found else {}
 
 
@@ -125,7 +218,7 @@ def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
     ]
 
 
-def _best(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+def _best(conclusion: Conclusion) -> dict[str, Any] | None:
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
         return None
@@ -134,13 +227,10 @@ def _best(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
         "configuration": dict(conclusion.history[winner].configuration),
         "metrics": dict(verdict.winner),
         "fitness": verdict.fitness,
-        "terms": problem.objective.gains(verdict.winner, verdict.baseline),
+        "terms": conclusion.evaluation.problem.objective.gains(verdict.winner, verdict.baseline),
         "confirmed": verdict.confirmed,
         "runs": verdict.pairs,
-        "change": {
-            name: {"percent": c.percent, "low": c.low, "high": c.high, "p": c.p}
-            for name, c in verdict.changes.items()
-        },
+        "change": {name: asdict(change) for name, change in verdict.changes.items()},
     }
 
 
@@ -160,14 +250,11 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
         "why": verdict.why,
         "limits": [each.document() for each in verdict.limits],
         "metrics": dict(verdict.winner),
-        "change": {
-            name: {"percent": c.percent, "low": c.low, "high": c.high, "p": c.p}
-            for name, c in verdict.changes.items()
-        },
+        "change": {name: asdict(change) for name, change in verdict.changes.items()},
     }
 
 
-def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any]:
+def _explanation(conclusion: Conclusion) -> dict[str, Any]:
     """Why the winner is better, by models of all trials; null where nothing was proven."""
     verdict, winner = conclusion.verdict, conclusion.winner
     if verdict is None or winner is None or not verdict.confirmed:
@@ -175,7 +262,7 @@ def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any]:
     configuration = conclusion.history[winner].configuration
     try:
         return explanation_document(
-            problem, conclusion.history, configuration, low=verdict.low, high=verdict.high
+            conclusion.evaluation, configuration, low=verdict.low, high=verdict.high
         )
     except Exception as error:
         # What is proven does not rest on it: no failure after the last run may cost the results.
@@ -183,10 +270,10 @@ def _explanation(problem: Problem, conclusion: Conclusion) -> dict[str, Any]:
         return {**NOTHING_EXPLAINED, "explanation_withheld": {"why": why}}
 
 
-def _power(problem: Problem, conclusion: Conclusion) -> dict[str, Any] | None:
+def _power(conclusion: Conclusion) -> dict[str, Any] | None:
     """What the fresh pairs could have shown, and what was planned; null with fewer than two."""
     pairs = proof_pairs(conclusion.history, conclusion.winner)
-    found = sensitivity_of(problem.objective, pairs)
+    found = sensitivity_of(conclusion.evaluation.problem.objective, pairs)
     if found is None:
         return None
     detection = conclusion.plan.detection
@@ -213,12 +300,12 @@ def _time(trials: list[Trial]) -> dict[str, float]:
     return {"wall_seconds": wall, "bench_seconds": sum(t.bench_seconds for t in trials)}
 
 
-def fitness_by_trial(problem: Problem, conclusion: Conclusion) -> dict[int, float]:
+def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:
     """The fitness of each whole measurement, clocks corrected for drift, as the search saw it.
 
     What was measured at a larger scale is compared with the baseline at that scale.
     """
-    searched = baseline_of(conclusion.history, problem)
+    problem, searched = conclusion.evaluation.problem, conclusion.evaluation.baseline
     proved = baseline_there(problem, conclusion.history)
     found: dict[int, float] = {}
     for trial in conclusion.history:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, trials_in
+from optimizer.budget.budget import LEAST_TRIALS, Plan, divide, full_seconds, trials_in
 from optimizer.budget.confirm_load import confirming_seconds, where_words
-from optimizer.budget.detection import LEAST_TRIALS_TO_DETECT, planned, sentence
-from optimizer.budget.full_seconds import full_seconds
-from optimizer.strategies.strategy import LearnsEffects, Strategy, Sweeps
+from optimizer.budget.sample_size import LEAST_TRIALS_TO_DETECT, sentence, with_planned_pairs
+from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.workload.workload import Workload
 
-_GUIDED = {
-    Phase.SAMPLE: "draw a few configurations from the whole space, for the models to begin with",
-    Phase.RANK: "learn a model of each metric from the draws",
-    Phase.SEARCH: "measure what the models expect to gain most; they learn from every trial",
-}
-_SWEPT = {
-    Phase.SAMPLE: "measure the starting points; the best of them, or the baseline, is varied",
-    Phase.RANK: "take the best of the starting points and the baseline",
-    Phase.SEARCH: "vary one parameter after the other, keeping the best value of each",
-}
-_UNRANKED = {Phase.SEARCH: "search all parameters that may move"}
 _WHY = {
     Phase.BASELINE: "measure the baseline, what every trial is compared with",
     Phase.SAMPLE: "draw configurations from the whole space, to learn what matters",
@@ -54,21 +41,12 @@ def reason(phase: Phase, plan: Plan, strategy: Strategy, confirm: Workload | Non
     """
     said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
     where = f", {where_words(confirm)}" if confirm and phase is Phase.CONFIRM else ""
-    return _words(strategy).get(phase, _WHY[phase]) + where + (f"; {said}" if said else "")
-
-
-def _words(strategy: Strategy) -> Mapping[Phase, str]:
-    """What a strategy says of its phases that differs from the paper's."""
-    if isinstance(strategy, LearnsEffects):
-        return _GUIDED
-    if isinstance(strategy, Sweeps):
-        return _SWEPT
-    return {} if "top" in strategy.heeds else _UNRANKED
+    return strategy.phase_words.get(phase, _WHY[phase]) + where + (f"; {said}" if said else "")
 
 
 def plan_of(problem: Problem, budget: Budget, history: History) -> Plan:
     """The division of the budget; minutes become trials by the baseline's first runs."""
-    return planned(problem, _divided(problem, budget, history), history)
+    return with_planned_pairs(problem, _divided(problem, budget, history), history)
 
 
 def hurried(problem: Problem, budget: Budget, plan: Plan, history: History) -> bool:

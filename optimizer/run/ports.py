@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import Outcome
 
@@ -35,7 +35,7 @@ class TrialLog(Protocol):
         """
         ...
 
-    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+    def finish(self, trial: Trial, progress: RunProgress | None = None) -> None:
         """Keeps a trial's outcome, and how the job then stands, in one transaction.
 
         Raises:
@@ -98,7 +98,7 @@ class Bench(Protocol):
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that is over on its host.
 
     Attributes:
@@ -128,7 +128,7 @@ class Hosts(Protocol):
         """Takes over a trial that an earlier controller began; False when nobody knows it."""
         ...
 
-    def wait(self, timeout: float) -> Ended | None:
+    def wait(self, timeout: float) -> EndedTrial | None:
         """A trial that is over, or None when none is after ``timeout`` s."""
         ...
 
@@ -141,7 +141,7 @@ class Hosts(Protocol):
         ...
 
 
-class Progress(Protocol):
+class RunObserver(Protocol):
     """Someone who watches. Calls must return at once and never raise."""
 
     def phase(self, phase: Phase, why: str) -> None:
@@ -152,7 +152,7 @@ class Progress(Protocol):
         """A trial was proposed and begins."""
         ...
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
         """A trial ended, in whatever way."""
         ...
 
@@ -163,3 +163,43 @@ class Progress(Protocol):
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
         ...
+
+
+class OneHost:
+    """Meets ``optimizer.run.ports.Hosts`` with one bench, whose trials end with its controller."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._flying: Trial | None = None
+
+    def hosts(self) -> Sequence[str]:
+        """The one."""
+        return (self._bench.name,)
+
+    def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
+        """Begins to measure."""
+        assert host == self._bench.name
+        self._flying = trial
+        self._bench.start(trial, cutoff_seconds=cutoff_seconds)
+
+    def attach(self, trial: Trial) -> bool:  # noqa: ARG002
+        """Never: whatever an earlier controller began here has ended with it."""
+        return False
+
+    def wait(self, timeout: float) -> EndedTrial | None:
+        """The outcome of the trial in flight."""
+        trial = self._flying
+        if trial is None:
+            return None
+        outcome = self._bench.wait(timeout)
+        if outcome is None:
+            return None
+        self._flying = None
+        return EndedTrial(trial.number, trial.attempt, self._bench.name, outcome)
+
+    def cancel(self) -> None:
+        """Ends the trial in flight."""
+        self._flying = None
+        self._bench.cancel()
+
+    leave = cancel

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from optimizer.baseline.out_of_line import suspect
-from optimizer.budget.budget import Plan
-from optimizer.budget.spent import explore_left
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.confirmation.rounds import Turn, complete, next_turn
-from optimizer.objective.contradicting_limits import require_possible
-from optimizer.strategies.starts import next_start
-from optimizer.strategies.strategy import Strategy
+from optimizer.budget.budget import Plan, explore_left
+from optimizer.confirmation.blocks import BlockRun, complete, next_in_block
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.host_outliers import suspect
+from optimizer.objective.limits import require_possible
+from optimizer.strategies.strategy import Strategy, next_start
 from optimizer.trials.history import History
-from optimizer.trials.packed_point import PackedPoint
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.parameters.parameter import Value
+from sampler.runner.outcome import TrialState
 from sampler.space.space import digest
 
 EXPLORING = (Purpose.BASELINE, Purpose.CANDIDATE)
@@ -27,10 +27,9 @@ _EXPLORED_PER_BASELINE = 4
 
 
 def next_trial(
-    problem: Problem,
+    evaluation: Evaluation,
     plan: Plan,
     strategy: Strategy,
-    history: History,
     *,
     host: str | None = None,
     beside: Collection[str] = (),
@@ -41,10 +40,9 @@ def next_trial(
     A phase begins when all trials of the one before are in: what it does rests on them.
 
     Args:
-        problem: What is tuned.
+        evaluation: The trials so far, those in flight included.
         plan: How the budget is divided.
         strategy: Proposes new configurations.
-        history: The trials so far, those in flight included.
         host: Who is free to measure; None: whoever measures does not matter.
         beside: The hosts that are there, this one included or not.
         hurry: Time is nearly up: explore no more, confirm.
@@ -56,6 +54,7 @@ def next_trial(
     Raises:
         InputError: The baseline cannot be measured.
     """
+    problem, history = evaluation.problem, evaluation.history
     _require_baseline(problem, plan, history)
     lost = _lost(history)
     if lost is not None and lost.purpose is Purpose.BASELINE:
@@ -68,14 +67,14 @@ def next_trial(
     if lost is not None:
         return lost.again()
     if explores:
-        if _awaits_baseline(history, host) or must_be_told_first(problem, plan, strategy, history):
+        if _awaits_baseline(history, host) or must_be_told_first(evaluation, plan, strategy):
             return None
-        exploring = _exploring(problem, plan, strategy, history, host)
+        exploring = _exploring(evaluation, plan, strategy, host)
         if exploring:
             return exploring
     if any(history.out(purpose=purpose) for purpose in EXPLORING):
         return None
-    return _confirming(problem, plan, history, host)
+    return _confirming(evaluation, plan, host)
 
 
 def confirming(history: History) -> bool:
@@ -89,11 +88,12 @@ def _lost(history: History) -> Trial | None:
     return min(lost, key=lambda trial: trial.purpose is not Purpose.BASELINE, default=None)
 
 
-def must_be_told_first(problem: Problem, plan: Plan, strategy: Strategy, history: History) -> bool:
+def must_be_told_first(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> bool:
     """Whether the next step is to learn from draws of which some are out."""
+    history = evaluation.history
     if not history.out(phase=Phase.SAMPLE):
         return False
-    return strategy.learns(problem, history, plan.explore)
+    return strategy.needs_all_samples(evaluation, plan.explore)
 
 
 def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
@@ -164,21 +164,22 @@ def _require_metrics(problem: Problem, run: Trial) -> None:
 
 
 def _exploring(
-    problem: Problem, plan: Plan, strategy: Strategy, history: History, host: str | None
+    evaluation: Evaluation, plan: Plan, strategy: Strategy, host: str | None
 ) -> Trial | None:
+    problem, history = evaluation.problem, evaluation.history
     left = explore_left(plan, history)
     if left <= 0:
         return None
     since = history.since_baseline(host)
-    doubtful = host is not None and since == 0 and suspect(problem, history, host)
+    doubtful = host is not None and since == 0 and suspect(evaluation, host)
     if plan.baseline_due(since, left) or doubtful:
         explored = history.own(Purpose.CANDIDATE)
         phase = history[explored[-1]].phase if explored else Phase.BASELINE
         why = "the last run differs" if doubtful else "to see noise and drift"
         return _baseline(problem, history, phase, f"again: {why}")
     number = history.next_number
-    proposal = next_start(problem, history, plan.explore) or strategy.propose(
-        problem, history, number=number, explore=plan.explore
+    proposal = next_start(evaluation, plan.explore) or strategy.propose(
+        evaluation, number=number, explore=plan.explore
     )
     if proposal is None:
         return None
@@ -196,31 +197,32 @@ def _exploring(
     )
 
 
-def _confirming(problem: Problem, plan: Plan, history: History, host: str | None) -> Trial | None:
-    candidates = candidates_of(problem, plan, history)
+def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial | None:
+    problem, history = evaluation.problem, evaluation.history
+    candidates = candidates_of(evaluation, plan)
     if not candidates:
         return None
     if len(candidates) > 1 and plan.select_runs:
         subjects = [BASELINE_TRIAL, *candidates]
-        turn = next_turn(
+        run = next_in_block(
             history, Purpose.SELECT, subjects, plan.rounds, seed=problem.seed, host=host
         )
-        if turn is not None:
-            why = f"round {turn.round} of {plan.rounds}: choosing the winner"
-            return _again(problem, history, turn, Purpose.SELECT, why)
+        if run is not None:
+            why = f"round {run.round} of {plan.rounds}: choosing the winner"
+            return _again(problem, history, run, Purpose.SELECT, why)
         if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
             return None
-    winner = winner_of(problem, plan, history)
+    winner = winner_of(evaluation, plan)
     if winner is None:
         return None
-    turn = next_turn(
+    run = next_in_block(
         history, Purpose.PROVE, [BASELINE_TRIAL, winner], plan.pairs,
         seed=problem.seed, host=host,
     )  # fmt: skip
-    if turn is None:
+    if run is None:
         return None
-    why = f"pair {turn.round} of {plan.pairs}: trial {winner} against the baseline"
-    return _again(problem, history, turn, Purpose.PROVE, why)
+    why = f"pair {run.round} of {plan.pairs}: trial {winner} against the baseline"
+    return _again(problem, history, run, Purpose.PROVE, why)
 
 
 def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Trial:
@@ -231,15 +233,15 @@ def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Tri
     )
 
 
-def _again(problem: Problem, history: History, turn: Turn, purpose: Purpose, why: str) -> Trial:
-    if turn.lost is not None:
-        return turn.lost.again()
-    configuration = history[turn.subject].configuration
+def _again(problem: Problem, history: History, run: BlockRun, purpose: Purpose, why: str) -> Trial:
+    if run.lost is not None:
+        return run.lost.again()
+    configuration = history[run.subject].configuration
     number = history.next_number
     made = _measure(
-        problem, history, number, Phase.CONFIRM, purpose, configuration, turn.subject, why
+        problem, history, number, Phase.CONFIRM, purpose, configuration, run.subject, why
     )
-    return replace(made, round=turn.round)
+    return replace(made, round=run.round)
 
 
 def _measure(
@@ -263,3 +265,73 @@ def _measure(
         why=why,
         based_on=history.finished,
     )
+
+
+@dataclass(frozen=True)
+class AskedTrials:
+    """What may be measured now.
+
+    Attributes:
+        trials: To be measured, in this order or side by side.
+        why: Why there are no more than these.
+        complete: Nothing is left to measure, and nothing is out.
+    """
+
+    trials: tuple[Trial, ...]
+    why: str
+    complete: bool = False
+
+
+def ask(
+    evaluation: Evaluation,
+    plan: Plan,
+    strategy: Strategy,
+    *,
+    count: int,
+    now: datetime,
+    overdue: datetime | None = None,
+) -> AskedTrials:
+    """The next trials; they are put into the history as running.
+
+    A phase begins when all trials of the one before are told: what it does rests on them.
+
+    Args:
+        evaluation: The trials so far; some may be out.
+        plan: How the budget is divided.
+        strategy: Proposes new configurations.
+        count: How many are wanted at most.
+        now: When they begin.
+        overdue: What is out since before this moment is handed out again.
+
+    Raises:
+        InputError: The baseline cannot be measured.
+    """
+    history = evaluation.history
+    out = history.unfinished()
+    again = [
+        trial
+        for trial in out
+        if trial.state is TrialState.LOST
+        or (overdue and trial.started_at and trial.started_at < overdue)
+    ]
+    asked: list[Trial] = []
+    for trial in again[:count]:
+        anew = replace(trial.again(), started_at=now)
+        history.put(anew)
+        asked.append(anew)
+    why, complete = "as many as were asked for", False
+    while len(asked) < count:
+        proposed = next_trial(evaluation, plan, strategy)
+        if proposed is None:
+            complete = not history.unfinished()
+            why = "all trials are in" if complete else _waits(history)
+            break
+        begun = replace(proposed, started_at=now)
+        history.put(begun)
+        asked.append(begun)
+    return AskedTrials(tuple(asked), why, complete)
+
+
+def _waits(history: History) -> str:
+    numbers = ", ".join(str(trial.number) for trial in history.unfinished()[:10])
+    return f"what comes next rests on trials that are out: tell {numbers} first"

@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any
 
-from optimizer.baseline.out_of_line import measured_since, out_of_line
-from optimizer.budget.budget import Plan
+from optimizer.budget.budget import Plan, cutoff_seconds
 from optimizer.budget.confirm_load import where_words
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.confirmation.confirmation import declared_test
-from optimizer.confirmation.rounds import stranded
-from optimizer.results.conclusion import Conclusion, conclude
+from optimizer.confirmation.blocks import orphaned
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.confirmation.proof import declared_test
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.evaluation.host_outliers import host_outlier, measured_since
 from optimizer.results.learned_document import learned_document
-from optimizer.results.sampling_document import why_sampling_ended
-from optimizer.results.search_document import why_search_ended
+from optimizer.results.result import Conclusion, conclude
+from optimizer.results.search_document import why_sampling_ended, why_search_ended
 from optimizer.run.planning import Budget, hurried, plan_of, reason
-from optimizer.run.ports import ControllerStops, Ended, Hosts, LeaseLost, Progress, TrialLog
-from optimizer.run.standing import Scoreboard
+from optimizer.run.ports import (
+    ControllerStops,
+    EndedTrial,
+    Hosts,
+    LeaseLost,
+    RunObserver,
+    TrialLog,
+)
+from optimizer.run.progress import ProgressTracker
 from optimizer.run.steps import confirming, must_be_told_first, next_trial
-from optimizer.strategies.strategy import LearnsEffects, Strategy
+from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -53,16 +60,17 @@ class Tuning:
         *,
         log: TrialLog,
         hosts: Hosts,
-        progress: Progress,
+        progress: RunObserver,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Binds a problem to its log, its hosts and whoever watches."""
         self._problem, self._budget, self._strategy = problem, budget, strategy
         self._log, self._hosts, self._progress, self._now = log, hosts, progress, now
         self._history = History(log.trials())
+        self._evaluation = Evaluation(problem, self._history)
         self._attempts_before = {trial.number: trial.attempt for trial in self._history}
         self._phase: Phase | None = None
-        self._scores = Scoreboard(problem, self._history)
+        self._scores = ProgressTracker(problem, self._history)
         self._busy: dict[str, int] = {}  # host -> the number of its trial
         self._aside: dict[str, str] = dict((log.recall(HOSTS_SET_ASIDE) or {}).get("hosts", {}))
         self._ended_at: dict[str, datetime] = {}
@@ -90,7 +98,7 @@ class Tuning:
         except BaseException:
             self._hosts.cancel()
             raise
-        return conclude(self._problem, self._plan(), self._history, self._aside)
+        return conclude(self._evaluation, self._plan(), self._aside)
 
     def _find_in_flight(self) -> None:
         """What an earlier controller began goes on if it can; if not, it is run again."""
@@ -126,26 +134,23 @@ class Tuning:
         if not confirming(self._history) or set(self._history.hosts) <= set(there):
             return
         held = [*there, *self._busy]
-        size = 1 + len(candidates_of(self._problem, self._plan(), self._history))
+        size = 1 + len(candidates_of(self._evaluation, self._plan()))
         for purpose, whole in ((Purpose.SELECT, size), (Purpose.PROVE, 2)):
-            left = stranded(self._history, purpose, whole, held)
+            left = orphaned(self._history, purpose, whole, held)
             if left:
                 self._withdraw(left, "the rest of its round cannot be measured on the same host")
 
     def _next(self, host: str | None, beside: Collection[str] = ()) -> Trial | None:
         plan = self._plan()
         if self._ready_to_rank(plan):
-            ended = why_sampling_ended(
-                self._problem, self._strategy, self._history, explore=plan.explore
-            )
+            ended = why_sampling_ended(self._evaluation, self._strategy, explore=plan.explore)
             self._enter(Phase.RANK, ended)
             self._keep_learned()
         hurry = hurried(self._problem, self._budget, plan, self._history)
         return next_trial(
-            self._problem,
+            self._evaluation,
             plan,
             self._strategy,
-            self._history,
             host=host,
             beside=beside,
             hurry=hurry,
@@ -155,8 +160,8 @@ class Tuning:
         """Whether all draws of a strategy that also searches are in, or enough of them."""
         return (
             self._phase is Phase.SAMPLE
-            and not must_be_told_first(self._problem, plan, self._strategy, self._history)
-            and self._strategy.searches(self._problem, self._history, plan.explore)
+            and not must_be_told_first(self._evaluation, plan, self._strategy)
+            and self._strategy.sampling_done(self._evaluation, plan.explore)
         )
 
     def _plan(self) -> Plan:
@@ -177,20 +182,20 @@ class Tuning:
         self._progress.phase(phase, why)
 
     def _keep_learned(self) -> None:
-        learned = learned_document(self._problem, self._strategy, self._history)
+        learned = learned_document(self._evaluation, self._strategy)
         self._log.remember("ranking", learned)
 
     def _why_ended(self, phase: Phase) -> str | None:
         """Why the search ended, where the confirmation begins with the next trial."""
         if phase is not Phase.CONFIRM or self._phase is Phase.CONFIRM:
             return None
-        return why_search_ended(self._problem, self._plan(), self._strategy, self._history)
+        return why_search_ended(self._evaluation, self._plan(), self._strategy)
 
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
         if trial.purpose is not Purpose.PROVE or self._history.numbers(Purpose.PROVE):
             return
-        winner = winner_of(self._problem, self._plan(), self._history)
+        winner = winner_of(self._evaluation, self._plan())
         assert winner is not None
         document: dict[str, Any] = declared_test(self._problem.objective, winner, self._plan())
         if self._problem.confirm is not None:
@@ -203,7 +208,7 @@ class Tuning:
             before = self._history[trial.number]
             raise TrialLostError(f"trial {trial.number} was lost {lost} times: {before.failure}")
         confirms = trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM
-        if confirms and isinstance(self._strategy, LearnsEffects):
+        if confirms and self._strategy.has_models:
             self._keep_learned()  # the search has taught its models more than the draws
         self._enter(trial.phase, self._why_ended(trial.phase))
         self._declare(trial)
@@ -214,7 +219,7 @@ class Tuning:
         self._progress.trial_started(trial)
         self._hosts.start(trial, host=host, cutoff_seconds=self._cutoff(trial, host))
 
-    def _take(self, ended: Ended) -> None:
+    def _take(self, ended: EndedTrial) -> None:
         trial = self._history[ended.number]
         if trial.has_outcome or trial.attempt != ended.attempt:
             return  # an earlier attempt, whose host was given up
@@ -225,11 +230,11 @@ class Tuning:
         if over.finished_at is not None:
             self._ended_at[ended.host] = over.finished_at
         plan = self._plan()
-        standing = self._scores.standing(
+        progress = self._scores.progress(
             plan.trials, hosts=1 + len(self._busy), confirming=plan.confirm_runs
         )
-        self._log.finish(over, standing)
-        self._progress.trial_ended(over, standing)
+        self._log.finish(over, progress)
+        self._progress.trial_ended(over, progress)
         if over.purpose is Purpose.BASELINE and over.has_outcome:
             (self._failing.discard if over.done else self._failing.add)(ended.host)
             for host in {ended.host, *self._failing} - self._aside.keys():
@@ -239,7 +244,7 @@ class Tuning:
         """Sets a host aside that is out of line, as long as another one is there."""
         if not any(other != host and other not in self._aside for other in self._hosts.hosts()):
             return
-        found = out_of_line(self._problem, self._history, host)
+        found = host_outlier(self._evaluation, host)
         if found is None:
             return
         self._aside[host] = found.why
@@ -253,7 +258,7 @@ class Tuning:
         self._log.withdraw(trials, why)
         for trial in trials:
             self._history.put(trial.lost(why, at=self._now()))
-        self._scores = Scoreboard(self._problem, self._history)
+        self._scores = ProgressTracker(self._problem, self._history)
 
     def _cutoff(self, trial: Trial, host: str) -> float | None:
         """When to cut a trial off: only new configurations are, and only beside a baseline."""
@@ -261,3 +266,21 @@ class Tuning:
             return None
         level = self._scores.baseline.of_host(host)
         return cutoff_seconds(self._problem.search.cutoff, level)
+
+
+MODULES = (
+    "deap.benchmarks.tools",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.ensemble",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "statsmodels.nonparametric.smoothers_lowess",
+    "statsmodels.stats.multitest",
+)
+
+
+def load_libraries() -> None:
+    """Loads them now: for whoever is about to hold what others wait for."""
+    for module in MODULES:
+        import_module(module)

@@ -7,12 +7,12 @@ left out: an option that seems to do nothing may do something elsewhere.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from deap import base, tools
 
-from optimizer.strategies.deap_random import deap_seeded
 from optimizer.surrogate.coordinates import Floats
 
 _KEPT, _CHILDREN, _GENERATIONS = 24, 48, 12
@@ -88,3 +88,18 @@ def _moved(value: float, rng: np.random.Generator) -> float:
         return float(rng.random())
     stepped = abs(value + _STEP * rng.standard_normal()) % 2.0
     return min(2.0 - stepped if stepped > 1.0 else stepped, _LARGEST)
+
+
+@contextmanager
+def deap_seeded(seed: int) -> Iterator[None]:
+    """Within it the global generator is seeded; afterwards it is where it was.
+
+    Args:
+        seed: Any whole number.
+    """
+    state = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(state)

@@ -12,16 +12,16 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from deap import base, tools
 
-from optimizer.evaluation.knowledge import best_first, comparable, ranking_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.leaders import leaders
 from optimizer.ranking.sampling import decides_at, enough_drawn
-from optimizer.strategies.deap_random import deap_seeded
-from optimizer.strategies.drawn import propose_draw, sampled
-from optimizer.strategies.strategy import Proposal, first_new
-from optimizer.trials.history import History
+from optimizer.strategies.draws import propose_draw, sampled
+from optimizer.strategies.evolution import deap_seeded
+from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.space.latent import Point
@@ -48,15 +48,13 @@ class _Chromosome(list[float]):
 
 
 @dataclass(frozen=True)
-class Genetic:
+class Genetic(Strategy):
     """Samples, ranks, then evolves."""
 
+    settings: ClassVar[frozenset[str]] = frozenset(
+        {"samples", "top", "over", "generations", "fitness", "stop_early"}
+    )
     sample_share: float = 0.5
-
-    @property
-    def heeds(self) -> frozenset[str]:
-        """All that there are."""
-        return frozenset({"samples", "top", "over", "generations", "fitness", "stop_early"})
 
     def samples(self, problem: Problem, explore: int) -> int:
         """As many as are asked for, or half of them."""
@@ -64,50 +62,52 @@ class Genetic:
         half = max(1, round(explore * self.sample_share))
         return half if asked is None else min(asked, explore)
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
         """At the end of the draws, and where they may end sooner."""
+        problem, history = evaluation.problem, evaluation.history
         planned = self.samples(problem, explore)
         if planned >= explore:
             return False
-        return sampled(history) >= planned or decides_at(problem, history, planned)
+        return sampled(history) >= planned or decides_at(evaluation, planned)
 
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+    def sampling_done(self, evaluation: Evaluation, explore: int) -> bool:
         """When as many as planned are drawn, or enough; a search that has begun goes on."""
+        problem, history = evaluation.problem, evaluation.history
         planned = self.samples(problem, explore)
         if planned >= explore:
             return False
         if history.numbers(Purpose.CANDIDATE, Phase.SEARCH) or sampled(history) >= planned:
             return True
-        return enough_drawn(problem, history, planned)
+        return enough_drawn(evaluation, planned)
 
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """A draw, then a chromosome; see ``Strategy.propose``."""
+        problem, history = evaluation.problem, evaluation.history
         samples, index = self.samples(problem, explore), sampled(history)
-        if index < samples and not self.searches(problem, history, explore):
-            return propose_draw(problem, history, "random", index, number=number, n=samples)
+        if index < samples and not self.sampling_done(evaluation, explore):
+            return propose_draw(evaluation, "random", index, number=number, n=samples)
         searched = len(history.numbers(Purpose.CANDIDATE, Phase.SEARCH))
         drawn = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
-        if drawn + searched >= explore or _reached(problem, history, searched):
+        if drawn + searched >= explore or _reached(evaluation, searched):
             return None
-        genes = searched_parameters(problem, history)
+        genes = searched_parameters(evaluation)
         if not genes:
             return None
-        return _chromosome(problem, history, searched, genes, number)
+        return _chromosome(evaluation, searched, genes, number)
 
 
-def searched_parameters(problem: Problem, history: History) -> tuple[str, ...]:
+def searched_parameters(evaluation: Evaluation) -> tuple[str, ...]:
     """The k most important parameters, less those that are never searched (the paper's thread).
 
     As they were known when the search began: trials that are given while it goes on do not move
     the search to other parameters, of which its survivors know nothing. A user who named the
     parameters gets just those.
     """
+    problem, history = evaluation.problem, evaluation.history
     if problem.search.over:
         return problem.search.over
     searched = history.numbers(Purpose.CANDIDATE, Phase.SEARCH)
-    ranking = ranking_of(problem, history, before=searched[0] if searched else None)
+    ranking = evaluation.ranking(before=searched[0] if searched else None)
     top = ranking.order[: problem.search.top]
     return tuple(name for name in top if name not in problem.space.unsearched)
 
@@ -117,8 +117,9 @@ def generation_of(index: int) -> int:
     return 1 if index < POPULATION else 2 + (index - POPULATION) // (POPULATION - SURVIVORS)
 
 
-def _reached(problem: Problem, history: History, searched: int) -> bool:
+def _reached(evaluation: Evaluation, searched: int) -> bool:
     """Whether the search may end before its budget: generations, fitness, or no more progress."""
+    problem, history = evaluation.problem, evaluation.history
     settings = problem.search
     if settings.generations is not None and generation_of(searched) > settings.generations:
         return True
@@ -126,7 +127,7 @@ def _reached(problem: Problem, history: History, searched: int) -> bool:
         return False
     # Whole measurements only: the bounds of a trial that was cut off reach nothing.
     whole = [t for t in history.of(Purpose.CANDIDATE, Phase.SEARCH) if t.done]
-    values = [value for value, _ in comparable(problem, history, whole)]
+    values = [value for value, _ in evaluation.comparable(whole)]
     if settings.fitness is not None and max(values, default=-math.inf) >= settings.fitness:
         return True
     lately = _STALE_GENERATIONS * (POPULATION - SURVIVORS)
@@ -138,13 +139,14 @@ def _reached(problem: Problem, history: History, searched: int) -> bool:
 
 
 def _chromosome(
-    problem: Problem, history: History, index: int, genes: tuple[str, ...], number: int
+    evaluation: Evaluation, index: int, genes: tuple[str, ...], number: int
 ) -> Proposal | None:
+    problem = evaluation.problem
     generation = generation_of(index)
     place = index if generation == 1 else (index - POPULATION) % (POPULATION - SURVIVORS)
     rng = random.Random(problem.seed_of(number))
     crossed = generation > 1 and place < CHILDREN
-    parents = _survivors(problem, history, genes) if crossed else []
+    parents = _survivors(evaluation, genes) if crossed else []
 
     def point(attempt: int) -> Point:
         if len(parents) >= 2 and attempt < _CROSSOVERS:
@@ -155,15 +157,16 @@ def _chromosome(
 
     kind = "a child of two survivors" if crossed else "a new chromosome"
     why = f"generation {generation}: {kind} over {', '.join(genes)}"
-    return first_new(problem, history, Phase.SEARCH, why, point)
+    return first_new(evaluation, Phase.SEARCH, why, point)
 
 
-def _survivors(problem: Problem, history: History, genes: tuple[str, ...]) -> list[_Chromosome]:
+def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[_Chromosome]:
     """The best four so far: survivors stay in the population, so none better is ever lost."""
+    history = evaluation.history
     if history.nowhere(Purpose.CANDIDATE, Phase.SEARCH):  # told by a runner of the user's own
-        ranked = best_first(problem, history, history.of(Purpose.CANDIDATE, Phase.SEARCH))
+        ranked = evaluation.best_first(history.of(Purpose.CANDIDATE, Phase.SEARCH))
     else:
-        ranked = leaders(problem, history, Phase.SEARCH, SURVIVORS)
+        ranked = leaders(evaluation, Phase.SEARCH, SURVIVORS)
     population = []
     for value, trial in ranked:
         if trial.point is not None and set(genes) <= trial.point.keys():

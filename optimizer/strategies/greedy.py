@@ -12,13 +12,13 @@ proves it on fresh runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from optimizer.strategies.probes import Probe
-from optimizer.strategies.starts import next_start, planned_starts
-from optimizer.strategies.strategy import Proposal
-from optimizer.strategies.sweeping import Course, course_of
-from optimizer.trials.history import History
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
+from optimizer.strategies.trial_series import Probe, TrialSeries, trial_series_of
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.byte_size import format_bytes
@@ -26,30 +26,27 @@ from sampler.parameters.parameter import Parameter, Value
 
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(Strategy):
     """Coordinate descent over lists of values. All values of a parameter may run side by side."""
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """Over what, in which order, and whether it ends after the first pass."""
-        return frozenset({"over", "stop_early"})
+    settings: ClassVar[frozenset[str]] = frozenset({"over", "stop_early"})
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SAMPLE: "measure the starting points; the best of them, or the baseline, is varied",
+        Phase.RANK: "take the best of the starting points and the baseline",
+        Phase.SEARCH: "vary one parameter after the other, keeping the best value of each",
+    }
 
     def samples(self, problem: Problem, explore: int) -> int:
         """None are drawn; as many as there are starting points."""
         return len(planned_starts(problem, explore))
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
         """When all starting points are out: it begins with the best of them."""
-        return next_start(problem, history, explore) is None
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """When they are in."""
-        return self.learns(problem, history, explore)
+        return next_start(evaluation, explore) is None
 
     def propose(
         self,
-        problem: Problem,
-        history: History,
+        evaluation: Evaluation,
         *,
         number: int,  # noqa: ARG002
         explore: int,
@@ -58,28 +55,30 @@ class Greedy:
 
         None also while values of that parameter are out: which one is kept rests on all of them.
         """
+        problem, history = evaluation.problem, evaluation.history
         if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
             return None
-        course = self.course(problem, history, explore)
-        if course.probe is None or course.parameter is None:
+        series = trial_series_of(evaluation, explore)
+        if series.probe is None or series.parameter is None:
             return None
-        why = _why(problem, history, course, course.parameter, course.probe)
-        return Proposal(Phase.SEARCH, course.probe.point, course.probe.configuration, why)
+        why = _why(evaluation, series, series.parameter, series.probe)
+        return Proposal(Phase.SEARCH, series.probe.point, series.probe.configuration, why)
 
-    def course(self, problem: Problem, history: History, explore: int) -> Course:
-        """How far it has come; see ``Sweeps.course``."""
-        return course_of(problem, history, explore)
+    def trial_series(self, evaluation: Evaluation, explore: int) -> TrialSeries:
+        """How far it has come; see ``Strategy.trial_series``."""
+        return trial_series_of(evaluation, explore)
 
 
-def _why(problem: Problem, history: History, course: Course, name: str, probe: Probe) -> str:
+def _why(evaluation: Evaluation, series: TrialSeries, name: str, probe: Probe) -> str:
+    problem, history = evaluation.problem, evaluation.history
     parameter = problem.space.by_name[name]
-    around = history[course.incumbent].configuration
+    around = history[series.incumbent].configuration
     said = said_value(parameter, probe.value)
     if probe.value != probe.asked:
         said += f" (as near to {said_value(parameter, probe.asked)} as the rules allow)"
     return (
-        f"pass {course.number}, {name}: value {course.place} of {course.of}, {said} for "
-        f"{said_value(parameter, around.get(name, 'none'))} of trial {course.incumbent}"
+        f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
+        f"{said_value(parameter, around.get(name, 'none'))} of trial {series.incumbent}"
     )
 
 

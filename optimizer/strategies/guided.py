@@ -1,29 +1,33 @@
 """Guided search: the most promising configuration by a model of each metric is measured next.
 
-A few evenly spread draws, then after each trial one additive process for each metric
-(``additive_process``), learned from all trials so far, and a population that evolves on
-what they expect the fitness to gain. docs/results/search.md compares it with the others.
+A few evenly spread draws, then after each trial one additive process for each metric, learned from
+all trials so far, and a population that evolves on what they expect the fitness to gain.
+docs/results/search.md compares it with the others.
 
-What the models doubt is measured again (``optimizer.strategies.doubt``), and the search knows when
-what it can still gain drowns in noise (``optimizer.surrogate.prospect``).
+What the models doubt is measured again (``replication``), and the search knows when what it can
+still gain drowns in noise (``stopping_rule``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from models.gaussian_process.one_thread import one_thread
-from optimizer.evaluation.knowledge import baseline_of
+from models.gaussian_process.process import one_thread
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
-from optimizer.strategies.doubt import SURE, SURE_AT_THE_END, Doubt, doubt_of
-from optimizer.strategies.drawn import DrawsFirst, propose_draw, sampled
-from optimizer.strategies.held import held_for
-from optimizer.strategies.outlook import Outlook, outlook_of
+from optimizer.strategies.draws import DrawsFirst, propose_draw, sampled
+from optimizer.strategies.evolution import evolve
+from optimizer.strategies.replication import SURE, SURE_AT_THE_END, Replication, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
-from optimizer.surrogate.prospect import Prospect
-from optimizer.surrogate.surrogate import surrogate_of
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import expected_gain
+from optimizer.surrogate.predictions import PosteriorPrediction, posterior_prediction
+from optimizer.surrogate.stopping_rule import StoppingRule, fitness_noise
+from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -39,10 +43,15 @@ _END = 0.1  # the last part of what is explored
 class Guided(DrawsFirst):
     """Draws a little, then follows the models."""
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """How many draws, over what, what earlier jobs measured, and whether it stops early."""
-        return super().heeds | {"warm_start", "stop_early"}
+    settings: ClassVar[frozenset[str]] = DrawsFirst.settings | {"warm_start", "stop_early"}
+    has_models: ClassVar[bool] = True
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SAMPLE: (
+            "draw a few configurations from the whole space, for the models to begin with"
+        ),
+        Phase.RANK: "learn a model of each metric from the draws",
+        Phase.SEARCH: "measure what the models expect to gain most; they learn from every trial",
+    }
 
     def samples(self, problem: Problem, explore: int) -> int:
         """Twenty, or fewer of a small budget or with earlier jobs; as many as are asked for."""
@@ -52,61 +61,64 @@ class Guided(DrawsFirst):
             few = min(DRAWS_WITH_PRIOR, few)
         return few if asked is None else min(asked, explore)
 
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """A draw, then what the models expect most of, or doubt; see ``Strategy.propose``."""
+        problem, history = evaluation.problem, evaluation.history
         names = problem.searched
         explored = len(history.own(Purpose.CANDIDATE))
         if explored >= explore or not names:
             return None
         samples, index = self.samples(problem, explore), sampled(history)
         if index < samples:
-            return propose_draw(
-                problem, history, "sobol", index, number=number, n=samples, over=names
-            )
+            return propose_draw(evaluation, "sobol", index, number=number, n=samples, over=names)
         with one_thread():
-            outlook = outlook_of(problem, history, names, number=number, window=_window(samples))
+            acquisition = acquisition_of(evaluation, names, number=number, window=_window(samples))
             last = explored >= (1 - _END) * explore
-            doubt = _doubt(problem, history, outlook, last=last)
-        if doubt is not None:
-            return _again(doubt)
-        if problem.search.stop_early and outlook.prospect and outlook.prospect.exhausted:
+            replication = _replication(evaluation, acquisition, last=last)
+        if replication is not None:
+            return _again(replication)
+        if (
+            problem.search.stop_early
+            and acquisition.stopping_rule
+            and acquisition.stopping_rule.exhausted
+        ):
             return None
-        return _promising(problem, history, names, outlook, number)
+        return _promising(evaluation, names, acquisition, number)
 
-    def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
-        """What the next run promises; see ``optimizer.strategies.strategy.Foresees``."""
+    def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
+        """What the next run promises; see ``Strategy.stopping_rule``."""
+        problem, history = evaluation.problem, evaluation.history
         names, samples = problem.searched, self.samples(problem, explore)
         if not names or sampled(history) < samples:
             return None
         number = history.next_number
         with one_thread():
-            outlook = outlook_of(problem, history, names, number=number, window=_window(samples))
-        return outlook.prospect
+            acquisition = acquisition_of(evaluation, names, number=number, window=_window(samples))
+        return acquisition.stopping_rule
 
-    def preferred(self, problem: Problem, history: History) -> list[int]:
-        """By what the models think of each: a single lucky run does not mislead them.
-
-        See ``optimizer.strategies.strategy.Prefers``.
-        """
+    def preferred(self, evaluation: Evaluation) -> list[int]:
+        """By what the models think of each: a single lucky run does not mislead them."""
+        problem, history = evaluation.problem, evaluation.history
         with one_thread():
-            surrogate = surrogate_of(problem, history, problem.searched)
+            surrogate = surrogate_of(evaluation, problem.searched)
             if surrogate is None:
                 return []
-            numbers = surrogate.lessons.numbers
-            points = surrogate.lessons.points[1 : len(numbers) + 1]
-            held = held_for(problem, surrogate, points, baseline_of(history, problem).metrics)
-        order = [numbers[place] for place in held.best_first().tolist()]
+            numbers = surrogate.data.numbers
+            points = surrogate.data.points[1 : len(numbers) + 1]
+            predicted = posterior_prediction(
+                problem, surrogate, points, evaluation.baseline.metrics
+            )
+        order = [numbers[place] for place in predicted.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]
         return list(
             {t.digest: history.of_configuration(t.digest)[0].number for t in whole}.values()
         )
 
-    def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
-        """How much each parameter matters; see ``optimizer.strategies.strategy.LearnsEffects``."""
-        return parameter_effects(problem, history, problem.searched)
+    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:
+        """How much each parameter matters; see ``Strategy.effects``."""
+        problem = evaluation.problem
+        return parameter_effects(evaluation, problem.searched)
 
 
 def _window(samples: int) -> int:
@@ -114,42 +126,143 @@ def _window(samples: int) -> int:
     return min(DRAWS, max(_LEAST_DRAWS, samples))
 
 
-def _doubt(problem: Problem, history: History, outlook: Outlook, *, last: bool) -> Doubt | None:
-    if outlook.surrogate is None:
+def _replication(
+    evaluation: Evaluation, acquisition: Acquisition, *, last: bool
+) -> Replication | None:
+    if acquisition.surrogate is None:
         return None
-    ends = last or (outlook.prospect is not None and outlook.prospect.exhausted)
+    ends = last or (acquisition.stopping_rule is not None and acquisition.stopping_rule.exhausted)
     sure = SURE_AT_THE_END if ends else SURE
-    return doubt_of(problem, history, outlook.surrogate, outlook.worth, sure=sure)
+    return replication_of(evaluation, acquisition.surrogate, acquisition.worth, sure=sure)
 
 
-def _again(doubt: Doubt) -> Proposal:
-    trial = doubt.trial
+def _again(replication: Replication) -> Proposal:
+    trial = replication.trial
     return Proposal(
-        Phase.SEARCH, trial.point, trial.configuration, doubt.words(), subject=trial.number
+        Phase.SEARCH, trial.point, trial.configuration, replication.words(), subject=trial.number
     )
 
 
 def _promising(
-    problem: Problem, history: History, names: tuple[str, ...], outlook: Outlook, number: int
+    evaluation: Evaluation,
+    names: tuple[str, ...],
+    acquisition: Acquisition,
+    number: int,
 ) -> Proposal | None:
+    problem = evaluation.problem
     rng = np.random.default_rng([problem.seed_of(number), 1])
 
     def point(attempt: int) -> Point:
         chosen = (
-            outlook.points[attempt] if attempt < len(outlook.points) else rng.random(len(names))
+            acquisition.points[attempt]
+            if attempt < len(acquisition.points)
+            else rng.random(len(names))
         )
         values: list[float] = chosen.tolist()
         return dict(zip(names, values, strict=True))
 
-    return first_new(problem, history, Phase.SEARCH, _why(outlook), point)
+    return first_new(evaluation, Phase.SEARCH, _why(acquisition), point)
 
 
-def _why(outlook: Outlook) -> str:
-    if outlook.surrogate is None:
+def _why(acquisition: Acquisition) -> str:
+    if acquisition.surrogate is None:
         return "a random draw: too few trials have ended"
-    known, earlier = len(outlook.surrogate.lessons.numbers), len(outlook.surrogate.prior.tasks)
+    known, earlier = (
+        len(acquisition.surrogate.data.numbers),
+        len(acquisition.surrogate.prior.tasks),
+    )
     by = f"by {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
-    if outlook.prospect is None:
-        chance = f"{outlook.gain:.2g}"
+    if acquisition.stopping_rule is None:
+        chance = f"{acquisition.gain:.2g}"
         return f"keeps the limits, which nothing has yet, with a chance of {chance}, {by}"
-    return f"{outlook.prospect.words()}, {by}"
+    return f"{acquisition.stopping_rule.words()}, {by}"
+
+
+_STARTS, _FRESH = 8, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Acquisition:
+    """What the models see.
+
+    Attributes:
+        surrogate: The models; None: too few trials have ended.
+        worth: What they hold for the fitness of each row of their data.
+        points: What is expected to gain most, the best first, shape ``(n, n_names)``.
+        gain: What the first of them is expected to gain, or, while nothing keeps the limits, the
+            chance that it does.
+        stopping_rule: Whether that is worth a run; None while that cannot be said.
+    """
+
+    surrogate: Surrogate | None
+    worth: Floats
+    points: Floats
+    gain: float
+    stopping_rule: StoppingRule | None
+
+
+def acquisition_of(
+    evaluation: Evaluation, names: tuple[str, ...], *, number: int, window: int
+) -> Acquisition:
+    """What the models see before a trial.
+
+    Args:
+        evaluation: The trials so far.
+        names: The moving parameters.
+        number: Of the trial that comes next.
+        window: Over how many searched runs nothing must have been gained, for the search to be
+            exhausted.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    surrogate = surrogate_of(evaluation, names)
+    if surrogate is None:
+        return Acquisition(None, np.empty(0), np.empty((0, len(names))), 0.0, None)
+    predicted = posterior_prediction(
+        problem, surrogate, surrogate.data.points, evaluation.baseline.metrics
+    )
+    worth = predicted.worth
+    points, gain = _best_points(evaluation, surrogate, predicted, problem.seed_of(number))
+    stopping_rule = None
+    if np.isfinite(worth).any():
+        lately = _lately(history, surrogate, worth, window)
+        stopping_rule = StoppingRule(gain, lately, window, fitness_noise(evaluation))
+    return Acquisition(surrogate, worth, points, gain, stopping_rule)
+
+
+def _lately(history: History, surrogate: Surrogate, worth: Floats, window: int) -> float | None:
+    """By how much the last runs have raised the best that the models hold."""
+    searched = [n for n in history.own(Purpose.CANDIDATE, Phase.SEARCH) if history[n].has_outcome]
+    if len(searched) < window:
+        return None
+    numbers, last = surrogate.data.numbers, searched[-window]
+    # The baseline is the first row; trials in flight, which come last, have raised nothing yet.
+    known = worth[: len(numbers) + 1]
+    before = np.array([True, *(number < last for number in numbers)])
+    earlier = float(known[before].max())
+    return float(known.max()) - earlier if np.isfinite(earlier) else None
+
+
+def _best_points(
+    evaluation: Evaluation,
+    surrogate: Surrogate,
+    predicted: PosteriorPrediction,
+    seed: int,
+) -> tuple[Floats, float]:
+    """The points that are expected to gain most, the best first, and what that one gains."""
+    problem = evaluation.problem
+    baseline = evaluation.baseline.metrics
+    surest = float(predicted.worth.max())
+    best = surest if np.isfinite(surest) else None
+
+    def gain(points: Floats) -> Floats:
+        predicted, logarithmic = surrogate.predict(points), surrogate.data.logarithmic
+        return expected_gain(problem.objective, predicted, logarithmic, baseline, best)
+
+    leaders = surrogate.data.points[predicted.best_first()[:_STARTS]]
+    if len(surrogate.prior.points):  # where earlier jobs were is known, but not measured
+        before = surrogate.prior.points
+        promise = posterior_prediction(problem, surrogate, before, baseline)
+        leaders = np.vstack([leaders, before[promise.best_first()[:_STARTS]]])
+    fresh = np.random.default_rng(seed).random((_FRESH, leaders.shape[1]))
+    found = evolve(gain, np.vstack([leaders, fresh]), surrogate.matters(), seed=seed)
+    return found, float(gain(found[:1])[0])

@@ -15,9 +15,8 @@ from random import Random
 
 from deap import base, tools
 
-from optimizer.strategies.axes import Axis
-from optimizer.strategies.deap_random import deap_seeded
-from optimizer.strategies.lessons import Lesson, Lessons
+from optimizer.strategies.evolution import deap_seeded
+from optimizer.strategies.observations import Axis, Observation, Observations
 from sampler.space.latent import Point
 
 POPULATION = 20
@@ -50,9 +49,9 @@ class _Candidate(list[float]):
         self.fitness = fitness
 
 
-def nsga2(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Point]:
-    """Children of the fittest; see ``draw_then_search.Suggest``."""
-    parents = survivors(axes, lessons.ended)
+def nsga2(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Iterator[Point]:
+    """Children of the fittest; see ``draws.Suggest``."""
+    parents = survivors(axes, observations.ended)
     if len(parents) < LEAST_PARENTS:
         return
     rng = Random(seed)
@@ -66,7 +65,7 @@ def nsga2(axes: Sequence[Axis], lessons: Lessons, *, seed: int) -> Iterator[Poin
         }
 
 
-def survivors(axes: Sequence[Axis], ended: Sequence[Lesson]) -> list[_Candidate]:
+def survivors(axes: Sequence[Axis], ended: Sequence[Observation]) -> list[_Candidate]:
     """The best by non-dominated rank, then crowding distance; broken limits only to fill up.
 
     Args:

@@ -1,22 +1,25 @@
-"""What a strategy is: a pure function from the history to the next configuration."""
+"""What a strategy is: a pure function from what is known to the next configuration."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects
-from optimizer.surrogate.prospect import Prospect
-from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase
-from sampler.parameters.parameter import Value
-from sampler.space.latent import Point
+from optimizer.surrogate.stopping_rule import StoppingRule
+from optimizer.trials.problem import Problem, StartingPoint
+from optimizer.trials.trial import Phase, Purpose
+from sampler.common.byte_size import format_bytes
+from sampler.parameters.parameter import Parameter, Value
+from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 
 if TYPE_CHECKING:
-    from optimizer.strategies.sweeping import Course
+    from optimizer.strategies.trial_series import TrialSeries
+
 
 _ATTEMPTS = 1000
 
@@ -37,45 +40,35 @@ class Proposal:
     subject: int | None = None
 
 
-class Strategy(Protocol):
+class Strategy(ABC):
     """Proposes configurations.
 
     A strategy keeps nothing that cannot be rebuilt from its arguments, so a killed job resumes by
     reading its trials back, and trials in flight (in the history with state ``running``) need no
     special care.
+
+    Attributes:
+        settings: The settings of a search (``SearchSettings``) that change what it proposes;
+            ``warm_start`` among them: its models learn from earlier jobs (``Problem.prior``).
+        has_models: Whether models guide it. They know what matters, which few draws do not, and
+            they learn from every trial of the search.
+        phase_words: What it says of phases that it does in its own way.
     """
 
-    @property
-    def heeds(self) -> frozenset[str]:
-        """The settings of a search (``SearchSettings``) that change what it proposes.
+    settings: ClassVar[frozenset[str]]
+    has_models: ClassVar[bool] = False
+    phase_words: ClassVar[Mapping[Phase, str]] = {}
 
-        ``warm_start`` among them: its models learn from earlier jobs (``Problem.prior``).
-        """
-        ...
-
+    @abstractmethod
     def samples(self, problem: Problem, explore: int) -> int:
         """How many of ``explore`` new configurations are drawn at most before the search."""
-        ...
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
-        """Whether the next proposal rests on the draws so far, so that all of them must be in."""
-        ...
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
-        """Whether the draws have ended and the search comes next, or goes on.
-
-        Asked only when all draws have ended where ``learns`` says so.
-        """
-        ...
-
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    @abstractmethod
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """The next configuration.
 
         Args:
-            problem: What is tuned.
-            history: The trials so far, those in flight included.
+            evaluation: The trials so far, those in flight included.
             number: The number that the trial will have; its seed is ``problem.seed_of(number)``.
             explore: How many new configurations the budget holds in all.
 
@@ -83,46 +76,44 @@ class Strategy(Protocol):
             A configuration that was never proposed before, or one that is measured again on
             purpose (``Proposal.subject``), or None: there is nothing to add.
         """
-        ...
 
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:  # noqa: ARG002
+        """Whether the next proposal rests on the draws so far, so that all of them must be in."""
+        return False
 
-@runtime_checkable
-class Prefers(Protocol):
-    """A strategy that knows more of what was measured than single measurements tell."""
+    def sampling_done(self, evaluation: Evaluation, explore: int) -> bool:
+        """Whether the draws have ended and the search comes next, or goes on.
 
-    def preferred(self, problem: Problem, history: History) -> Sequence[int]:
-        """The numbers of whole measurements, those first that it holds for the best.
-
-        Empty while it knows too little.
+        Asked only when all draws have ended where ``needs_all_samples`` says so.
         """
-        ...
+        return self.needs_all_samples(evaluation, explore)
 
+    def preferred(self, evaluation: Evaluation) -> Sequence[int]:  # noqa: ARG002
+        """The numbers of whole measurements, those first that it predicts to be the best.
 
-@runtime_checkable
-class LearnsEffects(Protocol):
-    """A strategy that is guided by models, which also know what matters: few draws do not."""
+        Empty where it knows no more of them than they tell, or too little.
+        """
+        return ()
 
-    def effects(self, problem: Problem, history: History) -> ParameterEffects | None:
-        """What all trials so far teach about the parameters; None while it knows too little."""
-        ...
+    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:  # noqa: ARG002
+        """What its models have learned about the parameters; None without any."""
+        return None
 
+    def stopping_rule(
+        self,
+        evaluation: Evaluation,  # noqa: ARG002
+        explore: int,  # noqa: ARG002
+    ) -> StoppingRule | None:
+        """What is expected of one more run; None where that cannot be said."""
+        return None
 
-@runtime_checkable
-class Foresees(Protocol):
-    """A strategy that can say what its next run promises."""
-
-    def prospect(self, problem: Problem, history: History, explore: int) -> Prospect | None:
-        """What is expected of one more run; None while that cannot be said."""
-        ...
-
-
-@runtime_checkable
-class Sweeps(Protocol):
-    """A strategy that varies one parameter after the other, so that each has its own gain."""
-
-    def course(self, problem: Problem, history: History, explore: int) -> Course:
-        """How far it has come, and what it kept on the way."""
-        ...
+    def trial_series(
+        self,
+        evaluation: Evaluation,  # noqa: ARG002
+        explore: int,  # noqa: ARG002
+    ) -> TrialSeries | None:
+        """How far it has come that varies one parameter after the other; None: it does not."""
+        return None
 
 
 class PointSource(Protocol):
@@ -134,20 +125,111 @@ class PointSource(Protocol):
 
 
 def first_new(
-    problem: Problem, history: History, phase: Phase, why: str, points: PointSource
+    evaluation: Evaluation, phase: Phase, why: str, points: PointSource
 ) -> Proposal | None:
     """The first of many points whose configuration was never proposed; None if all were.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         phase: The phase of the proposal.
         why: Its reason.
         points: Called with 0, 1, 2, ...
     """
+    problem, history = evaluation.problem, evaluation.history
     for attempt in range(_ATTEMPTS):
         point = points(attempt)
         configuration = problem.configuration(point)
         if digest(configuration) not in history:
             return Proposal(phase, point, configuration, why)
     return None
+
+
+_SHARE = 2  # at most a half of what is explored: the rest is for the search
+_MOST_SAID = 6
+
+
+def starting_point(
+    problem: Problem, name: str, given: Mapping[str, Value]
+) -> StartingPoint | None:
+    """A point of the space that is as near to given settings as may be; None: the baseline is.
+
+    Options that the search does not move stay where the space leaves them, values outside of a
+    range take its nearest end, and values that a choice does not have are left at the baseline.
+    Where the memory budget is too small there are fewer memtables first, then smaller ones.
+
+    Args:
+        problem: What is tuned.
+        name: What it is called.
+        given: Values by parameter, full scale.
+    """
+    space, moving = problem.space, problem.searched
+    wanted = {
+        parameter: value
+        for parameter, value in given.items()
+        if parameter in moving and _possible(space.by_name[parameter], value)
+    }
+    values = {**space.start, **wanted}
+    point = encode(space, _within_memory(problem, values), memory=problem.memory)
+    point = {parameter: point[parameter] for parameter in moving}
+    found = problem.configuration(point)
+    if digest(found) == digest(space.default_configuration()):
+        return None
+    changed = [
+        f"{parameter} {_said(space.by_name[parameter], found[parameter])} for "
+        f"{_said(space.by_name[parameter], value)}"
+        for parameter, value in wanted.items()
+        if parameter in found and found[parameter] != value
+    ]
+    return StartingPoint(name, point, tuple(changed))
+
+
+def next_start(evaluation: Evaluation, explore: int) -> Proposal | None:
+    """The next starting point that was not measured; None when all were, or the search began.
+
+    Args:
+        evaluation: The trials so far.
+        explore: How many new configurations the budget holds in all.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    if history.numbers(Purpose.CANDIDATE, Phase.SEARCH):
+        return None
+    for start in planned_starts(problem, explore):
+        configuration = problem.configuration(start.point)
+        if digest(configuration) not in history:
+            return Proposal(Phase.SAMPLE, start.point, configuration, _why(start))
+    return None
+
+
+def planned_starts(problem: Problem, explore: int) -> Sequence[StartingPoint]:
+    """The starting points that a budget of so many new configurations has room for."""
+    return problem.starts[: max(1, explore // _SHARE)]
+
+
+def _why(start: StartingPoint) -> str:
+    why = f"starting point {start.name}"
+    if not start.changed:
+        return why
+    more = len(start.changed) - _MOST_SAID
+    said: Sequence[str] = start.changed[:_MOST_SAID]
+    said = [*said, f"{more} more"] if more > 0 else said
+    return f"{why}, within the space and its memory: {', '.join(said)}"
+
+
+def _possible(parameter: Parameter, value: Value) -> bool:
+    """Whether the space has the value, or a range with a nearest end to it."""
+    return parameter.is_numeric or value in parameter.values
+
+
+def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Value]:
+    """The same with fewer memtables, where that keeps the budget; their size comes later."""
+    fewer, number = problem.space.by_name.get("max_write_buffer_number"), "max_write_buffer_number"
+    if problem.memory is None or fewer is None or number not in problem.searched:
+        return values
+    left = (problem.memory - int(values["cache_size"])) // problem.workload.column_families
+    fits = max(left // int(values["write_buffer_size"]), int(fewer.low or 0))
+    return {**values, number: min(int(values[number]), fits)}
+
+
+def _said(parameter: Parameter, value: Value) -> str:
+    in_bytes = parameter.scaled and value not in parameter.special
+    return format_bytes(int(value)) if in_bytes else str(value)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.additive_effects import Grid
-from models.gaussian_process.additive_kernel import Settings
+from models.gaussian_process.effects import Grid
+from models.gaussian_process.kernel import KernelInputs
 from sampler.parameters.parameter import Parameter
 from sampler.space.latent import SPECIAL_SHARE
 from sampler.space.space import Space
@@ -19,7 +19,7 @@ _STEPS = 16  # of a range: what the kernel makes of one is smooth
 
 
 @dataclass(frozen=True)
-class Layout:
+class CubeLayout:
     """What the coordinates of a point stand for.
 
     Attributes:
@@ -31,7 +31,7 @@ class Layout:
     names: tuple[str, ...]
     kinds: tuple[tuple[int, int], ...]
 
-    def settings(self, points: Floats) -> Settings:
+    def settings(self, points: Floats) -> KernelInputs:
         """The settings at points.
 
         Args:
@@ -50,7 +50,7 @@ class Layout:
                 level[:, column] = np.where(is_special, 1 + which, 0)
                 inside = (u - SPECIAL_SHARE) / (1.0 - SPECIAL_SHARE)
                 position[:, column] = np.where(is_special, 0.0, inside)
-        return Settings(level, position)
+        return KernelInputs(level, position)
 
     def grids(self) -> tuple[Grid, ...]:
         """Settings of each parameter that stand for all, as often as draws take them."""
@@ -68,12 +68,12 @@ def _grid(categories: int, special: int) -> Grid:
         weight = np.concatenate(
             [np.full(special, inside / max(special, 1)), np.full(_STEPS, (1 - inside) / _STEPS)]
         )
-    return Grid(Settings(level.astype(np.int64)[:, None], position[:, None]), weight)
+    return Grid(KernelInputs(level.astype(np.int64)[:, None], position[:, None]), weight)
 
 
-def layout_of(space: Space, names: Sequence[str]) -> Layout:
+def cube_layout(space: Space, names: Sequence[str]) -> CubeLayout:
     """The layout of points over some of a space's parameters."""
-    return Layout(tuple(names), tuple(_kind(space.by_name[name]) for name in names))
+    return CubeLayout(tuple(names), tuple(_kind(space.by_name[name]) for name in names))
 
 
 def _kind(parameter: Parameter) -> tuple[int, int]:

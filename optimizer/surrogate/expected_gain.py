@@ -14,15 +14,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from optimizer.objective.objective import SCALE, Limit, Objective
+from optimizer.objective.objective import Limit, Objective
 from optimizer.surrogate.coordinates import Floats
 
 _DRAWS = 64
 _LEAST_DEVIATION = 1e-9  # of what is certain
-Prediction = Mapping[str, tuple[Floats, Floats]]
+MetricPredictions = Mapping[str, tuple[Floats, Floats]]
 
 
-def drawn_metrics(prediction: Prediction, logarithmic: frozenset[str]) -> Mapping[str, Floats]:
+def drawn_metrics(
+    prediction: MetricPredictions, logarithmic: frozenset[str]
+) -> Mapping[str, Floats]:
     """Equally likely values of each metric, the same quantiles for every configuration.
 
     Returns:
@@ -35,24 +37,14 @@ def drawn_metrics(prediction: Prediction, logarithmic: frozenset[str]) -> Mappin
     return drawn
 
 
-def likely_metrics(prediction: Prediction, logarithmic: frozenset[str]) -> Mapping[str, Floats]:
+def likely_metrics(
+    prediction: MetricPredictions, logarithmic: frozenset[str]
+) -> Mapping[str, Floats]:
     """The medians of each metric, shape ``(1, m)``."""
     return {
         name: (np.exp(expected) if name in logarithmic else expected)[None, :]
         for name, (expected, _) in prediction.items()
     }
-
-
-def fitness_of(
-    objective: Objective, metrics: Mapping[str, Floats], baseline: Mapping[str, float]
-) -> Floats:
-    """The fitness of many measurements at once: ``Objective.fitness`` over arrays."""
-    total: Floats = np.zeros(())
-    for term in objective.terms:
-        level = baseline[term.metric]
-        change = (metrics[term.metric] - level) / (abs(level) or 1.0)
-        total = total + SCALE * term.weight * (change if term.direction == "max" else -change)
-    return total
 
 
 def keeps(
@@ -68,7 +60,7 @@ def keeps(
 
 def chance_to_keep(
     objective: Objective,
-    prediction: Prediction,
+    prediction: MetricPredictions,
     logarithmic: frozenset[str],
     baseline: Mapping[str, float],
 ) -> Floats:
@@ -106,7 +98,7 @@ def _tightest(bounds: tuple[Limit, ...]) -> tuple[dict[str, float], dict[str, fl
 
 def expected_gain(
     objective: Objective,
-    prediction: Prediction,
+    prediction: MetricPredictions,
     logarithmic: frozenset[str],
     baseline: Mapping[str, float],
     best: float | None,
@@ -127,7 +119,7 @@ def expected_gain(
     if best is None:
         return chance_to_keep(objective, prediction, logarithmic, baseline)
     metrics = drawn_metrics(prediction, logarithmic)
-    fitness = fitness_of(objective, metrics, baseline)
+    fitness = objective.fitness_of_many(metrics, baseline)
     kept = keeps(objective.bounds(baseline), metrics, fitness.shape)
     return np.asarray((np.maximum(fitness - best, 0.0) * kept).mean(axis=0))
 

@@ -8,28 +8,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.gaussian_process.additive_kernel import Settings, covariances, likeness
-from models.gaussian_process.additive_process import AdditiveProcess, fit_process
-from models.gaussian_process.joint_shares import Learned
+from models.gaussian_process.joint_components import LearnedComponents, learn_alone
+from models.gaussian_process.kernel import KernelInputs, covariances, kernel_matrices
+from models.gaussian_process.process import AdditiveProcess, fit_process
 from models.gaussian_process.task_agreement import Tasks
-from optimizer.evaluation.knowledge import baseline_of, comparable
-from optimizer.surrogate.coordinates import Floats, Layout, layout_of
-from optimizer.surrogate.learned_shares import FIRST, MOST_PRIOR, learned_at_once, learned_of
-from optimizer.surrogate.metric_lessons import (
-    Lessons,
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.surrogate.coordinates import CubeLayout, Floats, cube_layout
+from optimizer.surrogate.learned_components import FIRST, MOST_PRIOR, learned_of
+from optimizer.surrogate.training_data import (
+    PriorRows,
+    TrainingData,
     chosen_few,
     coordinates_of,
-    lessons_of,
-    measured_worth,
+    prior_rows,
     teaching,
+    training_data_of,
 )
-from optimizer.surrogate.prior_lessons import PriorRows, prior_rows
-from optimizer.trials.history import History
-from optimizer.trials.prior import NO_PRIOR
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import NO_PRIOR
 from optimizer.trials.trial import Purpose
 
 _MOST = 300  # rows: beyond them a proposal would take too long
+_MOST_EVENLY = 200  # trials, evenly over the job: it must not take longer than a few seconds
 # What seems to do nothing keeps so much of all shares: the models are not sure of it, and learn of
 # small effects too. Without it a search ended where only these were left; see docs/search.md.
 _LEAST_SHARE = 0.01
@@ -41,17 +40,17 @@ class Known:
 
     Attributes:
         rows: Shape ``(n,)``: which of the job's own rows and, below them, of earlier jobs'.
-        alike: Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are
+        kernels: Shape ``(n_known,)``: how far each one's task agrees with the job; None: all are
             the job's own.
     """
 
     rows: NDArray[np.bool_]
-    alike: Floats | None
+    kernels: Floats | None
 
     def of(self, cross: Floats) -> Floats:
         """The covariance with the known rows, from that with all over settings alone."""
         cross = cross if self.rows.all() else cross[:, self.rows]
-        return cross if self.alike is None else cross * self.alike
+        return cross if self.kernels is None else cross * self.kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +59,18 @@ class Surrogate:
 
     Attributes:
         layout: What the coordinates stand for.
-        lessons: What it was learned from.
+        data: What it was learned from.
         prior: What earlier jobs added.
         settings: The known settings.
         learned: Metric to the shares of its variance and the agreement of earlier jobs.
         processes: A model for each metric, and which rows it knows.
     """
 
-    layout: Layout
-    lessons: Lessons
+    layout: CubeLayout
+    data: TrainingData
     prior: PriorRows
-    settings: Settings
-    learned: Mapping[str, Learned]
+    settings: KernelInputs
+    learned: Mapping[str, LearnedComponents]
     processes: Mapping[str, tuple[AdditiveProcess, Known]]
 
     def predict(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:
@@ -83,8 +82,10 @@ class Surrogate:
         Returns:
             Metric to two arrays of shape ``(m,)``.
         """
-        alike = likeness(self.layout.settings(points), self.settings)
-        crosses = covariances(alike, [process.shares for process, _ in self.processes.values()])
+        kernels = kernel_matrices(self.layout.settings(points), self.settings)
+        crosses = covariances(
+            kernels, [process.components for process, _ in self.processes.values()]
+        )
         return {
             name: process.predict(known.of(cross))
             for (name, (process, known)), cross in zip(
@@ -102,9 +103,9 @@ class Surrogate:
             Metric to arrays of shape ``(m,)`` and ``(m, m)``.
         """
         settings = self.layout.settings(points)
-        shares = [process.shares for process, _ in self.processes.values()]
-        crosses = covariances(likeness(settings, self.settings), shares)
-        amongs = covariances(likeness(settings, settings), shares)
+        components = [process.components for process, _ in self.processes.values()]
+        crosses = covariances(kernel_matrices(settings, self.settings), components)
+        amongs = covariances(kernel_matrices(settings, settings), components)
         return {
             name: process.predict_together(known.of(cross), among)
             for (name, (process, known)), cross, among in zip(
@@ -112,109 +113,117 @@ class Surrogate:
             )
         }
 
+    def known_settings(self, metric: str) -> KernelInputs:
+        """The settings that a metric's model knows."""
+        _, known = self.processes[metric]
+        return KernelInputs(self.settings.level[known.rows], self.settings.position[known.rows])
+
     def matters(self) -> Floats:
         """How much each parameter matters to the metrics together, shape ``(n_names,)``."""
-        all_shares = [process.shares.parameters for process, _ in self.processes.values()]
-        return np.asarray(sum(each / each.sum() for each in all_shares) / len(all_shares))
+        all_components = [process.components.parameters for process, _ in self.processes.values()]
+        return np.asarray(sum(each / each.sum() for each in all_components) / len(all_components))
 
 
-def surrogate_of(problem: Problem, history: History, names: Sequence[str]) -> Surrogate | None:
+def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | None:
     """The model that the history teaches; None while too little is known.
 
     Trials in flight are known by their configuration alone: each counts as measured with just
     what is expected of it, so that the next proposal goes elsewhere.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
+        evaluation: The trials so far.
         names: The moving parameters.
     """
+    problem, history = evaluation.problem, evaluation.history
     numbers = teaching(history)
     if len(numbers) < FIRST and not problem.prior.jobs:
         return None
-    layout = layout_of(problem.space, names)
-    learned = learned_of(problem, history, layout, numbers)
+    layout = cube_layout(problem.space, names)
+    learned = learned_of(evaluation, layout, numbers)
     worth = dict.fromkeys(numbers, -np.inf) | {
-        trial.number: value
-        for value, trial in comparable(problem, history, (history[n] for n in numbers))
+        trial.number: value for value, trial in evaluation.comparable(history[n] for n in numbers)
     }
     few = chosen_few(numbers, worth, _MOST)
-    lessons = lessons_of(problem, history, baseline_of(history, problem), names, few)
+    data = training_data_of(problem, history, evaluation.baseline, names, few)
     prior = prior_rows(
         problem.prior,
         names,
-        levels=lessons.levels(),
-        logarithmic=lessons.logarithmic,
+        levels=data.levels(),
+        logarithmic=data.logarithmic,
         most=min(MOST_PRIOR, _MOST - len(few)),
     )
-    surrogate = _fitted(layout, lessons, prior, learned)
+    surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
     flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
     if flying:
         points = coordinates_of(problem, flying, names)
-        surrogate = _fitted(layout, _believed(surrogate, points), prior, learned)
+        data = _believed(surrogate, points)
+        surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
     return surrogate
 
 
-def surrogate_once(
-    problem: Problem,
-    history: History,
-    names: Sequence[str],
-    numbers: list[int],
-    *,
-    with_baseline: bool = True,
-) -> Surrogate | None:
-    """A model learned in one go, of whatever trials; None while they are too few.
+def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | None:
+    """The model of a whole job, by which parameters are ranked and drawn; None of too few trials.
 
-    What a search learns step by step is not taken over: it would depend on who searched. Nor is
-    what earlier jobs measured.
+    Learned in one go, so that it depends on nothing but the trials: neither on who searched, nor
+    on what earlier jobs measured. The baseline is the
+    one that was known when the newest of them was proposed: the runs of the confirmation change
+    nothing.
 
     Args:
-        problem: What is tuned.
-        history: The trials so far.
-        names: The parameters that tell them apart.
-        numbers: Of the trials that teach, in ascending order.
-        with_baseline: Whether the baseline is one of the space's configurations, and so teaches.
+        evaluation: The trials so far.
+        names: The moving parameters.
     """
-    if len(numbers) < FIRST:
+    problem, history = evaluation.problem, evaluation.history
+    numbers = teaching(history)
+    if len(numbers) < FIRST or not names:
         return None
-    layout, baseline = layout_of(problem.space, names), baseline_of(history, problem)
-    learned = learned_at_once(problem, history, layout, numbers)
-    few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
-    lessons = lessons_of(problem, history, baseline, names, few)
-    if not with_baseline:
-        unknown = {name: np.append(np.nan, known[1:]) for name, known in lessons.targets.items()}
-        lessons = replace(lessons, targets=unknown)
-    prior = prior_rows(
-        NO_PRIOR, names, levels=lessons.levels(), logarithmic=lessons.logarithmic, most=0
-    )
-    return _fitted(layout, lessons, prior, learned)
+
+    def learn() -> Surrogate:
+        spread = np.linspace(0, len(numbers) - 1, min(len(numbers), _MOST_EVENLY)).astype(int)
+        rows = [numbers[place] for place in spread]
+        layout, baseline = cube_layout(problem.space, names), evaluation.baseline_at(numbers[-1])
+        data = training_data_of(problem, history, baseline, names, rows)
+        settings = layout.settings(data.points)
+        kernels = kernel_matrices(settings, settings)
+        learned = {name: learn_alone(kernels, values) for name, values in data.targets.items()}
+        none = prior_rows(
+            NO_PRIOR, names, levels=data.levels(), logarithmic=data.logarithmic, most=0
+        )
+        return _fitted(layout, data, none, learned)
+
+    trials = tuple((number, history[number].attempt) for number in numbers)
+    return evaluation.once(("surrogate", tuple(names)), trials, learn)
 
 
-def _believed(surrogate: Surrogate, points: Floats) -> Lessons:
-    """The lessons with trials in flight as if each had shown just what is expected of it."""
+def _believed(surrogate: Surrogate, points: Floats) -> TrainingData:
+    """The data with trials in flight as if each had shown just what is expected of it."""
     expected = {name: values for name, (values, _) in surrogate.predict(points).items()}
-    lessons = surrogate.lessons
+    data = surrogate.data
     return replace(
-        lessons,
-        points=np.vstack([lessons.points, points]),
+        data,
+        points=np.vstack([data.points, points]),
         targets={
-            name: np.concatenate([values, expected[name]])
-            for name, values in lessons.targets.items()
+            name: np.concatenate([values, expected[name]]) for name, values in data.targets.items()
         },
     )
 
 
 def _fitted(
-    layout: Layout, lessons: Lessons, prior: PriorRows, learned: Mapping[str, Learned]
+    layout: CubeLayout,
+    data: TrainingData,
+    prior: PriorRows,
+    learned: Mapping[str, LearnedComponents],
+    *,
+    least: float = 0.0,
 ) -> Surrogate:
-    settings = layout.settings(np.vstack([lessons.points, prior.points]))
-    names = list(lessons.targets)
-    own = {name: learned[name].shares.none_below(_LEAST_SHARE) for name in names}
-    among = covariances(likeness(settings, settings), [own[name] for name in names])
-    tasks_of = np.concatenate([np.zeros(len(lessons.points), dtype=np.int64), prior.tasks])
+    settings = layout.settings(np.vstack([data.points, prior.points]))
+    names = list(data.targets)
+    own = {name: learned[name].components.none_below(least) for name in names}
+    among = covariances(kernel_matrices(settings, settings), [own[name] for name in names])
+    tasks_of = np.concatenate([np.zeros(len(data.points), dtype=np.int64), prior.tasks])
     processes = {}
     for name, covariance in zip(names, among, strict=True):
-        values = np.concatenate([lessons.targets[name], prior.targets[name]])
+        values = np.concatenate([data.targets[name], prior.targets[name]])
         tasks = Tasks(tasks_of, learned[name].agreement)
         known = np.isfinite(values) & tasks.told()
         tasks, within = tasks.at(known), covariance[np.ix_(known, known)]
@@ -225,4 +234,4 @@ def _fitted(
         else:
             process = fit_process(within, values[known], own[name])
             processes[name] = (process, Known(known, None))
-    return Surrogate(layout, lessons, prior, settings, learned, processes)
+    return Surrogate(layout, data, prior, settings, learned, processes)

@@ -27,7 +27,7 @@ class History:
         self._numbers: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
         self._changes: defaultdict[tuple[Purpose, Phase | None], int] = defaultdict(int)
         self._own: defaultdict[tuple[Purpose, Phase | None], list[int]] = defaultdict(list)
-        self._lessons: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
+        self._given_measured: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._on: defaultdict[tuple[str | None, Purpose], list[int]] = defaultdict(list)
         self._hosts: dict[str, None] = {}  # a set that keeps its order
         self._changes_on: defaultdict[tuple[str, Purpose], int] = defaultdict(int)
@@ -50,7 +50,7 @@ class History:
                 numbers[trial.purpose, None].append(trial.number)
                 numbers[trial.purpose, trial.phase].append(trial.number)
             self._given += trial.given
-            self._lessons[trial.purpose, trial.phase] += trial.given and trial.done
+            self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
             self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
         elif before.has_outcome:
@@ -136,9 +136,9 @@ class History:
         )
         return len(candidates) - (bisect_left(candidates, baselines[-1]) if baselines else 0)
 
-    def lessons(self, purpose: Purpose, phase: Phase) -> int:
+    def given_measured(self, purpose: Purpose, phase: Phase) -> int:
         """How many given trials of a purpose and phase ended with a whole measurement."""
-        return self._lessons[purpose, phase]
+        return self._given_measured[purpose, phase]
 
     @property
     def given(self) -> int:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from optimizer.budget.budget import LEAST_TRIALS, divide
-from optimizer.run.one_host import OneHost
 from optimizer.run.planning import Budget
+from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.atomic_write import atomic_write

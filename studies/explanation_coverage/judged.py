@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.changes import Changes
-from optimizer.explanation.explanation import Estimate, Explanation, explain
+from optimizer.explanation.explanation import Estimate, Explanation, explain_winner
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from sampler.space.space import Configuration
@@ -57,7 +58,7 @@ def judged(label: str, function: TestFunction, key: Key, ended: Ended) -> Line:
     winner = history[ended.winner].configuration
     began = time.process_time()
     error = (ended.high - ended.low) / _INTERVAL_ERRORS
-    found = explain(problem, history, winner, error=error)
+    found = explain_winner(Evaluation(problem, history), winner, error=error)
     seconds = time.process_time() - began
     if found is None:
         return Line(label, key, proven=True, told=False, seconds=round(seconds, 3))

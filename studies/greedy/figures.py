@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.specification.resolved_job import resolve
 from jobs.views.pick import FrontOfTwo, front_of_two
-from optimizer.explanation.compared import BASELINE, Compared, compare
+from optimizer.explanation.compared import BASELINE, BlockComparison, compare_blocks
 from sampler.common.errors import InputError
 from sampler.space.space import Configuration, digest
 from studies.greedy.cases import Asked, Case
@@ -33,8 +33,8 @@ class Figures:
 
     case: Case
     study: Study
-    document: Compared | None
-    found: Compared | None
+    document: BlockComparison | None
+    found: BlockComparison | None
     latency: Mapping[str, FrontOfTwo]
     cpu: FrontOfTwo | None
     rates: Mapping[str, float]
@@ -67,8 +67,10 @@ def figures_of(asked: Asked, study: Study, rows: Iterable[Mapping[str, Any]]) ->
     return Figures(
         case=asked.case,
         study=study,
-        document=compare(problem.objective, rounds, BASELINE, DOCUMENT),
-        found=compare(problem.objective, rounds, BASELINE, FOUND) if found is not None else None,
+        document=compare_blocks(problem.objective, rounds, BASELINE, DOCUMENT),
+        found=compare_blocks(problem.objective, rounds, BASELINE, FOUND)
+        if found is not None
+        else None,
         latency=fronts,
         cpu=_front(study, "cpu_percent", "rate"),
         rates=_medians(rounds, digests, "rate"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobs.report.rows import TOP, contribution_rows
 from jobs.views.pick import FrontOfTwo
-from optimizer.explanation.compared import BASELINE, Compared
+from optimizer.explanation.compared import BASELINE, BlockComparison
 from sampler.common.byte_size import format_bytes
 from studies.greedy.cases import CONTRIBUTORS, CPU_FRONT, LATENCY_FRONT
 from studies.greedy.figures import Figures
@@ -162,7 +162,7 @@ def _bytes(size: float | None) -> str:
     return "n/a" if size is None else format_bytes(size)
 
 
-def _change(compared: Compared | None) -> str:
+def _change(compared: BlockComparison | None) -> str:
     if compared is None or "rate" not in compared.changes:
         return "n/a"
     found = compared.changes["rate"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from optimizer.evaluation.knowledge import best_first
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
@@ -75,7 +75,7 @@ def best_so_far(
     """
     began = _spent_before(history)
     whole = [trial for trial in history.of(Purpose.CANDIDATE) if trial.done]
-    ranked = best_first(problem, history, whole)
+    ranked = Evaluation(problem, history).best_first(whole)
     return [
         next((value for value, trial in ranked if began[trial.number] < most), None)
         for most in seconds

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from jobs.specification.start_from import starting_points
-from optimizer.strategies import find_strategy
-from optimizer.strategies.starts import next_start
-from optimizer.strategies.strategy import Prefers, Proposal, Strategy
-from optimizer.trials.history import History
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.problem import Problem, StartingPoint
 from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
@@ -27,53 +27,39 @@ class Begun(Wrapped):
 
     starts: tuple[StartingPoint, ...]
 
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """The next starting point, then what the strategy proposes."""
-        start = next_start(replace(problem, starts=self.starts), history, explore)
+        problem, history = evaluation.problem, evaluation.history
+        start = next_start(Evaluation(replace(problem, starts=self.starts), history), explore)
         if start is not None:
             return start
-        return self.strategy.propose(problem, history, number=number, explore=explore)
+        return self.strategy.propose(evaluation, number=number, explore=explore)
 
-    def preferred(self, problem: Problem, history: History) -> Sequence[int]:
-        """What its models prefer; see ``optimizer.strategies.strategy.Prefers``."""
-        strategy = self.strategy
-        return strategy.preferred(problem, history) if isinstance(strategy, Prefers) else []
+    def preferred(self, evaluation: Evaluation) -> Sequence[int]:
+        """As the strategy's."""
+        return self.strategy.preferred(evaluation)
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(Strategy):
     """Proposes one configuration, measures it once, and stands for it."""
 
+    settings: ClassVar[frozenset[str]] = frozenset()
     start: StartingPoint
-
-    @property
-    def heeds(self) -> frozenset[str]:
-        """Nothing is searched."""
-        return frozenset()
 
     def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
         """Its one configuration."""
         return 1
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
     def propose(
         self,
-        problem: Problem,
-        history: History,
+        evaluation: Evaluation,
         *,
         number: int,  # noqa: ARG002
         explore: int,  # noqa: ARG002
     ) -> Proposal | None:
         """Its configuration, once."""
+        problem, history = evaluation.problem, evaluation.history
         if history.numbers(Purpose.CANDIDATE):
             return None
         configuration = problem.configuration(self.start.point)

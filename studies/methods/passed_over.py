@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from optimizer.evaluation.evaluation import Evaluation
 from sampler.common.errors import InputError
 from sampler.runner.settings import Settings, load_settings
 from sampler.space.space import Configuration
@@ -71,7 +72,7 @@ def pairs_of(study: Study, searched: Book) -> list[Pair]:
     found = []
     for row in searched.rows("choice", strategy=FOREST):
         problem = study.seeded(row["seed"])
-        best = best_measured(problem, searched.history(problem, FOREST))
+        best = best_measured(Evaluation(problem, searched.history(problem, FOREST)))
         if best is not None and best[1].digest != row["digest"]:
             preferred = winners(searched, problem)[FOREST]
             chosen = {PREFERRED: preferred, BEST: best[1].configuration}

@@ -18,7 +18,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.common.errors import InputError
 from studies.arguments import make_command, names
 from studies.null_search.job import Key, Line, keys_of, run_job
@@ -80,7 +80,7 @@ def read_lines(path: Path) -> list[Line]:
 def _rank_little() -> None:
     """The ranking is for the report: it guides none of these searches, and would take longest."""
     knowledge.rank_parameters = partial(  # type: ignore[attr-defined]
-        rank_parameters, trees=2, resamples=1, n_repeats=1, n_jobs=1
+        rank_parameters, trees=2, resamples=1, n_repeats=1
     )
     gc.freeze()  # statsmodels collects garbage at every correction for multiplicity
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.search_document import search_document
-from optimizer.run.one_host import OneHost
 from optimizer.run.planning import Budget
+from optimizer.run.ports import OneHost
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 from studies.memory_log import MemoryLog
@@ -80,7 +81,9 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
     )  # fmt: skip
     conclusion = tuning.run()
     verdict = conclusion.verdict
-    search = search_document(posed, conclusion.plan, strategy, conclusion.history) or {}
+    search = (
+        search_document(Evaluation(posed, conclusion.history), conclusion.plan, strategy) or {}
+    )
     return Line(
         key=key,
         runs=len(conclusion.history),
@@ -103,5 +106,5 @@ def keys_of(
         for seed in range(jobs)
         for strategy in strategies
         for early in stop_early
-        if not early or "stop_early" in find_strategy(strategy).heeds
+        if not early or "stop_early" in find_strategy(strategy).settings
     ]

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from models.importance.sample_size import COMBINED, AtSize, importances_of, rank_at_size
 from sampler.machine.machine import fingerprint
 from studies.line_plot import Line, line_plot
 from studies.rank_stability.rule_replay import (
@@ -28,6 +27,7 @@ from studies.rank_stability.rule_replay import (
     played_on_noise,
     rule_table,
 )
+from studies.rank_stability.sample_size import COMBINED, AtSize, importances_of, rank_at_size
 from studies.recorded_trials import Learned, drawn_by, made_up_trials, recorded
 
 _SMALLEST, _GROWTH = 24, 2**0.5

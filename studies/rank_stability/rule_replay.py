@@ -10,10 +10,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.agreement import beyond_chance, top_overlap
-from models.importance.sample_size import COMBINED, importances_of
-from models.importance.split_half import split_half
+from models.importance.agreement import beyond_chance, split_half, top_overlap
 from optimizer.ranking.sampling import FIRST_CHECKPOINT, IN_A_ROW, LEVEL, checkpoints, in_a_row
+from studies.rank_stability.sample_size import COMBINED, importances_of
 from studies.recorded_trials import Learned
 
 LEVELS = (0.2, 0.28, 0.34, 0.4, 0.46, 0.52, 0.6)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from optimizer.confirmation.confirmation import differences_of, fitness_by_pair, interval_of_mean
+from optimizer.confirmation.proof import differences_of, fitness_by_pair, interval_of_mean
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import load_objective
 from sampler.parameters.parameter import Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobs.specification.resolved_job import resolve
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.confirmation import judge
+from optimizer.confirmation.proof import judge
 from studies.reproduction.study import Study
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
 from studies.arguments import make_command, names

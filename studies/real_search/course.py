@@ -11,8 +11,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.evaluation.knowledge import baseline_of, best_first
+from optimizer.budget.budget import cutoff_seconds
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -39,13 +39,13 @@ class Asked:
 
 
 def next_asked(
-    problem: Problem,
+    evaluation: Evaluation,
     strategy: Strategy,
-    history: History,
     evaluations: int,
     seconds: float | None = None,
 ) -> Asked | None:
     """What is measured next; None: the budget is used up, or nothing more is proposed."""
+    problem, history = evaluation.problem, evaluation.history
     if len(history.numbers(Purpose.CANDIDATE)) >= evaluations:
         return None
     if seconds is not None and sum(trial.bench_seconds for trial in history) >= seconds:
@@ -54,7 +54,7 @@ def next_asked(
         return Asked(baseline_trial(problem, history))
     wall, processor = time.perf_counter(), time.process_time()
     number = history.next_number
-    proposal = strategy.propose(problem, history, number=number, explore=evaluations)
+    proposal = strategy.propose(evaluation, number=number, explore=evaluations)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     if proposal is None:
         return None
@@ -86,7 +86,7 @@ def open_courses(
     problem = study.seeded(seed)
     chosen = {row["strategy"] for row in book.rows("choice", seed=seed)}
     return {
-        name: Course(study, book, problem, name, strategy, book.history(problem, name))
+        name: Course(study, book, name, strategy, Evaluation(problem, book.history(problem, name)))
         for name, strategy in strategies.items()
         if name not in chosen
     }
@@ -98,10 +98,19 @@ class Course:
 
     study: Study
     book: Book
-    problem: Problem
     name: str
     strategy: Strategy
-    history: History
+    evaluation: Evaluation
+
+    @property
+    def problem(self) -> Problem:
+        """What is tuned."""
+        return self.evaluation.problem
+
+    @property
+    def history(self) -> History:
+        """What was measured so far."""
+        return self.evaluation.history
 
     def step(self) -> bool:
         """Measures what is next, or makes the choice and is over: whether it goes on.
@@ -111,14 +120,12 @@ class Course:
         """
         study, problem = self.study, self.problem
         with study.undisturbed():
-            asked = next_asked(
-                problem, self.strategy, self.history, study.evaluations, study.seconds
-            )
+            asked = next_asked(self.evaluation, self.strategy, study.evaluations, study.seconds)
             if asked is None:
                 self._choose()
                 return False
         over = measured(
-            study.bench, problem, asked.trial, _cutoff(study, problem, self.history, asked.trial)
+            study.bench, problem, asked.trial, _cutoff(study, self.evaluation, asked.trial)
         )
         self.history.put(over)
         self.book.keep_trial(
@@ -134,11 +141,11 @@ class Course:
     def _choose(self) -> None:
         """Keeps what the strategy recommends: what a job would confirm first."""
         problem, history = self.problem, self.history
-        configuration = recommended(problem, self.strategy, history)
+        configuration = recommended(self.strategy, self.evaluation)
         named = digest(configuration)
         values = [
             value
-            for value, trial in best_first(problem, history, history.of(Purpose.CANDIDATE))
+            for value, trial in self.evaluation.best_first(history.of(Purpose.CANDIDATE))
             if trial.done and trial.digest == named
         ]
         same = [t.number for t in history.of_configuration(named) if not t.is_baseline]
@@ -148,9 +155,9 @@ class Course:
         self.book.keep({**row, **beside, **chosen})
 
 
-def _cutoff(study: Study, problem: Problem, history: History, trial: Trial) -> float | None:
+def _cutoff(study: Study, evaluation: Evaluation, trial: Trial) -> float | None:
     """As a job has it: only new configurations are cut off."""
     if trial.purpose is not Purpose.CANDIDATE:
         return None
-    level = baseline_of(history).of_host(study.bench.name)
-    return cutoff_seconds(problem.search.cutoff, level)
+    level = evaluation.baseline.of_host(study.bench.name)
+    return cutoff_seconds(evaluation.problem.search.cutoff, level)

@@ -11,8 +11,8 @@ from typing import Any
 
 from jobs.archive import Archive, read_archive
 from jobs.specification.resolved_job import resolve
-from optimizer.results.conclusion import conclude
-from optimizer.results.result import fitness_by_trial, result_document
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import conclude, fitness_by_trial, result_document
 from optimizer.run.planning import Budget, plan_of
 from optimizer.strategies.genetic import generation_of
 from optimizer.trials.history import History
@@ -83,15 +83,14 @@ def read_study(path: Path) -> Study:
     history = History(trials)
     asked = archive.specification
     plan = plan_of(problem, Budget(asked.trials, asked.minutes), history)
-    conclusion = conclude(problem, plan, history)
+    conclusion = conclude(Evaluation(problem, history), plan)
     make_result = partial(
         result_document,
-        problem,
         conclusion,
         job=asked.document(),
         environment=archive.environment or {},
     )
-    fitness = fitness_by_trial(problem, conclusion)
+    fitness = fitness_by_trial(conclusion)
     searched = history.of(Purpose.CANDIDATE, Phase.SEARCH)
     draws = tuple(history.of(Purpose.CANDIDATE, Phase.SAMPLE))
     return Study(archive, trials, make_result, generations_of(searched, fitness), draws, fitness)

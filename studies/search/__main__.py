@@ -13,8 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from optimizer.strategies import STRATEGIES, find_strategy
-from optimizer.strategies.extras import missing_extra
+from optimizer.strategies.registry import STRATEGIES, find_strategy, missing_extra
 from sampler.common.errors import InputError
 from studies.arguments import counts, make_command, names
 from studies.one_thread import one_thread

@@ -21,13 +21,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from models.importance.agreement import top_overlap
 from models.importance.design import FeatureMatrix
-from models.importance.quick_importance import combined_importance, quick_forests
-from models.importance.ranking import mean_share
+from models.importance.importance import combined_importance, mean_share, quick_forests
 from optimizer.budget.budget import divide
-from optimizer.evaluation.knowledge import DrawsKey, ended_well, learned_table
+from optimizer.evaluation.evaluation import Evaluation, draws_of, draws_table
 from optimizer.results.learned_document import LEAST_SHARE, surely_matters
-from optimizer.strategies import find_strategy
-from optimizer.strategies.strategy import LearnsEffects, Proposal, Strategy
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Proposal, Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -64,12 +63,11 @@ class Watched(Wrapped):
 
     seen: list[tuple[Problem, History]] = field(default_factory=list)
 
-    def propose(
-        self, problem: Problem, history: History, *, number: int, explore: int
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """As the strategy's."""
+        problem, history = evaluation.problem, evaluation.history
         self.seen[:] = [(problem, history)]
-        return self.strategy.propose(problem, history, number=number, explore=explore)
+        return self.strategy.propose(evaluation, number=number, explore=explore)
 
 
 def history_of(
@@ -84,7 +82,7 @@ def history_of(
 def forest_shares(problem: Problem, history: History) -> Floats:
     """What forests make of the draws, shape ``(n_parameters,)``: `ranking`'s order."""
     drawn = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
-    return _shares(*learned_table(DrawsKey(problem, history, ended_well(drawn))))
+    return _shares(*draws_table(problem, history, draws_of(history, drawn)))
 
 
 def recorded_shares(recorded: Recorded) -> Floats:
@@ -136,8 +134,8 @@ def run_seed(function: TestFunction, seed: int) -> dict[str, Floats]:
     """Shares by each way that a job of 96 trials has of telling what matters."""
     explore, forest = divide(TRIALS).explore, find_strategy("forest")
     problem, history = history_of(function, forest, seed, explore)
-    assert isinstance(forest, LearnsEffects)
-    effects = forest.effects(problem, history)
+    assert forest.has_models
+    effects = forest.effects(Evaluation(problem, history))
     assert effects is not None
     draws = find_strategy("genetic").samples(problem, explore)
     return {

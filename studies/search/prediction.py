@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from models.gaussian_process.additive_kernel import Settings, covariance, likeness
-from models.gaussian_process.additive_process import fit_process, standardised
-from models.gaussian_process.additive_shares import learn_shares
-from optimizer.surrogate.coordinates import layout_of
+from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
+from models.gaussian_process.process import fit_process, standardised
+from models.gaussian_process.variance_components import learn_components
+from optimizer.surrogate.coordinates import cube_layout
 from sampler.machine.machine import fingerprint
 from sampler.space.encoding import encode_columns
 from sampler.space.latent import encode
@@ -41,7 +41,7 @@ def models_of(recorded: Recorded) -> tuple[dict[str, Predict], dict[str, Floats]
     space, memory = recorded.space, recorded.problem.memory
     columns, _ = encode_columns(space, configurations)
     points = [encode(space, each, memory=memory) for each in configurations]
-    settings = layout_of(space, space.names).settings(
+    settings = cube_layout(space, space.names).settings(
         np.array([[point[name] for name in space.names] for point in points])
     )
 
@@ -53,12 +53,12 @@ def models_of(recorded: Recorded) -> tuple[dict[str, Predict], dict[str, Floats]
         return predict
 
     def additive(seen: NDArray[np.intp], unseen: NDArray[np.intp], values: Floats) -> Floats:
-        known = Settings(settings.level[seen], settings.position[seen])
-        asked = Settings(settings.level[unseen], settings.position[unseen])
-        among = likeness(known, known)
-        shares = learn_shares(among, standardised(values)[0])
-        process = fit_process(covariance(among, shares), values, shares)
-        return process.predict(covariance(likeness(asked, known), shares))[0]
+        known = KernelInputs(settings.level[seen], settings.position[seen])
+        asked = KernelInputs(settings.level[unseen], settings.position[unseen])
+        among = kernel_matrices(known, known)
+        components = learn_components(among, standardised(values)[0])
+        process = fit_process(covariance(among, components), values, components)
+        return process.predict(covariance(kernel_matrices(asked, known), components))[0]
 
     metrics = [term.metric for term in recorded.problem.objective.terms]
     targets = {m: np.log([run.metrics.get(m, np.nan) for run in runs]) for m in metrics}

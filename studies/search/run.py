@@ -10,11 +10,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from optimizer.evaluation.knowledge import baseline_of, best_first
-from optimizer.strategies.starts import next_start
-from optimizer.strategies.strategy import Prefers, Proposal, Strategy
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space import Configuration, digest
 from studies.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
@@ -62,71 +60,71 @@ def run(
         One for each checkpoint up to `evaluations`.
     """
     problem = replace(function.problem, seed=seed)
-    history = History() if history is None else history
+    evaluation = Evaluation(problem, History() if history is None else history)
+    history = evaluation.history
     seconds, judged = 0.0, list[Judged]()
     plan = plan_for(evaluations)
     ended = False
     for count in range(1, evaluations + 1):
         if not ended:
             while baseline_due(plan, history):
-                measure_baseline(function, problem, history)
+                measure_baseline(function, evaluation)
             number, began = history.next_number, time.process_time()
-            proposal = next_start(problem, history, evaluations) or strategy.propose(
-                problem, history, number=number, explore=evaluations
+            proposal = next_start(evaluation, evaluations) or strategy.propose(
+                evaluation, number=number, explore=evaluations
             )
             seconds += time.process_time() - began
             ended = proposal is None
             if proposal is not None:
-                measure(function, problem, history, proposal)
+                measure(function, evaluation, proposal)
         if count in checkpoints:
-            judged.append(_judged(function, problem, strategy, history, count, seconds))
+            judged.append(_judged(function, strategy, evaluation, count, seconds))
     return judged
 
 
-def measure_baseline(function: TestFunction, problem: Problem, history: History) -> None:
+def measure_baseline(function: TestFunction, evaluation: Evaluation) -> None:
     """Adds a run of the baseline to the history."""
+    problem, history = evaluation.problem, evaluation.history
     history.put(function.measured(baseline_trial(problem, history), None))
 
 
-def measure(
-    function: TestFunction, problem: Problem, history: History, proposal: Proposal
-) -> None:
+def measure(function: TestFunction, evaluation: Evaluation, proposal: Proposal) -> None:
     """Adds what was proposed to the history, as the function answers."""
-    trial = candidate_trial(problem, history, proposal)
-    level = baseline_of(history).metrics.get("time")
-    history.put(function.measured(trial, level))
+    trial = candidate_trial(evaluation.problem, evaluation.history, proposal)
+    level = evaluation.baseline.metrics.get("time")
+    evaluation.history.put(function.measured(trial, level))
 
 
 def _judged(
     function: TestFunction,
-    problem: Problem,
     strategy: Strategy,
-    history: History,
+    evaluation: Evaluation,
     count: int,
     seconds: float,
 ) -> Judged:
-    chosen = recommended(problem, strategy, history)
+    chosen = recommended(strategy, evaluation)
     measured: Mapping[str, float] = {}
-    for value, trial in best_first(problem, history, history.of(Purpose.CANDIDATE)):
+    for value, trial in evaluation.best_first(evaluation.history.of(Purpose.CANDIDATE)):
         if trial.done:
             measured = {trial.digest: value, **measured}
     fitness = float(function.fitness([chosen])[0])
     return Judged(count, fitness, measured.get(digest(chosen)), seconds)
 
 
-def recommended(problem: Problem, strategy: Strategy, history: History) -> Configuration:
+def recommended(strategy: Strategy, evaluation: Evaluation) -> Configuration:
     """The configuration that a strategy stands for: its own choice, or the best measured.
 
     Before anything was measured whole it is the baseline.
     """
-    if isinstance(strategy, Prefers):
-        for number in strategy.preferred(problem, history):
-            return history[number].configuration
-    best = best_measured(problem, history)
-    return problem.space.default_configuration() if best is None else best[1].configuration
+    for number in strategy.preferred(evaluation):
+        return evaluation.history[number].configuration
+    best = best_measured(evaluation)
+    return (
+        evaluation.problem.space.default_configuration() if best is None else best[1].configuration
+    )
 
 
-def best_measured(problem: Problem, history: History) -> tuple[float, Trial] | None:
+def best_measured(evaluation: Evaluation) -> tuple[float, Trial] | None:
     """The new configuration with the best fitness that was measured whole; None: there is none."""
-    ranked = best_first(problem, history, history.of(Purpose.CANDIDATE))
+    ranked = evaluation.best_first(evaluation.history.of(Purpose.CANDIDATE))
     return next(((value, trial) for value, trial in ranked if trial.done), None)

@@ -19,12 +19,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from jobs.specification.start_from import starting_points
-from optimizer.results.prior_document import prior_document
-from optimizer.strategies import find_strategy
-from optimizer.surrogate.prior_taking import prior_job
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.results.result import prior_document
+from optimizer.strategies.registry import find_strategy
+from optimizer.surrogate.transfer_selection import prior_job
 from optimizer.trials.history import History
-from optimizer.trials.prior import Prior, PriorJob
-from optimizer.trials.problem import Problem
+from optimizer.trials.problem import Prior, PriorJob, Problem
 from sampler.machine.machine import fingerprint
 from studies.arguments import make_command
 from studies.search.best import Effort
@@ -122,7 +122,7 @@ def one_run(functions: Functions, case: Case, seed: int) -> Line:
         replace(function, problem=problem), find_strategy("forest"), seed=seed,
         evaluations=EVALUATIONS, checkpoints=CHECKPOINTS, history=history,
     )  # fmt: skip
-    agreed = prior_document(problem, history)
+    agreed = prior_document(Evaluation(problem, history))
     return Line(
         case.name,
         seed,

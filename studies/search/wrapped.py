@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Strategy
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 
 
 @dataclass(frozen=True)
-class Wrapped:
+class Wrapped(Strategy):
     """All of a ``Strategy`` but what it proposes."""
 
     strategy: Strategy
 
     @property
-    def heeds(self) -> frozenset[str]:
+    def settings(self) -> frozenset[str]:  # type: ignore[override]
         """As the strategy's."""
-        return self.strategy.heeds
+        return self.strategy.settings
 
     def samples(self, problem: Problem, explore: int) -> int:
         """As the strategy's."""
         return self.strategy.samples(problem, explore)
 
-    def learns(self, problem: Problem, history: History, explore: int) -> bool:
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
         """As the strategy's."""
-        return self.strategy.learns(problem, history, explore)
+        return self.strategy.needs_all_samples(evaluation, explore)
 
-    def searches(self, problem: Problem, history: History, explore: int) -> bool:
+    def sampling_done(self, evaluation: Evaluation, explore: int) -> bool:
         """As the strategy's."""
-        return self.strategy.searches(problem, history, explore)
+        return self.strategy.sampling_done(evaluation, explore)

@@ -23,7 +23,7 @@ from jobs.specification.validation import specification_of
 from optimizer.objective.objective_file import load_objective, objective_document
 from optimizer.run.planning import Budget
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from studies.known_truth import DEFAULT, SPACE, measured, truth
 from studies.memory_log import MemoryLog
 from studies.simulated_hosts import SimulatedHosts

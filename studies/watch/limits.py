@@ -14,13 +14,16 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from models.change_points.change_point import LEAST_VALUES, LIKENESS_BIAS, split_p, strongest_cuts
-from models.change_points.change_point_chance import (
+from models.change_points.change_point import (
+    AUTOCORRELATION_BIAS,
     FITTED_FROM,
+    LEAST_VALUES,
     MOST_LENGTH,
     STEPS_UNTIL,
     chance,
     features,
+    split_p,
+    strongest_cuts,
 )
 
 LEVELS = np.arange(1.0, 6.1, 0.5)
@@ -29,20 +32,20 @@ Floats = NDArray[np.float64]
 
 
 def count(seed: int) -> tuple[Floats, Floats, Floats]:
-    """Alarms and series at risk, both (nights + 1, levels), and the mean likeness by length."""
+    """Alarms and series at risk, both (nights + 1, levels), and the mean autocorrelation."""
     values = np.random.default_rng(seed).standard_normal((_BLOCK, MOST_LENGTH))
     limits = 10.0**-LEVELS
     lowest = np.ones(_BLOCK)
     alarms, at_risk = np.zeros((2, MOST_LENGTH + 1, len(LEVELS)))
-    likeness = np.zeros(MOST_LENGTH + 1)
+    autocorrelation = np.zeros(MOST_LENGTH + 1)
     for n in range(LEAST_VALUES, MOST_LENGTH + 1):
         cuts = strongest_cuts(values[:, :n])
-        likeness[n] = cuts.likeness.mean()
+        autocorrelation[n] = cuts.autocorrelation.mean()
         quiet = lowest[:, None] > limits
         lowest = np.minimum(lowest, split_p(cuts.t_squared, n))
         at_risk[n] = quiet.sum(axis=0)
         alarms[n] = (quiet & (lowest[:, None] <= limits)).sum(axis=0)
-    return alarms, at_risk, likeness
+    return alarms, at_risk, autocorrelation
 
 
 def fit(alarms: Floats, at_risk: Floats) -> Floats:
@@ -64,15 +67,16 @@ def main() -> None:
     given = parser.parse_args()
     with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         blocks = pool.map(count, range(given.blocks), chunksize=1)
-    alarms, at_risk, likeness = (np.sum([b[i] for b in blocks], axis=0) for i in range(3))
+    alarms, at_risk, autocorrelation = (np.sum([b[i] for b in blocks], axis=0) for i in range(3))
     print("looks:", np.round(fit(alarms, at_risk), 3).tolist())
     lengths = np.arange(LEAST_VALUES, MOST_LENGTH + 1)
-    left = likeness[LEAST_VALUES:] / given.blocks
+    left = autocorrelation[LEAST_VALUES:] / given.blocks
     rows = np.stack([1 / lengths, np.log(lengths) / lengths], axis=-1)
-    bias = rows @ LIKENESS_BIAS - left
+    bias = rows @ AUTOCORRELATION_BIAS - left
     fitted = np.linalg.lstsq(rows, bias, rcond=None)[0]
     print(
-        f"likeness: bias {np.round(fitted, 3).tolist()}, left of it at most {abs(left).max():.4f}"
+        f"autocorrelation: bias {np.round(fitted, 3).tolist()}, "
+        f"left of it at most {abs(left).max():.4f}"
     )
     print(f"(up to {STEPS_UNTIL} nights the tail has steps, and a bound is taken)")
     print("night | counted chance over stated, at -log10 p = 2, 3, 4, 5 (alarms)")

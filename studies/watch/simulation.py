@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from models.change_points.change_point import (
     LEAST_VALUES,
-    pooled_likeness,
+    MOST_LENGTH,
+    chance,
+    cuts_within,
+    pooled_autocorrelation,
+    size_of,
     split_p,
     strongest_cuts,
 )
-from models.change_points.change_point_chance import MOST_LENGTH, chance
-from models.change_points.change_point_size import cuts_within, size_of
-from models.change_points.change_point_watch import PER_100_NIGHTS, outlier_p
+from models.change_points.detection import PER_100_NIGHTS, outlier_p
 
 Floats = NDArray[np.float64]
 LAWS = {
@@ -82,8 +84,10 @@ def night_chances(values: Floats, at_risk: NDArray[np.bool_] | None = None) -> F
     weights = np.ones((batches, series))
     if at_risk is not None:
         weights = np.where(at_risk, 1.0, 1e-9)  # so that a batch without any has a mean
-    likeness = pooled_likeness(cuts.likeness.reshape(batches, series), weights)
-    p = split_p(cuts.t_squared, n, np.repeat(likeness, series))
+    autocorrelation = pooled_autocorrelation(
+        cuts.autocorrelation.reshape(batches, series), weights
+    )
+    p = split_p(cuts.t_squared, n, np.repeat(autocorrelation, series))
     found: Floats = chance(p, n).reshape(batches, series)
     return found
 

@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 
 
 @pytest.fixture(scope="module")
@@ -13,9 +13,7 @@ def quick_ranking() -> Iterator[None]:
 
     One at a time: scikit-learn sets warning filters in its threads, which are global.
     """
-    quick = partial(rank_parameters, trees=10, resamples=2, n_repeats=1, n_jobs=1)
+    quick = partial(rank_parameters, trees=10, resamples=2, n_repeats=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "rank_parameters", quick)
-        knowledge._ranking.cache_clear()
         yield
-    knowledge._ranking.cache_clear()

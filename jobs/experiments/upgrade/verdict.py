@@ -18,7 +18,7 @@ from jobs.experiments.upgrade.cases import DEFAULTS, KEPT
 from jobs.results.figures import p_words
 from models.importance.anova import holm
 from optimizer.budget.power import LEAST_PAIRS
-from optimizer.confirmation.confirmation import Change, change
+from optimizer.confirmation.proof import Change, change
 
 _MOST_NAMED = 8
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from optimizer.objective.objective_file import load_objective
 from optimizer.trials.problem import Problem
 from sampler.common.errors import InputError

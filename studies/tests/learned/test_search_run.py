@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Strategy
 from optimizer.trials.trial import Purpose
 from sampler.runner.outcome import TrialState
 from studies.known_truth import DEFAULT
@@ -23,18 +24,22 @@ def judged_by(strategy, seed=0, evaluations=100, function=None):
 
 
 @dataclass
-class Watched:
+class Watched(Strategy):
     """Random draws, of which the history is looked at; proposes nothing after `most`."""
 
     most: int = 1000
     asked: list = field(default_factory=list)
 
-    def propose(self, problem, history, *, number, explore):
+    def samples(self, problem, explore):  # noqa: ARG002
+        return explore
+
+    def propose(self, evaluation, *, number, explore):
+        history = evaluation.history
         self.asked.append((number, len(history.numbers(Purpose.BASELINE)), explore))
         if len(history.numbers(Purpose.CANDIDATE)) >= self.most:
             return None
         random = find_strategy("random")
-        return random.propose(problem, history, number=number, explore=explore)
+        return random.propose(evaluation, number=number, explore=explore)
 
 
 @dataclass
@@ -43,7 +48,8 @@ class Stubborn(Watched):
 
     silent: bool = False
 
-    def preferred(self, _problem, history):
+    def preferred(self, evaluation):
+        history = evaluation.history
         assert len(history.numbers(Purpose.CANDIDATE)) in CHECKPOINTS
         return [] if self.silent else history.numbers(Purpose.CANDIDATE)[:1]
 
@@ -107,9 +113,10 @@ def test_a_trial_that_is_too_slow_is_cut_off_as_in_a_job():
     function, history_of = toy(), []
 
     class Keeps(Watched):
-        def propose(self, problem, history, *, number, explore):
+        def propose(self, evaluation, *, number, explore):
+            history = evaluation.history
             history_of.append(history)
-            return super().propose(problem, history, number=number, explore=explore)
+            return super().propose(evaluation, number=number, explore=explore)
 
     cutoff = replace(function.problem.search, cutoff=1.0)
     judged_by(

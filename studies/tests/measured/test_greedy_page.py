@@ -39,9 +39,7 @@ def study() -> Study:
     problem = resolve(specification, None).problem
     job = Job(problem, Budget(trials=68), PretendBench(lsm, noise=0.001))
     conclusion = job.run()
-    result = result_document(
-        problem, conclusion, job=specification.document(), environment=ENVIRONMENT
-    )
+    result = result_document(conclusion, job=specification.document(), environment=ENVIRONMENT)
     trials = tuple(job.log.trials())
     return Study(Archive(specification, ENVIRONMENT, trials), trials, lambda: result, (), (), {})
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from cli.main import main as terminal
 from cli.options.exits import Exit
 from cli.tuning import tune
+from models.importance.agreement import split_half
 from models.importance.ranking import rank_parameters
-from models.importance.split_half import split_half
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from optimizer.ranking import sampling
 from sampler.common.errors import InputError
 from studies.memory_front.__main__ import main

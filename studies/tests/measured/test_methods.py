@@ -7,8 +7,8 @@ import pytest
 
 from jobs.specification.resolved_job import resolve
 from jobs.specification.start_from import starting_points
-from optimizer.evaluation.knowledge import best_first
-from optimizer.strategies import find_strategy
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
@@ -52,7 +52,7 @@ def test_known_settings_are_proposed_once_and_keep_the_memory(problem: Problem):
     seen = set()
     for name in KNOW:
         history = History()
-        proposal = methods[name].propose(problem, history, number=4, explore=30)
+        proposal = methods[name].propose(Evaluation(problem, history), number=4, explore=30)
         assert proposal is not None and problem.affords(proposal.configuration)
         seen.add(str(sorted(proposal.configuration.items())))
     assert len(seen) == len(KNOW)
@@ -61,7 +61,7 @@ def test_known_settings_are_proposed_once_and_keep_the_memory(problem: Problem):
 def test_the_search_with_models_begins_where_a_job_of_it_begins(problem: Problem):
     forest = methods_of(problem, ["forest"])["forest"]
     assert isinstance(forest, Begun)
-    proposal = forest.propose(problem, History(), number=4, explore=30)
+    proposal = forest.propose(Evaluation(problem, History()), number=4, explore=30)
     assert proposal is not None and proposal.why.startswith("starting point benchmark.sh")
 
 
@@ -171,7 +171,7 @@ def test_along_the_way_the_best_so_far_grows_to_the_best_of_all(finished):
     _, study, book = finished
     problem = study.seeded(1)
     history = book.history(problem, "forest")
-    whole = best_first(problem, history, history.of(Purpose.CANDIDATE))
+    whole = Evaluation(problem, history).best_first(history.of(Purpose.CANDIDATE))
     seconds = [4.0, 8.0, 16.0, SECONDS]
     found = best_so_far(problem, history, [0.0, *seconds])
     assert found[0] is None and found[-1] == whole[0][0]

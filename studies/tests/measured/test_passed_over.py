@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from optimizer.evaluation.knowledge import best_first
-from optimizer.strategies import find_strategy
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.errors import InputError
 from sampler.runner.settings import load_settings
@@ -50,7 +50,7 @@ def searched(study: Study, ended: Book, tmp_path: Path) -> Book:
 def ranked(study: Study, book: Book, seed: int) -> list[tuple[float, Trial]]:
     problem = study.seeded(seed)
     history = book.history(problem, "forest")
-    return best_first(problem, history, history.of(Purpose.CANDIDATE))
+    return Evaluation(problem, history).best_first(history.of(Purpose.CANDIDATE))
 
 
 def choose(study: Study, book: Book, seed: int, place: int) -> None:

@@ -7,7 +7,7 @@ from shutil import copy
 import pytest
 from scipy.stats import ttest_1samp
 
-from optimizer.confirmation.confirmation import fitness_by_pair
+from optimizer.confirmation.proof import fitness_by_pair
 from optimizer.objective.objective_file import load_objective
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import load_space

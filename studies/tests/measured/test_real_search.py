@@ -9,9 +9,9 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from optimizer.budget.cutoff import cutoff_seconds
-from optimizer.evaluation.knowledge import baseline_of
-from optimizer.strategies import find_strategy
+from optimizer.budget.budget import cutoff_seconds
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose
 from sampler.common.errors import InputError
@@ -87,7 +87,7 @@ def test_a_trial_is_read_back_as_it_was(cutoff, subject):
         trial = measured(study.bench, problem, baseline_trial(problem, history))
         history.put(trial)
         assert trial_of(problem, json.loads(json.dumps(row_of(problem, trial)))) == trial
-    proposal = random.propose(problem, history, number=3, explore=15)
+    proposal = random.propose(Evaluation(problem, history), number=3, explore=15)
     proposal = replace(proposal, subject=subject)  # of one that measures again what was doubtful
     trial = candidate_trial(problem, history, proposal)
     trial = measured(study.bench, problem, trial, cutoff)
@@ -147,7 +147,7 @@ def test_a_choice_is_the_best_measured_where_a_strategy_has_no_word_of_its_own(f
     for row in book.rows("choice", strategy="random"):
         problem = study.seeded(row["seed"])
         history = book.history(problem, "random")
-        level = baseline_of(history)
+        level = Evaluation(problem, history).baseline
 
         def fitness(trial, problem=problem, level=level):
             metrics = level.corrected(trial.metrics, trial.started_at, trial.host)

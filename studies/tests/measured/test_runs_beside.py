@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from jobs.specification.named_files import specify
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError

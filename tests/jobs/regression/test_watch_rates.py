@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.change_points.change_point_watch import PER_100_NIGHTS, watch_series
+from models.change_points.detection import PER_100_NIGHTS, detect_changes
 from studies.watch.simulation import SIGMA, changed, draw, night_chances, quiet
 
 
@@ -49,5 +49,5 @@ def test_the_simulation_judges_as_the_product_does() -> None:
             for night in range(4, 40)
             if (night_chances(batch[None, :, : night + 1]) <= share).any()
         ]
-        alarms = watch_series(batch).alarms
+        alarms = detect_changes(batch).alarms
         assert [a.reported for a in alarms[:1]] == striking[:1]

@@ -5,19 +5,17 @@ import pytest
 
 from jobs.results.outcome import JobOutcome
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from tests.support.jobs.pretended_job import HOSTILE, failing, finished_job
 
 
 @pytest.fixture(scope="package", autouse=True)
 def quick_ranking() -> Iterator[None]:
     """Small forests: how good a ranking is is not judged here."""
-    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2, n_jobs=1)
+    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "rank_parameters", quick)
-        knowledge._ranking.cache_clear()
         yield
-    knowledge._ranking.cache_clear()
 
 
 @pytest.fixture(scope="package")

@@ -9,7 +9,7 @@ from jobs.specification.named_files import specified, specify
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import Specification, specification_from_document
 from jobs.specification.validation import require_terms, usual_objective
-from optimizer.objective.limit_text import parse_limit
+from optimizer.objective.limits import parse_limit
 from optimizer.objective.objective_file import load_objective
 from sampler.common.errors import InputError
 from sampler.space.space import memory_bytes

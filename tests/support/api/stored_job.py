@@ -19,7 +19,7 @@ from jobs.results.outcome import JobOutcome
 from jobs.specification.resolved_job import resolve
 from jobs.specification.specification import specification_from_document
 from models.importance.ranking import rank_parameters
-from optimizer.evaluation import knowledge
+from optimizer.evaluation import evaluation as knowledge
 from sampler.common.documents import parse_toml
 from sampler.workload.workload_file import workload_text
 from tests.support.jobs.pretended_job import finished_job

@@ -16,7 +16,7 @@ import cli.tuning.tune
 import jobs.execution.run_job
 import jobs.report.artifacts
 from cli.main import main
-from optimizer.run.libraries import load_libraries
+from optimizer.run.tuning import load_libraries
 
 assert (
     cli.render.outcome_screen

@@ -20,10 +20,13 @@ from jobs.archive import read_archive
 from jobs.batch.batch_file import read_batch
 from jobs.schedule.schedule_times import read_times
 from jobs.specification.request import parse_warm_start
-from optimizer.budget.detect_text import parse_detect
-from optimizer.objective.limit_text import parse_limit
-from optimizer.objective.objective_file import objective_document, objective_from_document
-from optimizer.objective.weights_text import parse_weights
+from optimizer.budget.sample_size import parse_detect
+from optimizer.objective.limits import parse_limit
+from optimizer.objective.objective_file import (
+    objective_document,
+    objective_from_document,
+    parse_weights,
+)
 from sampler.bench.builds import facts_in_log
 from sampler.bench.command_bench import last_line_metrics
 from sampler.bench.db_bench_output import complaint, parse_output

@@ -13,7 +13,7 @@ from jobs.execution import run_job as room
 from jobs.execution.assembly import assemble
 from jobs.specification.specification import specification_from_document
 from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.settings import Settings
 
@@ -25,7 +25,7 @@ class Silent:
     def trial_started(self, trial: Trial) -> None:
         pass
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         pass
 
     def host_set_aside(self, host: str, why: str) -> None:

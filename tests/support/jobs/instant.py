@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from optimizer.run.standing import Standing
+from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from tests.support.sampler.codec_space import SPACE
 
@@ -78,7 +78,7 @@ class Watcher:
     def trial_started(self, trial: Trial) -> None:
         pass
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         assert standing.done + standing.failed == trial.number
         self.ended.append(trial)
 

@@ -87,12 +87,10 @@ def finished_job(
     )
     conclusion = tuned(asked, trials, hosts) if hosts else job_of(asked, trials, bench).run()
     result = result_document(
-        asked, conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
+        conclusion, job=document_of(asked, document, trials), environment=ENVIRONMENT
     )
     options = "[Version]\n  rocksdb_version=7.8.3\n" if result["best"] else None
-    return JobOutcome(
-        result, options, fitness_by_trial(asked, conclusion), tuple(conclusion.history)
-    )
+    return JobOutcome(result, options, fitness_by_trial(conclusion), tuple(conclusion.history))
 
 
 def failing(finished: JobOutcome, failure: str, *, every: int = 9) -> JobOutcome:

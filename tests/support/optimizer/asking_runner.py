@@ -10,10 +10,11 @@ from random import Random
 from typing import Any
 
 from optimizer.budget.budget import Plan
-from optimizer.confirmation.choosing import candidates_of, winner_of
-from optimizer.run.asking import Asked, ask
+from optimizer.confirmation.choice import candidates_of, winner_of
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.run.planning import Budget, plan_of
-from optimizer.strategies import find_strategy
+from optimizer.run.steps import AskedTrials, ask
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, Phase, Purpose, Trial
@@ -33,16 +34,19 @@ class AskingRunner:
     out: dict[int, Trial] = field(default_factory=dict)
     complete: bool = False
 
+    def __post_init__(self) -> None:
+        self.evaluation = Evaluation(self.problem, self.history)
+
     @property
     def plan(self) -> Plan:
         return plan_of(self.problem, Budget(trials=self.trials), self.history)
 
-    def ask(self, count: int, *, reclaim: bool = False) -> Asked:
+    def ask(self, count: int, *, reclaim: bool = False) -> AskedTrials:
         idle = not self.history.unfinished()
         self.bench.clock.seconds += 1.0
         now = self.bench.clock()
         asked = ask(
-            self.problem, self.plan, find_strategy(self.problem.strategy), self.history,
+            self.evaluation, self.plan, find_strategy(self.problem.strategy),
             count=count, now=now, overdue=now - timedelta(seconds=0.5) if reclaim else None,
         )  # fmt: skip
         assert len(asked.trials) <= count
@@ -119,9 +123,9 @@ class AskingRunner:
         assert not self.history.unfinished()
         assert counts[Purpose.BASELINE] == plan.first + plan.exploring - plan.explore
         assert counts[Purpose.CANDIDATE] == plan.explore
-        chosen = len(candidates_of(self.problem, plan, self.history))
+        chosen = len(candidates_of(Evaluation(self.problem, self.history), plan))
         assert counts[Purpose.SELECT] == ((chosen + 1) * plan.rounds if chosen > 1 else 0)
-        winner = winner_of(self.problem, plan, self.history)
+        winner = winner_of(Evaluation(self.problem, self.history), plan)
         assert counts[Purpose.PROVE] == (2 * plan.pairs if winner else 0)
         if chosen == plan.candidates and winner:
             assert len(self.own()) == self.trials

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import Conclusion
 from optimizer.run.planning import Budget
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError

@@ -12,13 +12,12 @@ import numpy as np
 
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import load_objective
-from optimizer.results.conclusion import Conclusion
-from optimizer.run.one_host import OneHost
+from optimizer.results.result import Conclusion
 from optimizer.run.planning import Budget
-from optimizer.run.ports import LeaseLost
-from optimizer.run.standing import Standing
+from optimizer.run.ports import LeaseLost, OneHost
+from optimizer.run.progress import RunProgress
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem, SearchSettings
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -204,7 +203,7 @@ class ListLog:
             raise ValueError(f"trial {trial.number} has ended")
         self.kept[trial.number] = trial
 
-    def finish(self, trial: Trial, standing: Standing | None = None) -> None:
+    def finish(self, trial: Trial, standing: RunProgress | None = None) -> None:
         counted = standing is not None and standing.done + standing.failed >= 1
         assert standing is None or counted or trial.state is TrialState.LOST
         self._write(f"finish {trial.number}")
@@ -256,7 +255,7 @@ class Watcher:
 
     phases: list[Phase] = field(default_factory=list)
     started: list[Trial] = field(default_factory=list)
-    ended: list[tuple[Trial, Standing]] = field(default_factory=list)
+    ended: list[tuple[Trial, RunProgress]] = field(default_factory=list)
     ticks: int = 0
     aside: list[str] = field(default_factory=list)
 
@@ -267,7 +266,7 @@ class Watcher:
     def trial_started(self, trial: Trial) -> None:
         self.started.append(trial)
 
-    def trial_ended(self, trial: Trial, standing: Standing) -> None:
+    def trial_ended(self, trial: Trial, standing: RunProgress) -> None:
         self.ended.append((trial, standing))
 
     def tick(self) -> None:

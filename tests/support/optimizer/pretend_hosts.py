@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from optimizer.results.conclusion import Conclusion
+from optimizer.results.result import Conclusion
 from optimizer.run.planning import Budget
-from optimizer.run.ports import Ended
+from optimizer.run.ports import EndedTrial
 from optimizer.run.tuning import Tuning
-from optimizer.strategies import find_strategy
+from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import Outcome, TrialState
@@ -95,14 +95,14 @@ class PretendHosts:
         self._fly(max(end, self.seconds), trial, host, outcome)
         return True
 
-    def wait(self, timeout: float) -> Ended | None:
+    def wait(self, timeout: float) -> EndedTrial | None:
         until = self.seconds + timeout
         if not self._flying or self._flying[0][0] > until:
             self.seconds = until
             return None
         end, number, attempt, host = heapq.heappop(self._flying)
         self.seconds = max(self.seconds, end)
-        return Ended(number, attempt, host, self._outcomes.pop((number, attempt)))
+        return EndedTrial(number, attempt, host, self._outcomes.pop((number, attempt)))
 
     def cancel(self) -> None:
         self.cancelled += len(self._flying)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from optimizer.budget.budget import divide
-from optimizer.strategies import find_strategy
-from optimizer.strategies.draw_then_search import DrawThenSearch
-from optimizer.strategies.strategy import Foresees, Proposal
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.draws import DrawThenSearch
+from optimizer.strategies.registry import find_strategy
+from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -55,7 +56,7 @@ def histories(strategy: str) -> list[list[Trial]]:
 def propose(problem: Problem, trials: list[Trial], explore: int = EXPLORE) -> Proposal | None:
     history = History(trials)
     return find_strategy(problem.strategy).propose(
-        problem, history, number=history.next_number, explore=explore
+        Evaluation(problem, history), number=history.next_number, explore=explore
     )
 
 
@@ -138,7 +139,7 @@ class StrategyContract:
         assert len(found) + len(again) == EXPLORE
         assert len(again) <= EXPLORE / 10
         assert all(t.configuration == trials[t.subject].configuration for t in again)
-        assert not again or isinstance(find_strategy(strategy), Foresees)
+        assert not again or find_strategy(strategy).has_models
 
     def test_points_lie_in_the_cube_and_stand_for_the_configurations(self, strategy: str):
         problem = problem_of(strategy)
@@ -214,7 +215,7 @@ class StrategyContract:
         assert np.median(searched[len(searched) // 2 :]) < np.median(drawn)
 
     def test_named_parameters_alone_are_searched(self, strategy: str):
-        if "over" not in find_strategy(strategy).heeds:
+        if "over" not in find_strategy(strategy).settings:
             pytest.skip(f"{strategy} draws over all parameters: --over is refused")
         job = job_of(problem_of(strategy, over=("y", "codec")), 24, bench())
         job.run()
@@ -224,7 +225,7 @@ class StrategyContract:
         assert {trial.configuration["x"] for trial in searched} == {0.9}
 
     def test_what_is_never_searched_stays_at_the_baseline(self, strategy: str):
-        if "samples" not in find_strategy(strategy).heeds:
+        if "samples" not in find_strategy(strategy).settings:
             pytest.skip(f"{strategy} searches nothing")
         problem = problem_of(strategy, space=load_space("paper"), objective="waf")
         bench = PretendBench(lambda c: flat(c) | {"waf": 1.0 + c["threads"]})

@@ -1,7 +1,8 @@
 """Whole jobs on the pretended benchmark, and what they conclude."""
 
+from optimizer.evaluation.evaluation import Evaluation
 from optimizer.objective.objective import Objective, Term
-from optimizer.results.conclusion import conclude
+from optimizer.results.result import conclude
 from optimizer.run.planning import plan_of
 from optimizer.trials.history import History
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -20,7 +21,7 @@ def run(trials: int = 24, strategy: str = "random", objective="paper", **bench) 
 
 def conclude_of(job: Job):
     history = History(job.log.trials())
-    return conclude(job.problem, plan_of(job.problem, job.budget, history), history)
+    return conclude(Evaluation(job.problem, history), plan_of(job.problem, job.budget, history))
 
 
 TWO_TERMS = Objective("two", (Term("waf", "min"), Term("sa", "min")))

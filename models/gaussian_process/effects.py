@@ -1,0 +1,283 @@
+"""What each parameter and each pair does to a metric, by an additive process.
+
+The process is a sum over parameters and pairs of them, so its variance over the whole space
+parts exactly into theirs: Sobol' indices (Sobol', Math. Comput. Simul. 55, 2001). Nothing is
+sampled but the doubt: draws of the process given the trials, by Matheron's rule (Wilson and
+others, ICML 2020, Eq. 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from models.gaussian_process.kernel import (
+    Floats,
+    KernelInputs,
+    VarianceComponents,
+    kernel_matrices,
+)
+from models.gaussian_process.process import AdditiveProcess
+
+_NOTHING = 1e-4  # a smaller part of all shares is none
+_RANK = 1e-6  # of the largest eigenvalue: what the kernel of one parameter has beyond it is lost
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The settings of one parameter that stand for all of them.
+
+    Attributes:
+        settings: One column, ``n_settings`` rows.
+        weight: Shape ``(n_settings,)``, how often each is drawn; sums to 1.
+    """
+
+    settings: KernelInputs
+    weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Shares of the variance that the settings make, over the whole space; noise is left out.
+
+    Attributes:
+        total: Shape ``(..., n_parameters)``: what goes away once the parameter is held, pairs
+            included. With pairs these sum to more than 1; all 0 where nothing varies.
+        alone: The same shape: without its pairs.
+    """
+
+    total: Floats
+    alone: Floats
+
+
+def effects_of(process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]) -> Effects:
+    """The effects in what is expected, shape ``(n_parameters,)``.
+
+    Args:
+        process: Of one metric, fitted to all parameters.
+        known: The settings that it was fitted to.
+        grids: One a parameter.
+    """
+    parts = _Parts(process.components, known, grids)
+    return parts.effects(process.solved[None, :], None)[0]
+
+
+def drawn_effects(
+    process: AdditiveProcess,
+    known: KernelInputs,
+    grids: Sequence[Grid],
+    values: Floats,
+    *,
+    draws: int,
+    seed: int,
+) -> Effects:
+    """The effects in equally likely processes, shape ``(draws, n_parameters)``.
+
+    The shares are held: how sure they are is what ``evidence`` asks.
+
+    Args:
+        process: Of one metric, fitted to all parameters.
+        known: The settings that it was fitted to.
+        grids: One a parameter.
+        values: What it was fitted to, shape ``(n,)``.
+        draws: How many.
+        seed: Of the draws.
+    """
+    from scipy.linalg import cho_solve
+
+    rng = np.random.default_rng(seed)
+    parts = _Parts(process.components, known, grids)
+    prior = parts.drawn(rng, draws)
+    n = len(values)
+    level = np.sqrt(process.components.level) * rng.standard_normal((draws, 1))
+    noise = np.sqrt(process.components.noise) * rng.standard_normal((draws, n))
+    missed = (values - process.mean) / process.spread - prior.at_known - level - noise
+    solved = cho_solve((process.factor, True), missed.T, check_finite=False).T
+    found = parts.effects(solved, prior)
+    return Effects(np.array([e.total for e in found]), np.array([e.alone for e in found]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Prior:
+    """Draws before the trials are looked at: on the grids, and summed at the known settings."""
+
+    mains: list[Floats]
+    pairs: list[Floats]
+    at_known: Floats
+
+
+class _Parts:
+    """The parts of a process: those of its parameters that have a share, and their pairs."""
+
+    def __init__(
+        self, components: VarianceComponents, known: KernelInputs, grids: Sequence[Grid]
+    ) -> None:
+        self.count, least = len(grids), _NOTHING * components.parameters.sum()
+        self.columns = np.flatnonzero(components.parameters > least)
+        self.size = components.parameters[self.columns]
+        self.pairs = list(combinations(range(len(self.columns)), 2))
+        self.strength = [components.pairs * self.size[i] * self.size[j] for i, j in self.pairs]
+        own = [grids[int(column)] for column in self.columns]
+        self.weights = [grid.weight for grid in own]
+        here = [known.of(np.array([column])) for column in self.columns]
+        self.cross = [
+            kernel_matrices(grid.settings, each)[0].astype(np.float64)
+            for grid, each in zip(own, here, strict=True)
+        ]
+        among = [kernel_matrices(g.settings, g.settings)[0].astype(np.float64) for g in own]
+        self.features = [
+            _features(grid, cross) for grid, cross in zip(among, self.cross, strict=True)
+        ]
+
+    def drawn(self, rng: np.random.Generator, draws: int) -> _Prior:
+        mains, pairs = [], []
+        total = np.zeros((draws, self.cross[0].shape[1] if self.cross else 0))
+        for size, (on_grid, at_known) in zip(self.size, self.features, strict=True):
+            normal = np.sqrt(size) * rng.standard_normal((draws, on_grid.shape[1]))
+            mains.append(normal @ on_grid.T)
+            total += normal @ at_known.T
+        for (i, j), strength in zip(self.pairs, self.strength, strict=True):
+            (one, one_known), (other, other_known) = self.features[i], self.features[j]
+            shape = (draws, one.shape[1], other.shape[1])
+            normal = np.sqrt(strength) * rng.standard_normal(shape)
+            pairs.append(one @ normal @ other.T)
+            total += np.einsum("sna,na->sn", one_known @ normal, other_known)
+        return _Prior(mains, pairs, total)
+
+    def effects(self, solved: Floats, prior: _Prior | None) -> list[Effects]:
+        """The effects of each row of ``solved``, shape ``(n_rows, n_known)``."""
+        rows = len(solved)
+        alone, total = np.zeros((rows, self.count)), np.zeros((rows, self.count))
+        mains = [
+            size * (solved @ cross.T) for size, cross in zip(self.size, self.cross, strict=True)
+        ]
+        if prior is not None:
+            mains = [own + drawn for own, drawn in zip(mains, prior.mains, strict=True)]
+        whole = np.zeros(rows)
+        for place, ((i, j), strength) in enumerate(zip(self.pairs, self.strength, strict=True)):
+            surface = strength * (solved[:, None, :] * self.cross[i]) @ self.cross[j].T
+            if prior is not None:
+                surface = surface + prior.pairs[place]
+            by_one = surface @ self.weights[j]
+            by_other = np.einsum("sqr,q->sr", surface, self.weights[i])
+            mains[i], mains[j] = mains[i] + by_one, mains[j] + by_other
+            middle = by_one @ self.weights[i]
+            rest = surface - by_one[:, :, None] - by_other[:, None, :] + middle[:, None, None]
+            size = np.einsum("sqr,q,r->s", rest**2, self.weights[i], self.weights[j])
+            total[:, self.columns[[i, j]]] += size[:, None]
+            whole += size
+        for column, main, weight in zip(self.columns, mains, self.weights, strict=True):
+            alone[:, column] = ((main - (main @ weight)[:, None]) ** 2) @ weight
+        total += alone
+        whole = whole + alone.sum(axis=1)
+        scale = np.where(whole > 0, whole, 1.0)[:, None]
+        return [Effects(t, a) for t, a in zip(total / scale, alone / scale, strict=True)]
+
+
+def _features(among: Floats, cross: Floats) -> tuple[Floats, Floats]:
+    """What the kernel of one parameter is a scalar product of, on its grid and where it is known.
+
+    The kernel is smooth, so the grid tells it everywhere else to a few digits.
+    """
+    size, axes = np.linalg.eigh(among)
+    kept = size > _RANK * size[-1]
+    basis = axes[:, kept] / np.sqrt(size[kept])
+    return among @ basis, cross.T @ basis
+
+
+@dataclass(frozen=True, eq=False)
+class MainEffect:
+    """What the settings of one parameter do, in the mean over all settings of the others.
+
+    Attributes:
+        expected: Shape ``(n_settings,)``, in the metric's unit, against the mean of all settings.
+        deviation: The same shape: standard deviations.
+        variance: Of ``expected`` over the settings as often as they are drawn.
+    """
+
+    expected: Floats
+    deviation: Floats
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class PairEffect:
+    """What two parameters do together beyond what each does alone.
+
+    Attributes:
+        columns: The two.
+        beyond: Shape ``(n_settings of the one, n_settings of the other)``, in the metric's unit.
+        variance: Of ``beyond``.
+    """
+
+    columns: tuple[int, int]
+    beyond: Floats
+    variance: float
+
+
+class MarginalEffects:
+    """The effects of a process; those of all parameters and pairs sum to what it expects."""
+
+    def __init__(
+        self, process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]
+    ) -> None:
+        """Averages the kernel over each parameter.
+
+        Args:
+            process: Of one metric, fitted to all parameters.
+            known: The settings that it was fitted to.
+            grids: One a parameter.
+        """
+        self.process, self.weights = process, [grid.weight for grid in grids]
+        columns = [known.of(np.array([column])) for column in range(len(grids))]
+        self._cross = [
+            kernel_matrices(grid.settings, each)[0].astype(np.float64)
+            for grid, each in zip(grids, columns, strict=True)
+        ]
+        self._among = [
+            kernel_matrices(g.settings, g.settings)[0].astype(np.float64) for g in grids
+        ]
+        size = process.components.parameters
+        parts = list(zip(size, self.weights, self._cross, self._among, strict=True))
+        self._mean = np.array([s * (w @ cross) for s, w, cross, _ in parts])
+        self._mean_of_mean = np.array([s * (w @ among @ w) for s, w, _, among in parts])
+
+    def main(self, column: int) -> MainEffect:
+        """The effect of one parameter."""
+        from scipy.linalg import solve_triangular
+
+        components, weight = self.process.components, self.weights[column]
+        size = components.parameters[column]
+        # The level and all that the other parameters do is the same at every setting of this one.
+        others = self._mean.sum(axis=0) - self._mean[column]
+        rest = float(self._mean_of_mean.sum() - self._mean_of_mean[column])
+        cross = size * self._cross[column] * (1.0 + components.pairs * others)
+        among = size * self._among[column] * (1.0 + components.pairs * rest)
+        cross = cross - weight @ cross
+        among = among - weight @ among
+        among = among - (among @ weight)[:, None]
+        process = self.process
+        reached = solve_triangular(process.factor, cross.T, lower=True, check_finite=False)
+        left = np.diag(among) - np.einsum("ng,ng->g", reached, reached)
+        expected = process.spread * (cross @ process.solved)
+        deviation = process.spread * np.sqrt(np.maximum(left, 0.0))
+        return MainEffect(expected, deviation, float(weight @ expected**2))
+
+    def pair(self, one: int, other: int) -> PairEffect:
+        """What a pair does beyond the effects of its two parameters."""
+        components = self.process.components
+        strength = components.pairs * components.parameters[one] * components.parameters[other]
+        surface = strength * (self.process.solved * self._cross[one]) @ self._cross[other].T
+        a, b = self.weights[one], self.weights[other]
+        by_one, by_other = surface @ b, a @ surface
+        beyond = surface - by_one[:, None] - by_other[None, :] + a @ surface @ b
+        beyond = self.process.spread * beyond
+        return PairEffect((one, other), beyond, float(a @ beyond**2 @ b))
+
+    def pairs(self) -> list[PairEffect]:
+        """All pairs, the strongest first."""
+        found = [self.pair(i, j) for i, j in combinations(range(len(self.weights)), 2)]
+        return sorted(found, key=lambda each: -each.variance)

@@ -1,0 +1,113 @@
+"""Whether a parameter matters at all, and how well unseen trials are predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from models.gaussian_process.kernel import (
+    Floats,
+    Singles,
+    VarianceComponents,
+    covariance,
+    covariances,
+)
+from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
+
+_STEPS_WITHOUT = 10
+_FOLDS = 5
+LEAST_JUDGED = 10  # fewer trials are not worth parting
+
+
+def log_likelihood(kernels: Singles, values: Floats, components: VarianceComponents) -> float:
+    """The logarithm of the values' density, less a constant.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
+        values: Shape ``(n,)``, of mean 0 and variance 1.
+        components: Of the variance.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    known = covariance(kernels, components)
+    known[np.diag_indices(len(values))] += components.noise
+    factor, _ = lower = cho_factor(known, lower=True, check_finite=False)
+    fit = values @ cho_solve(lower, values, check_finite=False)
+    return float(-0.5 * fit - np.log(np.diag(factor)).sum())
+
+
+def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -> Floats:
+    """The p-value of no effect of each parameter: alone, and in all its pairs.
+
+    By the likelihood ratio of the process with and without the parameter, the others learned
+    again. A share cannot be below 0, so half of the mass is at 0 (Self and Liang, J. Am. Stat.
+    Assoc. 82, 1987, case 5). Where the trials are does not matter to a likelihood, so trials of a
+    search may teach, which an analysis of variance would mistake.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``.
+        values: Shape ``(n,)``, of mean 0 and variance 1.
+        components: Learned from them.
+
+    Returns:
+        Shape ``(n_parameters,)``; 1 where the parameter has no share.
+    """
+    from scipy import stats
+
+    found = np.ones(len(components.parameters))
+    # Both sides get as many steps more.
+    more = relearned(kernels, values, components, steps=_STEPS_WITHOUT, power=DAMPED)
+    whole = log_likelihood(kernels, values, more)
+    for place in np.flatnonzero(components.parameters > 1e-4 * components.parameters.sum()):
+        rest = np.delete(kernels, place, axis=0)
+        others = replace(components, parameters=np.delete(components.parameters, place))
+        others = relearned(rest, values, others, steps=_STEPS_WITHOUT, power=DAMPED)
+        ratio = 2.0 * (whole - log_likelihood(rest, values, others))
+        if ratio > 0:
+            found[place] = 0.5 * stats.chi2.sf(ratio, 1)
+    return found
+
+
+def left_out_residuals(process: AdditiveProcess) -> Floats:
+    """How far each value lies from what all others make expected, in standard deviations.
+
+    In closed form (Rasmussen and Williams, "Gaussian processes for machine learning", 2006, Eq.
+    5.12).
+
+    Returns:
+        Shape ``(n,)``.
+    """
+    from scipy.linalg import cho_solve
+
+    inverse = cho_solve((process.factor, True), np.eye(len(process.solved)), check_finite=False)
+    return np.asarray(process.solved / np.sqrt(np.diag(inverse)))
+
+
+def unseen_r2(kernels: Singles, values: Floats, *, seed: int) -> float | None:
+    """The share of the variance of unseen trials that the process explains; five folds.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``.
+        values: Shape ``(n,)``, in any unit.
+        seed: Of the folds.
+
+    Returns:
+        R2 over all folds, shares learned anew in each; None of fewer than 10 trials, or where all
+        are the same.
+    """
+    n = len(values)
+    if n < LEAST_JUDGED or np.ptp(values) == 0:
+        return None
+    fold = np.random.default_rng(seed).permutation(n) % _FOLDS
+    predicted = np.empty(n)
+    for number in range(_FOLDS):
+        seen, unseen = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        among = kernels[:, seen[:, None], seen]
+        scaled, _, _ = standardised(values[seen])
+        components = settled_components(among, scaled)
+        process = fit_process(covariance(among, components), values[seen], components)
+        cross = covariances(kernels[:, unseen[:, None], seen], [components])[0]
+        predicted[unseen], _ = process.predict(cross)
+    return float(1.0 - ((values - predicted) ** 2).sum() / ((values - values.mean()) ** 2).sum())

@@ -1,0 +1,160 @@
+"""How alike settings are, parameter by parameter: the parts of an additive Gaussian process.
+
+Effects of RocksDB options on a logarithm are mostly sums, with a few strong pairs. So the
+covariance is a sum over parameters of one-dimensional kernels, and of their products in pairs
+(Duvenaud, Nickisch and Rasmussen, "Additive Gaussian processes", NeurIPS 2011, Eq. 8 to 10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LENGTH = 1.0  # of the range; found by predicting recorded trials, see docs/search.md
+_PER_LENGTH = np.float32(5.0**0.5 / _LENGTH)
+_ROUGH_LENGTH = 0.3  # of the range
+_PER_ROUGH_LENGTH = np.float32(_LENGTH / (5.0**0.5 * _ROUGH_LENGTH))  # of steps in _PER_LENGTH
+
+_ORDERS = 3.0  # about how many parameters act together, at the mean
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelInputs:
+    """Settings in coordinates that the kernel compares, one row a configuration.
+
+    Attributes:
+        level: Shape ``(n, n_parameters)``: which category, special value, or 0 for the numbers of
+            a range. Settings of different levels have nothing in common.
+        position: Shape ``(n, n_parameters)``: where in the range, in [0, 1]; 0 for the others.
+    """
+
+    level: NDArray[np.int64]
+    position: Floats
+
+    def __len__(self) -> int:
+        return int(self.level.shape[0])
+
+    def of(self, columns: NDArray[np.intp]) -> KernelInputs:
+        """The settings of some of the parameters."""
+        return KernelInputs(self.level[:, columns], self.position[:, columns])
+
+
+def kernel_matrices(one: KernelInputs, other: KernelInputs, *, rough: float = 0.0) -> Singles:
+    """The kernel of each parameter between all pairs: Matern 5/2 within a level, else 0.
+
+    Args:
+        one: Some settings.
+        other: Others.
+        rough: The part of each parameter's variance that may change in steps: its kernel is
+            exponential (Matern 1/2), over a shorter length.
+
+    Returns:
+        Shape ``(n_parameters, n_one, n_other)``, each 1 on equal settings. In single precision:
+        this is where the time of a proposal goes, and noise is added before anything is solved.
+    """
+    a, b = (each.position.T.astype(np.float32) * _PER_LENGTH for each in (one, other))
+    level_a, level_b = one.level.T, other.level.T
+    kernels = np.empty((len(a), len(one), len(other)), dtype=np.float32)
+    # Each by itself stays in the processor's cache: all at once takes up to four times as long.
+    for place, kernel in enumerate(kernels):
+        if a[place].any() or b[place].any():
+            steps = np.abs(a[place, :, None] - b[place])
+            np.exp(-steps, out=kernel)
+            kernel *= 1.0 + steps * (1.0 + steps / 3.0)
+            if rough:
+                kernel *= 1.0 - rough
+                kernel += np.float32(rough) * np.exp(-steps * _PER_ROUGH_LENGTH)
+        else:
+            kernel.fill(1.0)
+        if level_a[place].any() or level_b[place].any():
+            kernel *= level_a[place, :, None] == level_b[place]
+    return kernels
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceComponents:
+    """How much of the variance comes from where; that of the data is about 1.
+
+    Attributes:
+        parameters: Shape ``(n_parameters,)``: of each parameter alone.
+        pairs: How strong pairs are: the pair of i and j has ``pairs * parameters[i] *
+            parameters[j]``.
+        level: Of the common level, which is not known beforehand.
+        noise: Of what the settings do not explain.
+        together: Of what only many parameters together do, beyond pairs.
+    """
+
+    parameters: Floats
+    pairs: float
+    level: float
+    noise: float
+    together: float = 0.0
+
+    def of(self, columns: NDArray[np.intp]) -> VarianceComponents:
+        """The shares of some of the parameters."""
+        return replace(self, parameters=self.parameters[columns])
+
+    def none_below(self, least: float) -> VarianceComponents:
+        """The shares with that of every parameter at least so much of all of them."""
+        floor = least * self.parameters.sum()
+        return replace(self, parameters=np.maximum(self.parameters, floor))
+
+
+def covariance(kernels: Singles, components: VarianceComponents) -> Floats:
+    """The covariance of the values of one metric, without noise; see ``covariances``."""
+    return np.asarray(covariances(kernels, [components])[0])
+
+
+def covariances(kernels: Singles, components: Sequence[VarianceComponents]) -> Floats:
+    """The covariance of the values without noise, for several metrics at once.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, m)``, of ``kernel_matrices``.
+        components: Of the variance of each metric.
+
+    Returns:
+        Shape ``(n_metrics, n, m)``.
+    """
+    count, n, m = kernels.shape
+    flat = kernels.reshape(count, n * m)
+    weights = np.array([each.parameters for each in components], dtype=np.float32)
+    ones, squares = weights @ flat, weights**2 @ (flat * flat)
+    level = np.array([[each.level] for each in components])
+    pairs = np.array([[0.5 * each.pairs] for each in components])
+    # Newton and Girard: the sum over pairs out of the sum and the sum of squares.
+    total = level + ones + pairs * (ones * ones - squares)
+    for place, each in enumerate(components):
+        if each.together:
+            total[place] += each.together * of_all_orders(ones[place], each.parameters.sum())
+    return np.asarray(total.reshape(len(components), n, m), dtype=np.float64)
+
+
+def of_all_orders(ones: Floats, total: float) -> Floats:
+    """The kernel of what many parameters do together: 1 on equal settings.
+
+    The exponential of a kernel is the sum of its powers (Shawe-Taylor and Cristianini, "Kernel
+    methods for pattern analysis", 2004, proposition 3.24), so parameters have in it the weight
+    that they have alone.
+
+    Args:
+        ones: The sum of the parameters' own covariances.
+        total: The sum of their shares, the largest that ``ones`` can be.
+    """
+    return np.asarray(np.exp(_ORDERS * (ones / max(total, 1e-12) - 1.0)))
+
+
+def own_variance(components: VarianceComponents) -> float:
+    """The variance of a value without noise, before anything is known: a diagonal element."""
+    total, squares = float(components.parameters.sum()), float((components.parameters**2).sum())
+    return (
+        components.level
+        + total
+        + components.pairs * 0.5 * (total**2 - squares)
+        + components.together
+    )

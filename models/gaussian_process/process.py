@@ -1,0 +1,109 @@
+"""A Gaussian process that is a sum over parameters and pairs of them, fitted to one metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from models.gaussian_process.kernel import Floats, VarianceComponents, own_variance
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveProcess:
+    """What trials teach of one metric.
+
+    Attributes:
+        components: Where its variance comes from.
+        mean, spread: Of the values that it was fitted to, which are standardised inside.
+        factor: Shape ``(n, n)``, the lower Cholesky factor of their covariance.
+        solved: Shape ``(n,)``, the covariance's inverse times the standardised values.
+    """
+
+    components: VarianceComponents
+    mean: float
+    spread: float
+    factor: Floats
+    solved: Floats
+
+    def predict(self, cross: Floats) -> tuple[Floats, Floats]:
+        """What is expected of settings, without the noise of a run.
+
+        Args:
+            cross: Shape ``(m, n)``: the covariance of m settings with the known ones, of
+                ``covariances``.
+
+        Returns:
+            Expectation and standard deviation, ``(m,)`` each, in the metric's unit.
+        """
+        from scipy.linalg import solve_triangular
+
+        reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
+        left = own_variance(self.components) - np.einsum("nm,nm->m", reached, reached)
+        expected = self.mean + self.spread * (cross @ self.solved)
+        return expected, self.spread * np.sqrt(np.maximum(left, 1e-12))
+
+    def predict_together(self, cross: Floats, among: Floats) -> tuple[Floats, Floats]:
+        """What is expected of settings, and how the doubts about them hang together.
+
+        Args:
+            cross: Shape ``(m, n)``, as for ``predict``.
+            among: Shape ``(m, m)``: the covariance of the settings with each other.
+
+        Returns:
+            Expectation ``(m,)`` in the metric's unit, and covariance ``(m, m)`` in its square.
+        """
+        from scipy.linalg import solve_triangular
+
+        reached = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
+        expected = self.mean + self.spread * (cross @ self.solved)
+        return expected, self.spread**2 * (among - reached.T @ reached)
+
+
+def standardised(values: Floats) -> tuple[Floats, float, float]:
+    """Values of mean 0 and variance 1, and the mean and spread that they had."""
+    mean, spread = float(values.mean()), float(values.std())
+    spread = spread if spread > 0 else 1.0
+    return (values - mean) / spread, mean, spread
+
+
+def fit_process(
+    known: Floats, values: Floats, components: VarianceComponents, noise: Floats | None = None
+) -> AdditiveProcess:
+    """Fits a process with known shares.
+
+    Args:
+        known: Shape ``(n, n)``: the covariance among the known settings, without noise.
+        values: Shape ``(n,)``, in the metric's unit.
+        components: Of the variance.
+        noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    scaled, mean, spread = standardised(values)
+    noisy = known + np.diag(components.noise * (np.ones(len(values)) if noise is None else noise))
+    lower = cho_factor(noisy, lower=True, check_finite=False)
+    solved = cho_solve(lower, scaled, check_finite=False)
+    return AdditiveProcess(components, mean, spread, np.tril(lower[0]), np.asarray(solved))
+
+
+def one_thread() -> Any:
+    """A context in which linear algebra takes one thread, for the whole process.
+
+    Alone on two cores it makes no difference; beside other work threads wait for each other.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """Those that NumPy and SciPy have loaded; to look for them takes some milliseconds."""
+    import scipy.linalg  # noqa: F401  # so that its library is there to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

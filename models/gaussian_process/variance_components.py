@@ -1,0 +1,159 @@
+"""Learning how much each parameter matters: the variance shares of an additive process.
+
+Many variance components, few of which are not 0, are learned by multiplicative steps on the
+marginal likelihood with an exponential prior on each (a fixed point of its gradient; compare
+Zhou, Hu, Qiao, Cong and Zhou, "MM algorithms for variance components models", 2019). Two dozen
+steps do here what a quasi-Newton search does, at a fraction of its cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from models.gaussian_process.kernel import Floats, Singles, VarianceComponents, covariance
+from models.gaussian_process.task_agreement import Tasks
+
+_STEPS = 25
+_STEPS_TO_SETTLE = 15
+DAMPED = 0.5  # the power of Zhou and others, whose steps never make it worse
+_SPARSE = 2.0  # the prior's rate: a parameter that explains nothing falls to a share of 0
+_LEVEL = 0.5
+_REOPENED = 0.1  # of the first guess
+_LEAST_NOISE = 1e-4
+_LEAST, _MOST = 1e-7, 10.0
+
+
+def first_guess(parameters: int) -> VarianceComponents:
+    """The shares before anything is known: all parameters alike."""
+    return VarianceComponents(
+        np.full(parameters, 1.0 / parameters), pairs=1.0, level=_LEVEL, noise=0.1
+    )
+
+
+def learn_components(
+    kernels: Singles,
+    values: Floats,
+    start: VarianceComponents | None = None,
+    *,
+    steps: int = _STEPS,
+    tasks: Tasks | None = None,
+) -> VarianceComponents:
+    """The shares that explain values best, few of them large.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
+        values: Shape ``(n,)``, of mean 0 and variance 1.
+        start: Where to begin; None: all parameters alike.
+        steps: How many steps.
+        tasks: Which task each value belongs to; None: all to one.
+    """
+    guess = first_guess(kernels.shape[0])
+    # Nothing grows from nothing: what had fallen to 0 gets another chance.
+    components = guess if start is None else _opened(start, guess)
+    return relearned(kernels, values, components, steps=steps, tasks=tasks)
+
+
+def settled_components(kernels: Singles, values: Floats) -> VarianceComponents:
+    """The shares that explain values best, to where they hardly change: slower and surer.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
+        values: Shape ``(n,)``, of mean 0 and variance 1.
+    """
+    return relearned(
+        kernels, values, learn_components(kernels, values), steps=_STEPS_TO_SETTLE, power=DAMPED
+    )
+
+
+def relearned(
+    kernels: Singles,
+    values: Floats,
+    components: VarianceComponents,
+    *,
+    steps: int,
+    power: float = 1.0,
+    tasks: Tasks | None = None,
+) -> VarianceComponents:
+    """The shares after so many steps from others; what has fallen to nothing stays there.
+
+    Args:
+        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
+        values: Shape ``(n,)``, of mean 0 and variance 1.
+        components: Where to begin.
+        steps: How many.
+        power: Of each step's factor. Whole steps are quick, but overshoot and swing where strong
+            pairs and little noise meet: a pair has three factors, its own and two parameters'.
+        tasks: Which task each value belongs to; None: all to one.
+    """
+    squared = kernels * kernels
+    among = None if tasks is None else (tasks.among(), tasks.noise())
+    for _ in range(steps):
+        components = _step(kernels, squared, values, components, power, among)
+    return components
+
+
+def _opened(start: VarianceComponents, guess: VarianceComponents) -> VarianceComponents:
+    least = _REOPENED * guess.parameters
+    return replace(
+        start,
+        parameters=np.maximum(start.parameters, least),
+        pairs=max(start.pairs, _REOPENED * guess.pairs),
+    )
+
+
+def _step(
+    kernels: Singles,
+    squared: Singles,
+    values: Floats,
+    components: VarianceComponents,
+    power: float,
+    among: tuple[Floats, Floats] | None,
+) -> VarianceComponents:
+    from scipy.linalg import cho_factor, cho_solve
+
+    n = len(values)
+    known = covariance(kernels, components)
+    if among is None:
+        known[np.diag_indices(n)] += components.noise
+    else:
+        known *= among[0]
+        known[np.diag_indices(n)] += components.noise * among[1]
+    factor = cho_factor(known, lower=True, check_finite=False)
+    inverse = cho_solve(factor, np.eye(n), check_finite=False)
+    fit = inverse @ values
+    outer = np.outer(fit, fit)
+    if among is None:
+        noisy = fit @ fit, np.trace(inverse)
+    else:
+        noisy = fit**2 @ among[1], np.diag(inverse) @ among[1]
+        # What two tasks do not share, they do not teach of each other.
+        outer, inverse = outer * among[0], inverse * among[0]
+    weights = components.parameters
+    # The sizes are named: without its only parameter a model has none.
+    flat, flat_squared = (each.reshape(len(weights), n * n) for each in (kernels, squared))
+    ones = (weights.astype(np.float32) @ flat).reshape(n, n).astype(np.float64)
+    # The derivative by a share: its kernel, and its pairs with all the others.
+    more = 1.0 + components.pairs * ones
+    sides = np.stack([(outer * more).ravel(), (inverse * more).ravel()], axis=1)
+    own = np.stack([outer.ravel(), inverse.ravel()], axis=1).astype(np.float32)
+    alone = (flat @ sides.astype(np.float32)).astype(np.float64)
+    slopes = alone - components.pairs * weights[:, None] * (flat_squared @ own)
+    pairs = 0.5 * (ones * ones - (weights.astype(np.float32) ** 2 @ flat_squared).reshape(n, n))
+    return replace(
+        components,
+        parameters=_moved(weights, slopes[:, 0], slopes[:, 1], power),
+        pairs=float(
+            _moved(components.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)
+        ),
+        noise=max(_LEAST_NOISE, float(_moved(components.noise, *noisy, power, prior=0.0))),
+    )
+
+
+def _moved(
+    share: Floats | float, gain: Floats, cost: Floats, power: float, prior: float = _SPARSE
+) -> Floats:
+    """A share times a power of the ratio of what makes it grow to what makes it shrink."""
+    ratio = (np.maximum(gain, 0.0) / np.maximum(cost + 2.0 * prior, 1e-12)) ** power
+    return np.clip(np.asarray(share) * ratio, _LEAST, _MOST)

@@ -1,0 +1,250 @@
+"""How many pairs the proof needs to show a change that was asked for, by the measured noise.
+
+Planned anew whenever the baseline is measured again, so final when exploration ends: after that
+no run of the baseline is made but those of the confirmation, which do not count here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from optimizer.budget.budget import Plan, divide, explored_runs
+from optimizer.budget.power import MOST_PAIRS, POWER, pairs_for, smallest_change
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.common.errors import InputError
+
+_MEND = "write a change such as 5%, or of one metric, such as rate=5%"
+MOST_DETECTED = 10.0  # a tenfold rise needs no planning
+
+
+def parse_detect(text: str, *, field: str = "--detect") -> tuple[float, str | None]:
+    """Reads ``5%``, ``5`` or ``rate=5%``.
+
+    A bare number is in percent. One below 1 is refused: 0.05 may be meant as a ratio.
+
+    Args:
+        text: As the user wrote it.
+        field: What to call it when it is wrong.
+
+    Returns:
+        The change as a ratio (0.05 for 5%), and the metric; None for all of the objective's.
+
+    Raises:
+        InputError: It is no change, or it can be meant in two ways.
+    """
+    name, equals, given = text.rpartition("=")
+    metric, given = name.strip(), given.strip()
+    if equals and not metric:
+        raise InputError(field, f"{text!r} names no metric; {_MEND}")
+    try:
+        percent = float(given.removesuffix("%"))
+    except ValueError:
+        raise InputError(field, f"{text!r} is no change in percent; {_MEND}") from None
+    if not given.endswith("%") and 0 < percent < 1:
+        both = f"may be meant as {percent:g}% or as {100 * percent:g}%"
+        raise InputError(field, f"{given} {both}; write the one that is meant, with the %")
+    if not 0 < percent <= 100 * MOST_DETECTED:
+        problem = f"{text!r} is not above 0% and at most {100 * MOST_DETECTED:g}%; {_MEND}"
+        raise InputError(field, problem)
+    return percent / 100, metric or None
+
+
+def sample_size_words(planned: Mapping[str, Any]) -> str:
+    """One line on what was planned, a warning where the budget does not hold what is needed.
+
+    Args:
+        planned: ``optimizer.budget.sample_size.SampleSizePlan.document``.
+    """
+    spread = f"{planned['metric']} {percent_words(planned['noise'])}"
+    noise = f"{planned['runs']} runs of the baseline ({spread})"
+    most = "more than " if planned["trials"] is None else ""
+    needed = f"{most}{planned['needed']} pairs by the noise of {noise}"
+    takes = f"to show a change of {planned['change']:g}% takes {needed}"
+    if planned["needed"] <= planned["pairs"]:
+        return f"{takes}; {planned['pairs']} are planned"
+    held = f"{planned['pairs']}, which show {percent_words(planned['smallest_change'])}"
+    would = "" if planned["trials"] is None else f"; {planned['trials']} trials would do"
+    return f"warning: {takes}, and the budget holds {held}{would}"
+
+
+def percent_words(value: float) -> str:
+    """A change in percent, as short as it is certain."""
+    return f"{value:.2g}%" if value < 10 else f"{value:,.0f}%"
+
+
+# Fewer runs of the baseline say nearly nothing of its noise.
+FIRST_BASELINES = 5
+LEAST_TRIALS_TO_DETECT = 24
+
+
+@dataclass(frozen=True)
+class SampleSizePlan:
+    """What was planned, and why.
+
+    Attributes:
+        change: The change to be shown, as a ratio: 0.05 for 5%.
+        metric: The metric of the objective that needs most pairs, or the one that was named.
+        spread: Its noise: standard deviation of the logarithm of single runs, drift left out.
+        runs: Runs of the baseline that this rests on.
+        needed: Pairs that show the change with the probability ``POWER``.
+        pairs: Pairs that are planned: no fewer than without ``--detect``, and no more than half
+            of the budget holds.
+        trials: A budget that would hold ``needed``; None where nobody would wait for it.
+    """
+
+    change: float
+    metric: str
+    spread: float
+    runs: int
+    needed: int
+    pairs: int
+    trials: int | None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it; changes and noise in percent."""
+        return {
+            "change": 100 * self.change,
+            "level": POWER,
+            "metric": self.metric,
+            "noise": 100 * self.spread,
+            "runs": self.runs,
+            "needed": self.needed,
+            "pairs": self.pairs,
+            "smallest_change": 100 * smallest_change(self.spread, self.pairs),
+            "trials": self.trials,
+        }
+
+
+def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
+    """The plan with as many pairs as the change that is asked for needs.
+
+    The noise is estimated, not known: about half of all jobs will see a little more of it than
+    was planned for. What the proof could show in the end is in the result (``power``).
+
+    Args:
+        problem: What is tuned; its search settings say what is to be detected.
+        plan: The division of the budget without it; at least ``LEAST_TRIALS_TO_DETECT`` trials.
+        history: The trials so far.
+
+    Returns:
+        The same plan where nothing is to be detected.
+    """
+    if problem.search.detect is None:
+        return plan
+    free = plan.exploring + plan.first + 2 * plan.pairs
+    plan = replace(plan, first=FIRST_BASELINES, exploring=free - FIRST_BASELINES - 2 * plan.pairs)
+    out = {trial.number for trial in history.unfinished()}
+    first = [n for n in history.own(Purpose.BASELINE, Phase.BASELINE) if n not in out]
+    if len(first) < FIRST_BASELINES:
+        return plan
+    at_first = _detection(problem, plan, history, first)
+    newest = _detection(problem, plan, history, history.own(Purpose.BASELINE))
+    if newest is None:
+        return plan
+    # Draws are laid out once, by the first plan; a noisier baseline only ends them sooner.
+    laid_out = _with_pairs(plan, at_first.pairs) if at_first else plan
+    room = plan.exploring + 2 * plan.pairs - explored_runs(plan, history)
+    least = at_first.pairs if at_first else plan.pairs
+    pairs = min(max(least, newest.pairs), room // 2)
+    return replace(
+        _with_pairs(plan, pairs),
+        laid_out=laid_out.exploring,
+        detection=replace(newest, pairs=pairs),
+    )
+
+
+def most_pairs(trials: int) -> int:
+    """How many pairs a budget holds when half of it confirms."""
+    usual = divide(trials)
+    return max(usual.pairs, (trials // 2 - usual.select_runs) // 2)
+
+
+@lru_cache(maxsize=64)  # a plan is made before every trial
+def trials_for(pairs: int, beyond: int = LEAST_TRIALS_TO_DETECT) -> int:
+    """The smallest budget, of at least ``beyond`` trials, that holds so many pairs."""
+    # More than divide() gives to any job take at least four trials each.
+    least = beyond if pairs <= divide(MOST_PAIRS).pairs else max(beyond, 4 * pairs)
+    return next(n for n in count(least) if most_pairs(n) >= pairs)
+
+
+def spread_of(*series: Sequence[float]) -> float | None:
+    """Standard deviation of single runs, as pairs of neighbours feel it.
+
+    Half the mean square successive difference of the logarithms: slow drift, which pairs do not
+    feel either, hardly counts, and neither does what lies between hosts, for a pair is measured on
+    one. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+
+    Args:
+        series: The values of each host in the order of measurement.
+
+    Returns:
+        None where no host has two.
+    """
+    squares: list[float] = []
+    for values in series:
+        if len(values) > 1:
+            squares += _squared_steps(values)
+    return math.sqrt(float(np.mean(squares)) / 2) if squares else None
+
+
+def _squared_steps(values: Sequence[float]) -> list[float]:
+    """The squared differences between neighbours, of logarithms or relative to the mean."""
+    series = np.array(values, dtype=np.float64)
+    level = abs(float(series.mean())) or 1.0
+    steps = np.diff(np.log(series) if (series > 0).all() else series / level)
+    found: list[float] = np.square(steps).tolist()
+    return found
+
+
+def sentence(plan: Plan) -> str | None:
+    """One line: what was planned, with a warning where the budget does not hold it."""
+    return None if plan.detection is None else sample_size_words(plan.detection.document())
+
+
+def _detection(
+    problem: Problem, plan: Plan, history: History, numbers: Sequence[int]
+) -> SampleSizePlan | None:
+    """From runs of the baseline on this bench; None where they do not tell the noise."""
+    change = problem.search.detect
+    assert change is not None
+    runs = [history[number] for number in numbers if history[number].done]
+    asked = problem.search.detect_metric
+    names = [asked] if asked else [term.metric for term in problem.objective.terms]
+    known = {name: spread_of(*_by_host(runs, name)) for name in names}
+    spreads = {name: spread for name, spread in known.items() if spread is not None}
+    if not spreads:
+        return None
+    noisiest = max(spreads, key=lambda name: spreads[name])
+    needed = pairs_for(change, spreads[noisiest])
+    return SampleSizePlan(
+        change=change,
+        metric=noisiest,
+        spread=spreads[noisiest],
+        runs=len(runs),
+        needed=needed,
+        pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
+        trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
+    )
+
+
+def _by_host(runs: Sequence[Trial], metric: str) -> Collection[Sequence[float]]:
+    """The values of a metric, host by host in the order of proposal."""
+    found: defaultdict[str | None, list[float]] = defaultdict(list)
+    for run in runs:
+        if metric in run.metrics:
+            found[run.host].append(run.metrics[metric])
+    return found.values()
+
+
+def _with_pairs(plan: Plan, pairs: int) -> Plan:
+    return replace(plan, pairs=pairs, exploring=plan.exploring + 2 * (plan.pairs - pairs))

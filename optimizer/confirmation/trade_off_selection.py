@@ -1,0 +1,104 @@
+"""The best of what a job has measured by another preference than its own, without a new run.
+
+A configuration is judged by the means of all its runs, clocks corrected for drift; those of the
+choice and of the proof count where they measured the same load. Most have one run: the best of
+many single runs is partly luck, so what is picked is explored, not proven. One that ever failed is
+not picked, nor one that was given and needs more memory than the job may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from optimizer.baseline.baseline import Baseline
+from optimizer.budget.confirm_load import apart
+from optimizer.confirmation.choice import may_win
+from optimizer.evaluation.configurations import by_configuration, mean_metrics
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective import Objective
+from optimizer.trials.trial import Trial
+from sampler.common.errors import InputError
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """A configuration that a preference is for.
+
+    Attributes:
+        trial: The number of its first trial.
+        runs: How often it was measured.
+        metrics: Means over the runs.
+        fitness: By the preference.
+    """
+
+    trial: int
+    runs: int
+    metrics: Metrics
+    fitness: float
+
+
+@dataclass(frozen=True)
+class TradeOffs:
+    """What a preference chooses.
+
+    Attributes:
+        judged: How many configurations were measured.
+        keeping: How many of them keep every limit.
+        best: Of these, the fittest first.
+    """
+
+    judged: int
+    keeping: int
+    best: tuple[TradeOff, ...]
+
+
+def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: int) -> TradeOffs:
+    """The few best of all measured configurations.
+
+    Args:
+        evaluation: The job's trials.
+        objective: The preference.
+        count: How many at most; of equal ones those that were measured first.
+
+    Raises:
+        ValueError: No run of the baseline has ended well.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    baseline = evaluation.baseline
+    ended = (t for t in history if t.has_outcome and not t.is_baseline and not apart(problem, t))
+    runs_of_each = [
+        runs
+        for runs in by_configuration(ended)
+        if all(run.done for run in runs) and may_win(problem, runs[0])
+    ]
+    judged = [_judged(objective, baseline, runs) for runs in runs_of_each]
+    whole = [each for each in judged if each is not None]
+    keeping = [each for each in whole if objective.admissible(each.metrics, baseline.metrics)]
+    keeping.sort(key=lambda each: (-each.fitness, each.trial))
+    return TradeOffs(len(whole), len(keeping), tuple(keeping[:count]))
+
+
+def require_measured(objective: Objective, baseline: Metrics) -> None:
+    """Refuses a preference for what the job has not measured.
+
+    Raises:
+        InputError: A metric is missing; the field is ``limit`` or ``metric``.
+    """
+    wanted = [("metric", term.metric) for term in objective.terms]
+    wanted += [("limit", limit.metric) for limit in objective.limits]
+    for field, metric in wanted:
+        if metric not in baseline:
+            known = ", ".join(sorted(baseline))
+            raise InputError(field, f"the job has not measured {metric!r:.80}; known are {known}")
+
+
+def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> TradeOff | None:
+    """None where a metric of the preference is missing."""
+    metrics = mean_metrics(
+        [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+    )
+    fitness = objective.fitness(metrics, baseline.metrics)
+    return None if fitness is None else TradeOff(runs[0].number, len(runs), metrics, fitness)

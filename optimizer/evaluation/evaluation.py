@@ -1,0 +1,217 @@
+"""What the trials of a job say: made comparable by the baseline, and ranked by their draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.importance.anova import group_labels
+from models.importance.design import FeatureMatrix
+from models.importance.ranking import Ranking, rank_parameters
+from optimizer.baseline.baseline import CLOCKS, Baseline, summarise
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose, Trial
+from sampler.runner.outcome import TrialState
+from sampler.space.encoding import encode_columns
+
+COMPARABLE = (TrialState.DONE, TrialState.CENSORED)
+_WITH_BASELINES = (Purpose.BASELINE, Purpose.SELECT, Purpose.PROVE)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The trials of a job beside what they are measured for; what they say is computed once.
+
+    Whoever owns the history makes one and passes it on. The history may grow meanwhile.
+
+    Attributes:
+        problem: What is tuned.
+        history: The trials so far, those in flight included.
+    """
+
+    problem: Problem
+    history: History
+    _known: dict[Hashable, tuple[Hashable, object]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def once(self, what: Hashable, state: Hashable, compute: Callable[[], T]) -> T:
+        """What ``compute`` returned when it was called last in this state of the history.
+
+        Args:
+            what: Names the value. One is kept for each name: that of the newest state.
+            state: All of the history that the value rests on, or what changes with it.
+            compute: Called where the state is another than before.
+        """
+        found = self._known.get(what)
+        if found is None or found[0] != state:
+            found = self._known[what] = (state, compute())
+        return cast(T, found[1])
+
+    @property
+    def baseline(self) -> Baseline:
+        """The baseline over all its runs, those of the confirmation included.
+
+        Where that measures another load its runs do not count.
+
+        Raises:
+            ValueError: None has ended well.
+        """
+        return self.once("baseline", self._baseline_state(), self._summed_up)
+
+    def baseline_at(self, number: int) -> Baseline:
+        """The baseline as it was known when a trial was proposed; over all runs if it came later.
+
+        Raises:
+            ValueError: None has ended well.
+        """
+        runs = [trial for trial in self.history.of(Purpose.BASELINE) if trial.done]
+        return summarise([trial for trial in runs if trial.number <= number] or runs)
+
+    def comparable(self, trials: Iterable[Trial]) -> list[tuple[float, Trial]]:
+        """Finished trials with their fitness, clocks corrected for drift; in the given order."""
+        finished = [trial for trial in trials if trial.state in COMPARABLE]
+        return [*zip(self.rank_values(finished), finished, strict=True)]
+
+    def best_first(self, trials: Iterable[Trial]) -> list[tuple[float, Trial]]:
+        """The same, the fittest first; equal ones by number."""
+        return sorted(self.comparable(trials), key=lambda p: (-p[0], p[1].number))
+
+    def rank_values(self, trials: Iterable[Trial]) -> list[float]:
+        """``rank_value`` of each, beside the baseline over all its runs.
+
+        Kept until the baseline is measured again: a proposal asks for that of every trial.
+        """
+        baseline = self.baseline
+        known: dict[int, tuple[Trial, float]] = self.once("values", self._baseline_state(), dict)
+        found = []
+        for trial in trials:
+            before = known.get(trial.number)
+            if before is None or before[0] is not trial:
+                before = known[trial.number] = trial, rank_value(self.problem, baseline, trial)
+            found.append(before[1])
+        return found
+
+    def ranking(self, *, before: int | None = None) -> Ranking:
+        """Which parameters matter, learned from the drawn trials (the paper's 3.2 to 3.4).
+
+        Searched trials are left out: they crowd around good places, which the analysis of
+        variance would mistake for effects.
+
+        Args:
+            before: Only from trials before this number; None for all.
+        """
+        history = self.history
+        changes = (
+            history.changes(Purpose.CANDIDATE, Phase.SAMPLE), history.changes(Purpose.BASELINE),
+        )  # fmt: skip
+
+        def drawn() -> Draws:  # only then is it worth looking at every draw
+            trials = history.of(Purpose.CANDIDATE, Phase.SAMPLE)
+            return draws_of(history, [t for t in trials if before is None or t.number < before])
+
+        draws = self.once(("drawn", before), changes, drawn)
+        return self.once("ranking", draws, lambda: _ranking(self.problem, history, draws))
+
+    def _baseline_state(self) -> Hashable:
+        return tuple(self.history.changes(purpose) for purpose in self._baseline_purposes())
+
+    def _baseline_purposes(self) -> tuple[Purpose, ...]:
+        return _WITH_BASELINES if self.problem.confirm is None else _WITH_BASELINES[:1]
+
+    def _summed_up(self) -> Baseline:
+        runs = [
+            trial
+            for purpose in self._baseline_purposes()
+            for trial in self.history.of(purpose)
+            if trial.is_baseline or purpose is Purpose.BASELINE
+        ]
+        _, before = self._known.get("baseline", (None, None))
+        return summarise(runs, before=cast(Baseline | None, before))
+
+
+def rank_value(problem: Problem, baseline: Baseline, trial: Trial) -> float:
+    """What the objective makes of a trial, clocks corrected; see ``Objective.rank_value``."""
+    metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+    return problem.objective.rank_value(metrics, baseline.metrics)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Names draws, so that what they teach is learned once.
+
+    The baseline is the one that was known when the last draw was made: what is learned must not
+    depend on when it is learned, or a resumed job would search elsewhere.
+
+    Attributes:
+        numbers: Of those that teach something: whole measurements and bounds.
+        attempts: At which of its attempts each was measured.
+        baselines: The numbers of the runs of the baseline that were known.
+    """
+
+    numbers: tuple[int, ...]
+    attempts: tuple[int, ...]
+    baselines: tuple[int, ...]
+
+
+def draws_of(history: History, trials: Iterable[Trial]) -> Draws:
+    """Those of some draws that teach something."""
+    known = [trial for trial in trials if trial.state in COMPARABLE]
+    ended = [t.number for t in history.of(Purpose.BASELINE) if t.done]
+    last = max((trial.number for trial in known), default=0)
+    earlier = tuple(number for number in ended if number <= last)
+    return Draws(
+        tuple(trial.number for trial in known),
+        tuple(trial.attempt for trial in known),
+        earlier or tuple(ended),
+    )
+
+
+def draws_table(
+    problem: Problem, history: History, draws: Draws
+) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
+    """What the models learn from.
+
+    Returns:
+        The settings in effect, a row a draw, and for each metric of the objective its values,
+        shape ``(n_draws,)``: clocks corrected for drift and as logarithms, NaN where unknown.
+    """
+    trials = [history[number] for number in draws.numbers]
+    baseline = summarise([history[number] for number in draws.baselines])
+    values, owner = encode_columns(problem.space, [trial.features for trial in trials])
+    features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
+    measured = [
+        baseline.corrected(trial.metrics, trial.started_at, trial.host) for trial in trials
+    ]
+    targets = {
+        term.metric: np.array([_target(metrics, term.metric) for metrics in measured])
+        for term in problem.objective.terms
+    }
+    return features, targets
+
+
+def _ranking(problem: Problem, history: History, draws: Draws) -> Ranking:
+    configurations = [history[number].features for number in draws.numbers]
+    features, targets = draws_table(problem, history, draws)
+    groups = {
+        p.name: group_labels(
+            [configuration.get(p.name) for configuration in configurations],
+            special=[value for value in p.special if not isinstance(value, str)],
+        )
+        for p in problem.space.parameters
+    }
+    return rank_parameters(features, targets, groups, seed=problem.seed, top_k=problem.search.top)
+
+
+def _target(metrics: Mapping[str, float], name: str) -> float:
+    # A metric that a cut-off trial lacks is unknown; its time and rate are bounds and still teach.
+    value = metrics.get(name, float("nan"))
+    # Clocks have a long tail: on a plain scale a few slow trials would be all that is learned.
+    return math.log(value) if name in CLOCKS and value > 0 else value

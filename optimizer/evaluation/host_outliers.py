@@ -1,0 +1,187 @@
+"""Hosts that measure differently than before, or far noisier than the others: set aside.
+
+Slow drift of a host is measured and taken out (``host_baseline``). What cannot be is a
+jump, after which nobody knows since when the host's trials are wrong, and noise that drowns
+every difference. Both are judged by the host's own runs of the baseline.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
+
+# A jump counts from a quarter on: less is within what drift correction follows, and from six
+# deviations on: by chance that is not met in any job.
+_LEAST_JUMP = math.log(1.25)
+_JUMP_SPREADS = 6.0
+_LEAST_SPREAD = 0.01  # counters can repeat to the byte
+_LEAST_BEFORE = 3  # runs that a jump is seen against
+_NOISE_ALPHA = 0.001
+_NOISE_RATIO = 3.0
+_NOISE_SPREAD = 0.10  # below, comparisons still work
+_LEAST_NOISY = 5
+_FAILED_IN_A_ROW = 2
+
+
+@dataclass(frozen=True)
+class HostOutlier:
+    """Why a host is set aside.
+
+    Attributes:
+        why: One line.
+        since: The number of the last run of the baseline that was in line; what the host
+            measured after it is measured again. None: all that it measured.
+    """
+
+    why: str
+    since: int | None
+
+
+def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
+    """Whether a host is to be set aside; None while it is in line.
+
+    Args:
+        evaluation: The trials so far.
+        host: The host.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    runs = _ended(history, host)
+    failing = _failing(runs, history)
+    if failing is not None:
+        return failing
+    done = [run for run in runs if run.done]
+    for metric in _watched(problem):
+        values = _logs(done, metric)
+        spread = _typical_spread(evaluation, metric)
+        jumped = _jumped(values, spread, need=2)
+        if jumped:
+            change = 100 * math.expm1(float(np.mean(values[-2:]) - np.median(values[:-2])))
+            why = f"its baseline's {metric} jumped by {change:+z.0f}% and stayed there"
+            return HostOutlier(why, done[-3].number)
+        ratio = _noisier(evaluation, host, metric)
+        if ratio is not None:
+            why = f"its baseline's {metric} scatters {ratio:.1f} times as much as elsewhere"
+            return HostOutlier(why, None)
+    return None
+
+
+def suspect(evaluation: Evaluation, host: str) -> bool:
+    """Whether the last run of the baseline is out of line, so that another one shall tell.
+
+    Where the one before it is so too, it has told: the host is set aside, or it is the only one,
+    and what it measures from then on is compared with what its baseline is from then on.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    done = [run for run in _ended(history, host) if run.done]
+    return any(_newly_out(evaluation, _logs(done, metric), metric) for metric in _watched(problem))
+
+
+def _newly_out(evaluation: Evaluation, values: NDArray[np.float64], metric: str) -> bool:
+    """Whether the last value is out of line, and not the one before it on the same side."""
+    spread = _typical_spread(evaluation, metric)
+    return _jumped(values, spread, need=1) and not _jumped(values, spread, need=2)
+
+
+def measured_since(history: History, host: str, since: int | None) -> list[Trial]:
+    """What a host explored after a run of its baseline, in the order of proposal."""
+    begun = None if since is None else history[since].started_at
+    trials = [history[number] for number in history.on_host(host, Purpose.CANDIDATE)]
+    return [
+        trial
+        for trial in trials
+        if trial.has_outcome
+        and (begun is None or (trial.started_at is not None and trial.started_at > begun))
+    ]
+
+
+def _ended(history: History, host: str) -> list[Trial]:
+    runs = [history[number] for number in history.on_host(host, Purpose.BASELINE)]
+    return [run for run in runs if run.has_outcome]
+
+
+def _watched(problem: Problem) -> list[str]:
+    return [term.metric for term in problem.objective.terms]
+
+
+def _logs(runs: Sequence[Trial], metric: str) -> NDArray[np.float64]:
+    values = [run.metrics[metric] for run in runs if metric in run.metrics]
+    return np.log([value for value in values if value > 0])
+
+
+def _jumped(values: NDArray[np.float64], spread: float, *, need: int) -> bool:
+    """Whether the last ``need`` values lie on the same side, far from the median before them."""
+    before, last = values[:-need], values[-need:]
+    if len(before) < _LEAST_BEFORE:
+        return False
+    away = last - np.median(before)
+    least = max(_LEAST_JUMP, _JUMP_SPREADS * spread)
+    return bool((away > least).all() or (away < -least).all())
+
+
+def _failing(runs: Sequence[Trial], history: History) -> HostOutlier | None:
+    """Where the baseline fails here and is measured elsewhere, the host is to blame."""
+    last = runs[-_FAILED_IN_A_ROW:]
+    if len(last) < _FAILED_IN_A_ROW or any(run.done for run in last):
+        return None
+    mine = {run.number for run in runs}
+    if not any(history[n].done for n in history.own(Purpose.BASELINE) if n not in mine):
+        return None
+    said = (last[-1].failure or "no reason was given").splitlines()[-1]
+    good = [run.number for run in runs if run.done]
+    return HostOutlier(f"the baseline fails on it: {said}", good[-1] if good else None)
+
+
+def _typical_spread(evaluation: Evaluation, metric: str) -> float:
+    """Scatter of single runs within hosts, the same for all: the median over hosts."""
+    found = [_scatter(evaluation, host, metric) for host in evaluation.history.hosts]
+    known = [math.sqrt(square) for square, steps in found if steps]
+    return max(float(np.median(known)) if known else 0.0, _LEAST_SPREAD)
+
+
+def _scatter(evaluation: Evaluation, host: str, metric: str) -> tuple[float, int]:
+    """As ``_scatter_of`` has it; of many hosts one has a new run, the others are as they were."""
+    history = evaluation.history
+    return evaluation.once(
+        ("scatter", host, metric),
+        history.changes_on(host, Purpose.BASELINE),
+        lambda: _scatter_of(history, host, metric),
+    )
+
+
+def _scatter_of(history: History, host: str, metric: str) -> tuple[float, int]:
+    """Variance from successive differences, which slow drift hardly touches, and their number.
+
+    The largest step is left out: a jump is one, and is judged as such.
+    J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+    """
+    values = _logs([run for run in _ended(history, host) if run.done], metric)
+    steps = np.sort(np.square(np.diff(values)))[:-1]
+    return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
+
+
+def _noisier(evaluation: Evaluation, host: str, metric: str) -> float | None:
+    """How many times the others' scatter, where that is too much to be chance; else None."""
+    from scipy import stats
+
+    hosts = evaluation.history.hosts
+    mine, steps = _scatter(evaluation, host, metric)
+    if steps < _LEAST_NOISY:
+        return None
+    others = [_scatter(evaluation, other, metric) for other in hosts if other != host]
+    freedom = sum(count for _, count in others)
+    if freedom < _LEAST_NOISY:
+        return None
+    theirs = max(sum(square * count for square, count in others) / freedom, _LEAST_SPREAD**2)
+    ratio = math.sqrt(mine / theirs)
+    p = float(stats.f.sf(mine / theirs, steps, freedom))
+    loud = ratio > _NOISE_RATIO and math.sqrt(mine) > _NOISE_SPREAD and p < _NOISE_ALPHA
+    return ratio if loud else None

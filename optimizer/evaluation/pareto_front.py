@@ -1,0 +1,126 @@
+"""The Pareto front of a job, and how much of the space of gains it covers, trial after trial.
+
+Only whole measurements that keep every limit count; clocks are corrected for drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.configurations import by_configuration, mean_metrics
+from optimizer.objective.objective import Objective, pareto_front
+from optimizer.trials.trial import Purpose, Trial
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Front:
+    """The configurations between which only taste decides.
+
+    Attributes:
+        numbers: Of its trials.
+        growth: (trial's number, hypervolume with it) of each trial that enlarged it, in order.
+    """
+
+    numbers: tuple[int, ...]
+    growth: tuple[tuple[int, float], ...]
+
+    def document(self) -> list[dict[str, float]]:
+        """The growth as JSON holds it."""
+        return [{"trial": number, "value": value} for number, value in self.growth]
+
+
+def measured(baseline: Baseline, trials: Iterable[Trial]) -> dict[int, Metrics]:
+    """The metrics of new configurations that were measured whole, clocks corrected, by number.
+
+    Of what was measured several times the mean, by the first's number.
+    """
+    whole = (trial for trial in trials if trial.purpose is Purpose.CANDIDATE and trial.done)
+    return {
+        runs[0].number: mean_metrics(
+            [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+        )
+        for runs in by_configuration(whole)
+    }
+
+
+def within_limits(
+    objective: Objective, baseline: Metrics, points: Mapping[int, Metrics]
+) -> dict[int, Metrics]:
+    """Those of the measurements that keep every limit of the objective."""
+    bounds = objective.bounds(baseline)
+    return {n: found for n, found in points.items() if all(each.holds(found) for each in bounds)}
+
+
+def front_of(objective: Objective, baseline: Baseline, trials: Iterable[Trial]) -> Front:
+    """The front of a job's new configurations, and how it grew.
+
+    Args:
+        objective: Its terms are the directions, its limits must be kept.
+        baseline: What clocks are corrected by, and gains are relative to.
+        trials: By number.
+    """
+    points = within_limits(objective, baseline.metrics, measured(baseline, trials))
+    terms = [t for t in objective.terms if t.metric in baseline.metrics]
+    rows = {
+        number: [term.gain(found[term.metric], baseline.metrics[term.metric]) for term in terms]
+        for number, found in sorted(points.items())
+        if all(term.metric in found for term in terms)
+    }
+    return Front(tuple(sorted(pareto_front(points, objective.terms))), hypervolume_growth(rows))
+
+
+def hypervolume_growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int, float], ...]:
+    """The hypervolume after each point that enlarges it, in the order of the points.
+
+    Args:
+        gains: Number to relative gains on the baseline, one for each metric, better when higher.
+    """
+    front: NDArray[np.float64] | None = None
+    found: list[tuple[int, float]] = []
+    for number, gain in gains.items():
+        point = np.asarray(gain, dtype=np.float64)
+        if front is None:
+            front = np.empty((0, len(point)))
+        if (point <= -1).any() or (front >= point).all(axis=1).any():
+            continue  # it covers nothing that is not covered
+        front = np.vstack([front[~(front <= point).all(axis=1)], point])
+        found.append((number, hypervolume(front)))
+    return tuple(found)
+
+
+def hypervolume(gains: NDArray[np.float64]) -> float:
+    """What points cover, as a multiple of what the baseline covers by itself.
+
+    The reference is as far below the baseline as the baseline is above nothing: a gain of -1 in
+    each metric, which is twice the baseline's figure where less is better, and 0 where more is.
+    So the baseline alone has 1 (Zitzler and Thiele, PPSN 1998, with this reference).
+
+    Args:
+        gains: Relative gains on the baseline, shape ``(points, metrics)``.
+    """
+    from deap.benchmarks.tools import hypervolume as _hypervolume
+
+    inside = gains[(gains > -1).all(axis=1)]
+    if not len(inside):
+        return 0.0
+    individuals = [_Individual(_Fitness(tuple(row))) for row in (inside + 1).tolist()]
+    return float(_hypervolume(individuals, ref=np.zeros(gains.shape[1])))
+
+
+@dataclass(frozen=True)
+class _Fitness:
+    """As DEAP asks for it: better when higher."""
+
+    wvalues: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _Individual:
+    fitness: _Fitness

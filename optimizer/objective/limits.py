@@ -1,0 +1,194 @@
+"""Limits: as users write them, whether any figure can keep them, and whether a winner does.
+
+The medians of the proof's fresh runs decide, as they do for every figure that is reported: with
+a limit near the level of a noisy metric a single run beyond it is to be expected. How many runs
+keep it is told beside them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optimizer.objective.objective import MOST_RATIO, Limit
+from sampler.common.errors import InputError
+from sampler.workload.metric_units import format_metric, in_unit_of
+
+_MEND = "write for example 'rate >= 0.95 baseline' or 'write_p99 <= 200us'"
+_LIMIT = re.compile(r"\s*(?P<metric>[^<>=]*[^<>=\s])\s*(?P<sign><=|>=)\s*(?P<bound>[^<>=]*)")
+_BOUND = re.compile(
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)?\s*(?P<unit>.*)",
+    re.ASCII | re.IGNORECASE,
+)
+_BASELINE = re.compile(r"(?P<percent>%)?\s*(?:x|of)?\s*baseline", re.IGNORECASE)
+
+
+def parse_limit(text: str, *, field: str = "--limit") -> Limit:
+    """Reads ``METRIC <= BOUND`` or ``METRIC >= BOUND``; both include the bound.
+
+    A bound is a figure, with or without a unit that fits the metric, or a multiple of the
+    baseline: ``0.95 baseline``, ``0.95x baseline``, ``95% baseline``.
+
+    Args:
+        text: As the user wrote it.
+        field: What to call it when it is wrong.
+
+    Returns:
+        The limit, its figures in the unit that the metric is measured in.
+
+    Raises:
+        InputError: It is no limit, or its unit is not one of the metric.
+    """
+    found = _LIMIT.fullmatch(text)
+    bound = _BOUND.fullmatch(found["bound"].strip()) if found else None
+    if found is None or bound is None:
+        raise InputError(field, f"{text!r:.120} is no limit; {_MEND}")
+    metric, unit = found["metric"].strip(), bound["unit"].strip()
+    relative = _BASELINE.fullmatch(unit)
+    if bound["number"] is None and not (relative and unit.casefold() == "baseline"):
+        raise InputError(field, f"{text!r:.120} gives no figure; {_MEND}")
+    most = found["sign"] == "<="
+    if relative:
+        ratio = float(bound["number"] or 1) / (100 if relative["percent"] else 1)
+        if not 0 < ratio <= MOST_RATIO:
+            problem = f"a multiple of the baseline is above 0 and at most {MOST_RATIO:g}"
+            raise InputError(field, f"{text!r:.120}: {problem}")
+        if most:
+            return Limit(metric, at_most_baseline=ratio)
+        return Limit(metric, at_least_baseline=ratio)
+    value = float(bound["number"])
+    if unit:
+        value = in_unit_of(metric, value, unit, field=field)
+    if not math.isfinite(value):
+        raise InputError(field, f"{text!r:.120} is beyond all measure; {_MEND}")
+    return Limit(metric, at_most=value) if most else Limit(metric, at_least=value)
+
+
+def limit_words(limit: Limit) -> str:
+    """The limit as ``parse_limit`` reads it, ``and`` between its bounds where it has two."""
+    bounds = []
+    if math.isfinite(limit.at_least):
+        bounds.append(f">= {format_metric(limit.metric, limit.at_least)}")
+    if limit.at_least_baseline is not None:
+        bounds.append(f">= {limit.at_least_baseline:.12g} baseline")
+    if math.isfinite(limit.at_most):
+        bounds.append(f"<= {format_metric(limit.metric, limit.at_most)}")
+    if limit.at_most_baseline is not None:
+        bounds.append(f"<= {limit.at_most_baseline:.12g} baseline")
+    return f"{limit.metric} {' and '.join(bounds)}"
+
+
+def require_possible(limits: Sequence[Limit], *, field: str) -> None:
+    """Refuses limits of one metric that contradict each other.
+
+    Figures are compared with figures and multiples of the baseline with multiples; a figure and a
+    multiple can only be compared once the baseline is known (``Objective.bounds``).
+
+    Args:
+        limits: Those of an objective.
+        field: What to call them when they are wrong.
+
+    Raises:
+        InputError: They contradict each other.
+    """
+    for metric in dict.fromkeys(limit.metric for limit in limits):
+        mine = [limit for limit in limits if limit.metric == metric]
+        least = max(limit.at_least for limit in mine)
+        most = min(limit.at_most for limit in mine)
+        if least > most:
+            bounds = f">= {format_metric(metric, least)} and <= {format_metric(metric, most)}"
+            raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
+        least = max(limit.at_least_baseline or -math.inf for limit in mine)
+        most = min(limit.at_most_baseline or math.inf for limit in mine)
+        if least > most:
+            bounds = f">= {least:.12g} and <= {most:.12g} baseline"
+            raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
+
+
+Metrics = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class KeptLimit:
+    """How the winner stands to one limit.
+
+    Attributes:
+        limit: As it was asked for.
+        bound: In figures alone, by the medians of the baseline's fresh runs.
+        value: The median of the winner's; None where a run lacks the metric.
+        runs_kept: How many runs of the winner keep it, multiples of the baseline by the run of
+            the baseline beside it: neighbours in time, on the same host.
+        runs: Of how many.
+    """
+
+    limit: Limit
+    bound: Limit
+    value: float | None
+    runs_kept: int
+    runs: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether the median is within the bound."""
+        return self.value is not None and self.bound.holds({self.bound.metric: self.value})
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it; a side without a bound is null."""
+        most, least = self.bound.at_most, self.bound.at_least
+        return {
+            "limit": limit_words(self.limit),
+            "metric": self.limit.metric,
+            "at_most": most if math.isfinite(most) else None,
+            "at_least": least if math.isfinite(least) else None,
+            "value": self.value,
+            "kept": self.kept,
+            "runs_kept": self.runs_kept,
+            "runs": self.runs,
+        }
+
+
+def limits_kept(
+    limits: Sequence[Limit],
+    pairs: Sequence[tuple[Metrics, Metrics]],
+    medians: tuple[Metrics, Metrics],
+) -> tuple[KeptLimit, ...]:
+    """How the winner stands to each limit, in their order.
+
+    Args:
+        limits: The objective's.
+        pairs: (baseline's metrics, winner's metrics) of the proof.
+        medians: Of the baseline's runs, and of the winner's.
+    """
+    baseline, winner = medians
+    return tuple(
+        KeptLimit(
+            limit=limit,
+            bound=limit.resolved(baseline),
+            value=winner.get(limit.metric),
+            runs_kept=sum(limit.holds(mine, theirs) for theirs, mine in pairs),
+            runs=len(pairs),
+        )
+        for limit in limits
+    )
+
+
+def kept_words(row: Mapping[str, Any]) -> str:
+    """One line on a limit: its bound in figures, the winner's median, and the share of runs.
+
+    Args:
+        row: ``KeptLimit.document``.
+    """
+    at = [row[side] for side in ("at_least", "at_most") if row[side] is not None]
+    here = f" (here {' and '.join(map(_figure, at))})" if " baseline" in row["limit"] else ""
+    if row["value"] is None:
+        return f"{row['limit']}{here} is not kept: not every run measured it"
+    kept = "is kept" if row["kept"] else "is broken"
+    runs = f"{row['runs_kept']} of {row['runs']} runs"
+    return f"{row['limit']}{here} {kept}: median {_figure(row['value'])}, {runs} within it"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100_000 else f"{value:,.6g}"

@@ -1,0 +1,183 @@
+"""How far a job is, and what it has found: told after every trial, at a constant cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from optimizer.baseline.baseline import Baseline, summarise
+from optimizer.budget.confirm_load import apart, confirming_seconds
+from optimizer.evaluation.configurations import by_configuration, mean_metrics
+from optimizer.evaluation.leaders import fittest_first
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Purpose, Trial
+from sampler.runner.outcome import TrialState
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """A job's standing.
+
+    Attributes:
+        done: Trials that ended with a whole measurement.
+        failed: Trials that ended otherwise, cut-off ones included.
+        total: Trials that the job makes in all.
+        best: The number of the fittest new configuration so far (of the trial that measured it
+            first), and its fitness (the mean, where it was measured again).
+        seconds_left: An estimate from the mean trial so far, and from the mean run of a
+            confirmation with a larger load.
+        counts: How many trials ended in each state that occurs.
+        bench_seconds: What the benchmark has run in all.
+        between_seconds: Mean time from the end of a trial to the beginning of the next, as far
+            as this controller has seen them: what the tuner costs.
+    """
+
+    done: int
+    failed: int
+    total: int
+    best: tuple[int, float] | None
+    seconds_left: float
+    counts: Mapping[TrialState, int]
+    bench_seconds: float
+    between_seconds: float | None = field(compare=False)
+
+    def document(self) -> dict[str, Any]:
+        """The standing as JSON holds it."""
+        return {
+            "done": self.done,
+            "failed": self.failed,
+            "total": self.total,
+            "best": {"trial": self.best[0], "fitness": self.best[1]} if self.best else None,
+            "seconds_left": self.seconds_left,
+            "counts": {state.value: count for state, count in self.counts.items()},
+            "bench_seconds": self.bench_seconds,
+            "between_seconds": self.between_seconds,
+        }
+
+
+class ProgressTracker:
+    """Keeps the standing while trials come in."""
+
+    def __init__(self, problem: Problem, history: History) -> None:
+        """Begins with the trials that are there."""
+        self._problem, self._history = problem, history
+        self._baseline: Baseline | None = None
+        self._best_on: dict[str | None, tuple[int, float]] = {}  # by host
+        self._counts: Counter[TrialState] = Counter()
+        self._seconds = 0.0
+        self._apart, self._apart_seconds = 0, 0.0  # of a confirmation with a larger load
+        self._again = False  # whether anything was measured several times
+        self._between = self._gaps = 0.0
+        for trial in history:
+            self._count(trial)
+        self._rescore(history.of(Purpose.CANDIDATE))
+
+    def put(self, trial: Trial, *, since: datetime | None = None) -> None:
+        """Takes in a trial that has ended and is in the history.
+
+        Args:
+            trial: The trial.
+            since: When the one before it ended, if this controller saw it.
+        """
+        self._count(trial)
+        if since is not None and trial.started_at is not None:
+            self._gaps += 1
+            self._between += (trial.started_at - since).total_seconds()
+        if trial.purpose is Purpose.BASELINE:
+            self._rescore(self._compared_with(trial.host))
+        elif trial.purpose is Purpose.CANDIDATE:
+            if len(self._history.of_configuration(trial.digest)) == 1:
+                self._consider([trial])
+            else:  # what was the best may be so no more
+                self._rescore(self._history.of(Purpose.CANDIDATE))
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """The baseline over its runs so far, those of the confirmation left out."""
+        return self._baseline
+
+    def progress(self, total: int, *, hosts: int = 1, confirming: int = 0) -> RunProgress:
+        """The standing of a job.
+
+        Args:
+            total: How many trials it makes.
+            hosts: On how many hosts side by side.
+            confirming: How many of them confirm; matters where those take longer.
+        """
+        ended = self._counts.total()
+        done = self._counts[TrialState.DONE]
+        return RunProgress(
+            done=done,
+            failed=ended - done,
+            total=total,
+            best=max(self._best_on.values(), key=lambda pair: (pair[1], -pair[0]), default=None),
+            seconds_left=self._seconds_left(max(total - ended, 0), confirming) / hosts,
+            counts=dict(self._counts),
+            bench_seconds=self._seconds,
+            between_seconds=self._between / self._gaps if self._gaps else None,
+        )
+
+    def _count(self, trial: Trial) -> None:
+        if not trial.has_outcome:
+            return
+        self._counts[trial.state] += 1
+        self._seconds += trial.bench_seconds
+        if apart(self._problem, trial):
+            self._apart += 1
+            self._apart_seconds += trial.bench_seconds
+
+    def _seconds_left(self, left: int, confirming: int) -> float:
+        ended = self._counts.total() - self._apart
+        each = (self._seconds - self._apart_seconds) / ended if ended else 0.0
+        larger = min(left, max(confirming - self._apart, 0))
+        if self._problem.confirm is None or not larger:
+            return left * each
+        one = confirming_seconds(self._problem, self._history)
+        return (left - larger) * each + larger * (each if one is None else one)
+
+    def _compared_with(self, host: str | None) -> list[Trial]:
+        """The candidates that a run of the baseline is for: all, where nobody said which host."""
+        if host is None or None in self._best_on or self._again:
+            return self._history.of(Purpose.CANDIDATE)
+        numbers = self._history.on_host(host, Purpose.CANDIDATE)
+        return [self._history[number] for number in numbers]
+
+    def _rescore(self, candidates: list[Trial]) -> None:
+        """What these are compared with has moved."""
+        if not any(trial.done for trial in self._history.of(Purpose.BASELINE)):
+            return
+        self._baseline = summarise(self._history.of(Purpose.BASELINE), before=self._baseline)
+        for host in {trial.host for trial in candidates}:
+            self._best_on.pop(host, None)
+        ended = [trial for trial in candidates if trial.has_outcome]
+        self._again = self._again or len({trial.digest for trial in ended}) < len(ended)
+        if self._again:
+            for runs in by_configuration(ended):
+                self._consider(runs)
+            return
+        done = [trial for trial in ended if trial.done]
+        for trial in fittest_first(self._problem.objective, self._baseline, done):
+            # A host's best is the first that may be.
+            if trial.host not in self._best_on:
+                self._consider([trial])
+
+    def _consider(self, runs: Sequence[Trial]) -> None:
+        """Takes in a configuration, of which these are all the runs that have ended."""
+        trial = runs[0]
+        if self._baseline is None or not all(run.done for run in runs):
+            return
+        if trial.given and not self._problem.affords(trial.configuration):
+            return
+        metrics = mean_metrics(
+            [self._baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+        )
+        if not self._problem.objective.admissible(metrics, self._baseline.metrics):
+            return
+        value = self._problem.objective.rank_value(metrics, self._baseline.metrics)
+        best = self._best_on.get(trial.host)
+        if best is None or value > best[1]:
+            self._best_on[trial.host] = (trial.number, value)

@@ -1,3 +1,0 @@
-"""The strategy that searches where none is named."""
-
-DEFAULT_STRATEGY = "forest"

@@ -1,0 +1,167 @@
+"""Strategies that draw: random, Latin hypercube and Sobol designs, alone or before a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar, Protocol
+
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.observations import (
+    Axis,
+    Observations,
+    axes_of,
+    observations_of,
+    random_point,
+)
+from optimizer.strategies.strategy import Proposal, Strategy, first_new
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+from optimizer.trials.trial import Phase, Purpose
+from sampler.space.draws import Design, draw
+from sampler.space.latent import Point
+
+_WORDS = {"random": "a random draw", "lhs": "a Latin hypercube's draw", "sobol": "a Sobol draw"}
+
+
+@dataclass(frozen=True)
+class Drawn(Strategy):
+    """One design through the whole budget."""
+
+    # Nothing is searched; ``top`` says of how many the ranking's stability is told.
+    settings: ClassVar[frozenset[str]] = frozenset({"top"})
+    design: Design
+
+    def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
+        """All of them."""
+        return explore
+
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
+        """The design's next point; see ``Strategy.propose``."""
+        history = evaluation.history
+        index = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE))
+        if index >= explore:
+            return None
+        return propose_draw(evaluation, self.design, index, number=number, n=explore)
+
+
+def sampled(history: History) -> int:
+    """How many configurations there are to learn from: drawn, in flight included, or given."""
+    drawn = history.own(Purpose.CANDIDATE, Phase.SAMPLE)
+    return len(drawn) + history.given_measured(Purpose.CANDIDATE, Phase.SAMPLE)
+
+
+class DrawsFirst(Strategy):
+    """What strategies share that make a few draws and then search over the same parameters."""
+
+    settings: ClassVar[frozenset[str]] = frozenset({"samples", "over"})
+    phase_words: ClassVar[Mapping[Phase, str]] = {
+        Phase.SEARCH: "search all parameters that may move"
+    }
+
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
+        """At the end of the draws."""
+        problem, history = evaluation.problem, evaluation.history
+        planned = self.samples(problem, explore)
+        return planned < explore and sampled(history) >= planned
+
+
+def propose_draw(
+    evaluation: Evaluation,
+    design: Design,
+    index: int,
+    *,
+    number: int,
+    n: int,
+    over: Sequence[str] = (),
+) -> Proposal | None:
+    """The point ``index`` of a design of ``n``; a random one instead if it was measured before.
+
+    Args:
+        evaluation: The trials so far.
+        design: Of the draws.
+        index: Of the draw in the design, from 0.
+        number: The number that the trial will have.
+        n: How many draws the design has.
+        over: The parameters that are drawn; empty: all of the space.
+    """
+    problem = evaluation.problem
+    names = over or problem.space.names
+
+    def point(attempt: int) -> Point:
+        chosen: Design = design if attempt == 0 else "random"
+        seed = problem.seed if attempt == 0 else problem.seed_of(number)
+        where = index if attempt == 0 else attempt
+        drawn = draw(chosen, where, n=n, dimensions=len(names), seed=seed)
+        return dict(zip(names, drawn.tolist(), strict=True))
+
+    why = f"{_WORDS[design]}, {index + 1} of {n}"
+    return first_new(evaluation, Phase.SAMPLE, why, point)
+
+
+class Suggest(Protocol):
+    """Suggests where to measure next: a pure function of what is known."""
+
+    def __call__(
+        self, axes: Sequence[Axis], observations: Observations, *, seed: int
+    ) -> Iterator[Point]:
+        """Points to try, the most promising first; it may end.
+
+        Args:
+            axes: What the search moves along; at least one of them moves.
+            observations: What is known; enough for the strategy (``DrawThenSearch.least``).
+            seed: From 0 to 2**63-1.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class DrawThenSearch(DrawsFirst):
+    """A few random draws, then what a search suggests.
+
+    Attributes:
+        suggest: The search.
+        words: What it suggests, for people.
+        draws: How many draws come first, at most half of all.
+        least: How many trials must have ended well before it can suggest anything.
+    """
+
+    suggest: Suggest
+    words: str
+    draws: int
+    least: int = 2
+
+    def samples(self, problem: Problem, explore: int) -> int:
+        """As many as are asked for, or its own number."""
+        asked = problem.search.samples
+        if asked is not None:
+            return min(asked, explore)
+        return max(1, min(self.draws, explore // 2))
+
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
+        """A draw, then what the search suggests; see ``Strategy.propose``."""
+        problem, history = evaluation.problem, evaluation.history
+        axes = axes_of(problem)
+        samples, index = self.samples(problem, explore), sampled(history)
+        if len(history.own(Purpose.CANDIDATE)) >= explore or not axes:
+            return None
+        if index < samples:
+            names = tuple(axis.name for axis in axes)
+            return propose_draw(evaluation, "random", index, number=number, n=samples, over=names)
+        return self._searched(evaluation, axes, problem.seed_of(number))
+
+    def _searched(
+        self, evaluation: Evaluation, axes: Sequence[Axis], seed: int
+    ) -> Proposal | None:
+        observations = observations_of(evaluation, axes)
+        enough = sum(observation.admissible for observation in observations.ended) >= self.least
+        able = enough and any(axis.moves for axis in axes)
+        suggested = self.suggest(axes, observations, seed=seed) if able else iter(())
+        rng = Random(seed)
+
+        def point(attempt: int) -> Point:  # noqa: ARG001
+            return next(suggested, None) or random_point(axes, rng)
+
+        why = self.words if able else "a random draw: too few trials have ended well"
+        return first_new(evaluation, Phase.SEARCH, why, point)

@@ -1,0 +1,72 @@
+"""The strategies by name, the one that searches where none is named, and what some need more."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from optimizer.strategies.draws import Drawn, DrawThenSearch
+from optimizer.strategies.genetic import Genetic
+from optimizer.strategies.greedy import Greedy
+from optimizer.strategies.guided import Guided
+from optimizer.strategies.nsga2 import LEAST_PARENTS, POPULATION, nsga2
+from optimizer.strategies.other_optimizers import (
+    OPTUNA_DRAWS,
+    SMAC_DRAWS,
+    gaussian_process,
+    smac,
+    tpe,
+)
+from optimizer.strategies.strategy import Strategy
+from sampler.common.errors import InputError
+
+DEFAULT_STRATEGY = "forest"
+STRATEGIES: dict[str, Strategy] = {
+    "random": Drawn("random"),
+    "lhs": Drawn("lhs"),
+    "sobol": Drawn("sobol"),
+    "genetic": Genetic(),
+    "forest": Guided(),
+    "greedy": Greedy(),
+    "nsga2": DrawThenSearch(
+        nsga2, "a child of two of the fittest by rank and crowding", POPULATION, LEAST_PARENTS
+    ),
+    "tpe": DrawThenSearch(tpe, "sampled by a Parzen estimator", OPTUNA_DRAWS),
+    "optuna-gp": DrawThenSearch(
+        gaussian_process, "most expected improvement by a Gaussian process", OPTUNA_DRAWS
+    ),
+    "smac": DrawThenSearch(smac, "most expected improvement by SMAC's forest", SMAC_DRAWS),
+}
+
+# By strategy: the extra of the package that it needs, and the modules that it brings.
+EXTRAS = {
+    "tpe": ("compare", ("optuna",)),
+    "smac": ("compare", ("smac", "ConfigSpace")),
+    "optuna-gp": ("compare-gp", ("optuna", "torch")),
+}
+_TORCH = '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"`'
+_MENDS = {
+    "compare": "`make compare` adds it to .venv",
+    # Some GB on Linux, and other files on every machine: no lock holds it.
+    "compare-gp": f"`make compare`, then {_TORCH} add it to .venv",
+}
+
+
+def find_strategy(name: str) -> Strategy:
+    """A strategy by name.
+
+    Raises:
+        InputError: There is none of that name, or its libraries are not installed.
+    """
+    if name not in STRATEGIES:
+        raise InputError("--strategy", f"{name!r} is not one of {', '.join(STRATEGIES)}")
+    extra = missing_extra(name)
+    if extra is not None:
+        problem = f"{name} needs the extra {extra}: {_MENDS[extra]}"
+        raise InputError("--strategy", problem)
+    return STRATEGIES[name]
+
+
+def missing_extra(strategy: str) -> str | None:
+    """The extra that a strategy needs and that is not installed; None: nothing is missing."""
+    extra, modules = EXTRAS.get(strategy, ("", ()))
+    return None if all(find_spec(module) for module in modules) else extra

@@ -1,0 +1,162 @@
+"""What the models doubt: a measured configuration that decides where is searched, and may be luck.
+
+Two configurations decide: the one that the models hold for the best, and the one that was measured
+best. Where a measurement is further from what the models hold than noise explains, and than they
+are from other measurements, one of the two is wrong, and one more run tells which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimizer.evaluation.configurations import (
+    MeasuredConfiguration,
+    configurations_of,
+    replicated,
+)
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import likely_metrics
+from optimizer.surrogate.stopping_rule import fitness_noise
+from optimizer.surrogate.surrogate import Surrogate
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose, Trial
+
+SHARE = 0.1  # of what is explored, at most, measures again
+MOST = 3  # measurements of one configuration, at most
+SURE = 3.0  # standard deviations: the best of sixty runs is 2.3 above the mean by luck alone
+SURE_AT_THE_END = 2.0  # what is left then is hardly better spent
+_PER_MEDIAN = 1.4826  # the standard deviation of a normal distribution over its median distance
+
+
+@dataclass(frozen=True)
+class Replication:
+    """A configuration to be measured again.
+
+    Attributes:
+        trial: That first measured it.
+        measured: The mean fitness of its runs.
+        predicted: What the models hold for its fitness.
+        noise: Standard deviation of one run of it, or of the models' errors elsewhere: whichever
+            is larger. Models that err everywhere give no reason to measure again.
+    """
+
+    trial: Trial
+    measured: float
+    predicted: float
+    noise: float
+
+    def words(self) -> str:
+        """One line for people."""
+        return (
+            f"measured again: trial {self.trial.number} showed a fitness of "
+            f"{self.measured:.3g}, the models hold "
+            f"{self.predicted:.3g} for it; noise and models err by {self.noise:.3g}"
+        )
+
+
+def replication_of(
+    evaluation: Evaluation, surrogate: Surrogate, worth: Floats, *, sure: float
+) -> Replication | None:
+    """What is most doubtful of the two configurations that decide; None: nothing, or no share.
+
+    Args:
+        evaluation: The trials so far.
+        surrogate: The models.
+        worth: What they hold for the fitness of each row of their data.
+        sure: So many standard deviations of a configuration's mean are a doubt.
+    """
+    history = evaluation.history
+    own = history.own(Purpose.CANDIDATE)
+    if len(replicated(history[number] for number in own)) + 1 > SHARE * len(own):
+        return None
+    rows = _measured(evaluation, surrogate)
+    errors = _errors(evaluation, worth, rows)
+    found: list[tuple[float, Replication]] = []
+    for known, row in _deciding(history, surrogate, worth, rows):
+        replication = _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
+        if replication is None:
+            continue
+        apart = abs(replication.measured - replication.predicted) / (
+            replication.noise / math.sqrt(known.runs)
+        )
+        if apart > sure:
+            found.append((apart, replication))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _measured(
+    evaluation: Evaluation, surrogate: Surrogate
+) -> dict[str, tuple[MeasuredConfiguration, int]]:
+    """What was measured whole, with its row among the lessons, by digest."""
+    history = evaluation.history
+    numbers = surrogate.data.numbers
+    row_of = {history[n].digest: row for row, n in reversed([*enumerate(numbers, start=1)])}
+    found = configurations_of(evaluation, history.of(Purpose.CANDIDATE))
+    return {
+        each.first.digest: (each, row_of[each.first.digest])
+        for each in found
+        if each.first.digest in row_of
+    }
+
+
+def _errors(
+    evaluation: Evaluation,
+    worth: Floats,
+    rows: Mapping[str, tuple[MeasuredConfiguration, int]],
+) -> float:
+    """How far measurements are from what the models hold for them: a standard deviation.
+
+    By the median of the distances, which a few lucky runs do not move.
+    """
+    problem = evaluation.problem
+    apart = []
+    for known, row in rows.values():
+        fitness = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
+        if fitness is not None and math.isfinite(worth[row]):
+            apart.append(abs(fitness - float(worth[row])))
+    return _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
+
+
+def _deciding(
+    history: History,
+    surrogate: Surrogate,
+    worth: Floats,
+    rows: Mapping[str, tuple[MeasuredConfiguration, int]],
+) -> Iterator[tuple[MeasuredConfiguration, int]]:
+    """The configurations that decide, and their rows among the lessons; the baseline is none."""
+    numbers = surrogate.data.numbers
+    predicted = int(np.argmax(worth[: len(numbers) + 1]))
+    if predicted > 0 and (best := rows.get(history[numbers[predicted - 1]].digest)):
+        yield best
+    luckiest = max(rows.values(), key=lambda each: each[0].fitness, default=None)
+    if luckiest is not None and luckiest[0].fitness > worth[predicted]:
+        yield luckiest
+
+
+def _replication(
+    evaluation: Evaluation,
+    surrogate: Surrogate,
+    predicted: float,
+    known: MeasuredConfiguration,
+    row: int,
+    errors: float,
+) -> Replication | None:
+    problem, history = evaluation.problem, evaluation.history
+    trial = known.first
+    flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
+    measured = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
+    if known.runs >= MOST or flying or measured is None or not math.isfinite(predicted):
+        return None
+    if not problem.affords(trial.configuration):
+        return None
+    likely = likely_metrics(
+        surrogate.predict(surrogate.data.points[row : row + 1]), surrogate.data.logarithmic
+    )
+    at = {name: float(values[0, 0]) for name, values in likely.items()}
+    noise = fitness_noise(evaluation, at)
+    return Replication(trial, measured, predicted, max(noise, errors)) if noise else None

@@ -1,0 +1,116 @@
+"""What the models of a job predict for configurations: measured ones, or any points.
+
+The models are those that guide the strategy `forest` (``surrogate``), learned from all trials of
+the job whatever strategy proposed them: a lucky run does not mislead them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.gaussian_process.process import one_thread
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective import Objective
+from optimizer.surrogate.coordinates import Floats
+from optimizer.surrogate.expected_gain import (
+    chance_to_keep,
+    drawn_metrics,
+    keeps,
+    likely_metrics,
+)
+from optimizer.surrogate.surrogate import Surrogate, surrogate_of
+from optimizer.surrogate.training_data import coordinates_of
+from optimizer.trials.history import History
+from optimizer.trials.problem import Problem
+
+# Of what is measured again half would break a limit that it keeps with a chance of one half.
+_SURELY_KEPT = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorPrediction:
+    """What the models hold for points, one a row.
+
+    Attributes:
+        fitness: What is likely, shape ``(n,)``.
+        chance: That all limits are kept, shape ``(n,)``; 1 without limits.
+    """
+
+    fitness: Floats
+    chance: Floats
+
+    @property
+    def worth(self) -> Floats:
+        """The fitness; minus infinity where it is less than 80% sure that all limits are kept."""
+        return np.where(self.chance >= _SURELY_KEPT, self.fitness, -np.inf)
+
+    def best_first(self) -> NDArray[np.intp]:
+        """The rows by worth, and those that are worth nothing by how nearly they keep limits."""
+        return np.lexsort((-self.fitness, -self.chance, -self.worth))
+
+
+def posterior_prediction(
+    problem: Problem, surrogate: Surrogate, points: Floats, baseline: Mapping[str, float]
+) -> PosteriorPrediction:
+    """What the models hold for points, shape ``(n, n_names)``, beside the baseline's metrics."""
+    prediction, logarithmic = surrogate.predict(points), surrogate.data.logarithmic
+    likely = likely_metrics(prediction, logarithmic)
+    return PosteriorPrediction(
+        problem.objective.fitness_of_many(likely, baseline)[0],
+        chance_to_keep(problem.objective, prediction, logarithmic, baseline),
+    )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the models expect of a configuration.
+
+    Attributes:
+        fitness: Expected, by the objective that was asked about.
+        low, high: Between them it is with 95% probability, if the models are right.
+        keeps: The probability that every limit is kept.
+    """
+
+    fitness: float
+    low: float
+    high: float
+    keeps: float
+
+
+def predictions_of(
+    evaluation: Evaluation, objective: Objective, numbers: Sequence[int]
+) -> dict[int, Prediction]:
+    """By trial; empty while too little is known.
+
+    Args:
+        evaluation: The job's trials; a run of the baseline has ended well.
+        objective: What fitness and limits are asked about.
+        numbers: Of the trials.
+    """
+    problem, history = evaluation.problem, evaluation.history
+    asked = replace(problem, objective=objective)
+    # One of its own: what is learned is kept with a history, by the identity of the problem, and
+    # this one is soon gone.
+    history = History(history)
+    names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
+    if not numbers or not names:
+        return {}
+    with one_thread():
+        surrogate = surrogate_of(Evaluation(asked, history), names)
+        if surrogate is None:
+            return {}
+        points = coordinates_of(asked, [history[number] for number in numbers], names)
+        drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
+    baseline = Evaluation(asked, history).baseline.metrics
+    fitness = objective.fitness_of_many(drawn, baseline)
+    kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
+    low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
+    columns = zip(fitness.mean(axis=0), low, high, kept, strict=True)
+    return {
+        number: Prediction(*(float(each) for each in column))
+        for number, column in zip(numbers, columns, strict=True)
+    }

@@ -1,0 +1,174 @@
+"""What models learn from: the points and metrics of ended trials, and of earlier jobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimizer.baseline.baseline import Baseline
+from optimizer.evaluation.evaluation import rank_value
+from optimizer.surrogate.coordinates import Floats
+from optimizer.trials.history import History
+from optimizer.trials.problem import Prior, Problem
+from optimizer.trials.trial import Purpose, Trial
+from sampler.runner.outcome import TrialState
+from sampler.space.latent import encode
+
+TEACHING = (TrialState.DONE, TrialState.CENSORED, TrialState.FAILED, TrialState.TIMED_OUT)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What is known of some configurations; the first is the baseline.
+
+    Attributes:
+        points: Shape ``(n, n_names)``, latent coordinates.
+        targets: Metric to shape ``(n,)``: logarithms where ``logarithmic``; NaN where unknown.
+        logarithmic: The metrics that are above 0 wherever they were measured.
+        numbers: The trials' numbers, in the order of the rows after the first; a model may be
+            given more rows than these, of trials in flight.
+    """
+
+    points: Floats
+    targets: Mapping[str, Floats]
+    logarithmic: frozenset[str]
+    numbers: tuple[int, ...]
+
+    def levels(self) -> Mapping[str, float]:
+        """Each metric at the baseline, in its own unit."""
+        return {
+            name: float(np.exp(values[0]) if name in self.logarithmic else values[0])
+            for name, values in self.targets.items()
+        }
+
+
+def teaching(history: History) -> list[int]:
+    """The numbers of the new configurations that have ended, in whatever way, and teach."""
+    return [n for n in history.numbers(Purpose.CANDIDATE) if history[n].state in TEACHING]
+
+
+def chosen_few(numbers: Sequence[int], worth: Mapping[int, float], most: int) -> list[int]:
+    """At most so many of the trials: the best for one half, and others evenly over the job."""
+    if len(numbers) <= most:
+        return list(numbers)
+    best = set(sorted(numbers, key=lambda n: (-worth[n], n))[: most // 2])
+    rest = [n for n in numbers if n not in best]
+    spread = np.linspace(0, len(rest) - 1, most - len(best)).astype(int)
+    return sorted([*best, *(rest[place] for place in spread)])
+
+
+def measured_worth(
+    problem: Problem, history: History, baseline: Baseline, numbers: Sequence[int]
+) -> dict[int, float]:
+    """What the objective makes of trials, by number, clocks corrected for drift."""
+    return {n: rank_value(problem, baseline, history[n]) for n in numbers}
+
+
+def training_data_of(
+    problem: Problem,
+    history: History,
+    baseline: Baseline,
+    names: Sequence[str],
+    numbers: Sequence[int],
+) -> TrainingData:
+    """What the baseline and some ended trials teach.
+
+    A trial that was cut off teaches its bounds. One that failed teaches that such
+    configurations are bad: it counts as the slowest that was seen.
+
+    Args:
+        problem: What is tuned.
+        history: The trials.
+        baseline: What clocks are corrected by; its medians are the first row.
+        names: The moving parameters.
+        numbers: Of the trials.
+    """
+    trials = [history[number] for number in numbers]
+    start = encode(problem.space, problem.space.start, memory=problem.memory)
+    points = np.vstack([[start[name] for name in names], coordinates_of(problem, trials, names)])
+    rows = [baseline.metrics] + [
+        baseline.corrected(trial.metrics, trial.started_at, trial.host) for trial in trials
+    ]
+    values = {
+        name: np.array([_number(row.get(name)) for row in rows], dtype=np.float64)
+        for name in problem.objective.metrics
+    }
+    logarithmic = frozenset(name for name, known in values.items() if np.nanmin(known) > 0)
+    for name in logarithmic:
+        values[name] = np.log(values[name])
+    failed = np.array([False] + [trial.state in TEACHING[2:] for trial in trials])
+    for term in problem.objective.terms:
+        if failed.any() and term.metric in ("time", "rate"):
+            known = values[term.metric]
+            worst = np.nanmax(known) if term.direction == "min" else np.nanmin(known)
+            values[term.metric] = np.where(failed & np.isnan(known), worst, known)
+    return TrainingData(points, values, logarithmic, tuple(numbers))
+
+
+def coordinates_of(problem: Problem, trials: Sequence[Trial], names: Sequence[str]) -> Floats:
+    """Where trials are in the latent cube, shape ``(n_trials, n_names)``."""
+    found = np.empty((len(trials), len(names)))
+    for row, trial in enumerate(trials):
+        point = trial.point
+        if point is None or not point.keys() >= set(names):
+            point = encode(problem.space, trial.configuration, memory=problem.memory)
+        found[row] = [point[name] for name in names]
+    return found
+
+
+def _number(value: float | None) -> float:
+    return value if value is not None and math.isfinite(value) else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class PriorRows:
+    """Rows to go below those of the present job.
+
+    Attributes:
+        points: Shape ``(n, n_names)``, latent coordinates.
+        targets: Metric to shape ``(n,)``: logarithms on the present job's level; NaN where
+            unknown.
+        tasks: Shape ``(n,)``: which earlier job, from 1.
+    """
+
+    points: Floats
+    targets: Mapping[str, Floats]
+    tasks: NDArray[np.int64]
+
+
+def prior_rows(
+    prior: Prior,
+    names: Sequence[str],
+    *,
+    levels: Mapping[str, float],
+    logarithmic: Collection[str],
+    most: int,
+) -> PriorRows:
+    """The rows of all earlier jobs, as many of each as fit.
+
+    Args:
+        prior: What is taken along.
+        names: The moving parameters.
+        levels: The metrics that are wanted, and their level at the present baseline.
+        logarithmic: Those of them that the present job knows as logarithms; earlier jobs say
+            nothing of the others.
+        most: Rows in all.
+    """
+    each = max(0, most) // max(1, len(prior.jobs))
+    taken = [(task, t) for task, job in enumerate(prior.jobs, 1) for t in job.trials[:each]]
+    points = np.array([[trial.point[name] for name in names] for _, trial in taken])
+    targets = {
+        metric: np.array([
+            math.log(level) + trial.ratios.get(metric, math.nan)
+            if metric in logarithmic
+            else math.nan
+            for _, trial in taken
+        ])
+        for metric, level in levels.items()
+    }  # fmt: skip
+    tasks = np.array([task for task, _ in taken], dtype=np.int64)
+    return PriorRows(points.reshape(len(taken), len(names)), targets, tasks)

@@ -1,0 +1,122 @@
+"""The proof keeps limits honest: by the medians, with the share of runs beside them."""
+
+import json
+
+import pytest
+
+from optimizer.budget.budget import divide
+from optimizer.confirmation.proof import Pair, declared_test, judge
+from optimizer.objective.limits import kept_words
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.result import result_document
+from optimizer.trials.trial import Purpose
+from tests.support.optimizer.pretend_bench import PretendBench, bowl, job_of, problem_of
+
+WAF = (Term("waf", "min"),)
+P99 = Limit("p99", at_most=2.0)
+RATE = Limit("rate", at_least_baseline=0.95)
+
+
+def pairs_of(metric: str, *values: tuple[float, float]) -> list[Pair]:
+    """A winner that writes half as much, with these figures of another metric."""
+    return [({"waf": 4.0, metric: theirs}, {"waf": 2.0, metric: mine}) for theirs, mine in values]
+
+
+def judged(limit: Limit, pairs: list[Pair]):
+    verdict = judge(Objective("o", WAF, (limit,)), pairs, planned=len(pairs))
+    assert verdict is not None
+    return verdict
+
+
+class TestVerdict:
+    def test_a_median_within_the_bound_keeps_it_though_one_run_is_beyond(self):
+        verdict = judged(P99, pairs_of("p99", (9, 1), (9, 1), (9, 2.1), (9, 1)))
+        (kept,) = verdict.limits
+        assert verdict.confirmed and kept.kept
+        assert (kept.value, kept.runs_kept, kept.runs) == (1.0, 3, 4)
+        assert "limit" not in verdict.why
+
+    def test_a_median_beyond_the_bound_is_not_proven_however_sure_the_gain(self):
+        verdict = judged(P99, pairs_of("p99", (9, 1), (9, 2.2), (9, 2.4), (9, 2.2)))
+        (broken,) = verdict.limits
+        assert not verdict.confirmed and not broken.kept
+        assert verdict.p < 0.025
+        assert verdict.why.endswith(
+            "the limit p99 <= 2 is broken: median 2.2, 1 of 4 runs within it"
+        )
+
+    @pytest.mark.parametrize(("mine", "kept"), [(950.0, True), (949.0, False)])
+    def test_a_multiple_is_of_the_median_of_the_baselines_fresh_runs(self, mine, kept):
+        verdict = judged(RATE, pairs_of("rate", *[(1000.0, mine)] * 3))
+        assert verdict.confirmed is verdict.limits[0].kept is kept
+        assert verdict.limits[0].bound == Limit("rate", at_least=950.0)
+
+    def test_runs_are_counted_against_the_run_of_the_baseline_beside_them(self):
+        """The machine halves its speed on the way: the third run is slow, but not for its pair."""
+        verdict = judged(RATE, pairs_of("rate", (1000, 990), (700, 690), (500, 490)))
+        (kept,) = verdict.limits
+        assert (kept.bound.at_least, kept.value, kept.runs_kept) == (665.0, 690, 3)
+
+    def test_what_a_run_did_not_measure_is_not_kept(self):
+        pairs = pairs_of("p99", (9, 1), (9, 1), (9, 1))
+        del pairs[1][1]["p99"]  # type: ignore[attr-defined]
+        verdict = judged(P99, pairs)
+        assert not verdict.confirmed
+        assert verdict.limits[0].value is None and verdict.limits[0].runs_kept == 2
+        assert "p99 <= 2 is not kept: not every run measured it" in verdict.why
+
+    def test_without_limits_there_is_nothing_to_tell(self):
+        assert judge(Objective("o", WAF), pairs_of("p99", *[(9, 1)] * 3), planned=3).limits == ()
+
+    def test_limits_are_declared_before_the_runs(self):
+        declared = declared_test(Objective("o", WAF, (P99, RATE)), 17, divide(48))
+        assert declared["limits"] == ["p99 <= 2", "rate >= 0.95 baseline"]
+
+
+class TestWords:
+    def test_say_the_bound_of_a_multiple_in_figures(self):
+        verdict = judged(RATE, pairs_of("rate", *[(200_000.0, 212_345.6)] * 3))
+        assert kept_words(verdict.limits[0].document()) == (
+            "rate >= 0.95 baseline (here 190,000) is kept: median 212,346, 3 of 3 runs within it"
+        )
+
+
+class TestResult:
+    def result(self, limit: Limit, bench: PretendBench) -> dict:
+        problem = problem_of(objective=Objective("o", WAF, (limit,)))
+        conclusion = job_of(problem, 48, bench).run()
+        result = result_document(conclusion, job={}, environment={})
+        assert json.loads(json.dumps(result, allow_nan=False)) == result
+        return result
+
+    @pytest.mark.usefixtures("quick_ranking")
+    def test_says_which_limit_its_bound_and_the_winners_value(self):
+        result = self.result(Limit("rate", at_most_baseline=1.2), PretendBench())
+        (row,) = result["verdict"]["limits"]
+        level = result["baseline"]["metrics"]["rate"]
+        assert row == {
+            "limit": "rate <= 1.2 baseline", "metric": "rate", "at_least": None,
+            "at_most": 1.2 * level, "value": result["best"]["metrics"]["rate"], "kept": True,
+            "runs_kept": row["runs"], "runs": result["verdict"]["pairs"],
+        }  # fmt: skip
+
+    @pytest.mark.usefixtures("quick_ranking")
+    def test_a_winner_that_breaks_it_on_fresh_runs_is_no_best(self):
+        """All that was explored and chosen kept the limit; the proof's runs are slow."""
+
+        class SlowerInTheEnd(PretendBench):
+            def measure(self, trial):
+                slow = trial.purpose is Purpose.PROVE and not trial.is_baseline
+                return super().measure(trial) | ({"p99": 3.0} if slow else {"p99": 1.0})
+
+        result = self.result(P99, SlowerInTheEnd(bowl))
+        assert result["best"] is None
+        (row,) = result["verdict"]["limits"]
+        assert (row["value"], row["at_most"], row["kept"], row["runs_kept"]) == (
+            3.0,
+            2.0,
+            False,
+            0,
+        )
+        assert result["verdict"]["confirmed"] is False
+        assert "p99 <= 2 is broken" in result["verdict"]["why"]

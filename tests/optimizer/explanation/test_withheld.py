@@ -1,0 +1,107 @@
+"""An explanation of too few configurations is withheld, and says what it would need."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jobs.report.rows import explanation_rows
+from jobs.results.explanation_words import withheld_words
+from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.explanation.document import explanation_document
+from optimizer.explanation.explanation import explain_winner
+from optimizer.trials.history import History
+from optimizer.trials.trial import Purpose
+from sampler.runner.outcome import TrialState
+from sampler.space.space_file import space_from_document
+from tests.support.optimizer.known_effects import additive, history_of, problem
+
+WINNER = {
+    "much": 0.9, "some": 0.8, "idle": 0.7, "lazy": 0.4, "inert": 0.9, "little": "on", "dull": True,
+}  # fmt: skip
+
+
+def document(history: History, winner: Any = None) -> dict[str, Any]:
+    return explanation_document(
+        Evaluation(problem(), history), winner or WINNER, low=10.0, high=50.0
+    )
+
+
+def again(history: History, number: int, times: int) -> None:
+    """Measures a trial's configuration so many times more, as a proof does."""
+    for _ in range(times):
+        repeat = replace(history[number], number=history.next_number, purpose=Purpose.PROVE)
+        history.put(repeat)
+
+
+def test_four_draws_explain_nothing_and_say_what_would():
+    history = history_of(problem(), additive, draws=4)
+    found = document(history)
+    assert found["explanation"] is None
+    assert found["explanation_withheld"] == {
+        "configurations": 4,
+        "needed": 10,
+        "changes": 7,
+        "trials": 18,
+        "why": "withheld: 4 different configurations ended well, and an explanation needs 10 "
+        "(as many as a ranking of the options); --trials 18 measures as many",
+    }
+    assert divide(18).explore >= 10 > divide(17).explore
+    assert withheld_words(found) == f"Explanation {found['explanation_withheld']['why']}."
+    assert explanation_rows(found, ["waf"]) is None
+
+
+def test_runs_of_the_same_configuration_again_do_not_count():
+    """A proof repeats the winner: with four draws there were twelve trials, and still four."""
+    history = history_of(problem(), additive, draws=4)
+    again(history, 4, 16)
+    again(history, 1, 16)  # of the baseline
+    assert document(history)["explanation_withheld"]["configurations"] == 4
+
+
+@pytest.mark.parametrize(("draws", "told"), [(9, False), (10, True)])
+def test_as_many_as_a_ranking_needs_are_enough(draws: int, told: bool):
+    history = history_of(problem(), additive, draws=draws)
+    assert (document(history)["explanation"] is not None) is told
+    assert (explain_winner(Evaluation(problem(), history), WINNER, error=10.0) is not None) is told
+
+
+def test_failed_configurations_do_not_count():
+    history = history_of(problem(), additive, draws=10)
+    history.put(replace(history[9], state=TrialState.FAILED, metrics={}))
+    assert document(history)["explanation_withheld"]["configurations"] == 9
+
+
+def test_each_change_of_the_winner_takes_a_configuration():
+    """Of twelve changes eleven configurations cannot tell one from another."""
+    names = [f"x{place}" for place in range(12)]
+    rows = [{"name": n, "type": "float", "low": 0.0, "high": 1.0, "default": 0.0} for n in names]
+    asked = problem(space_from_document({"name": "many", "parameter": rows}))
+
+    def truth(configuration: Any) -> dict[str, float]:
+        return {"waf": 3 - configuration["x0"], "sa": 1.2, "time": 10.0, "rate": 1e5}
+
+    winner = dict.fromkeys(names, 0.5)
+    few = explanation_document(
+        Evaluation(asked, history_of(asked, truth, draws=11)), winner, low=10.0, high=50.0
+    )
+    assert few["explanation"] is None
+    withheld = few["explanation_withheld"]
+    assert (withheld["configurations"], withheld["needed"]) == (11, 12)
+    assert "(one for each of the 12 options that the winner changes)" in withheld["why"]
+    one = {**asked.space.default_configuration(), "x0": 0.5}
+    fewer = explanation_document(
+        Evaluation(asked, history_of(asked, truth, draws=11)), one, low=10.0, high=50.0
+    )
+    assert fewer["explanation"] is not None
+
+
+def test_a_winner_that_is_the_baseline_is_not_withheld():
+    history = history_of(problem(), additive, draws=4)
+    found = document(history, problem().space.default_configuration())
+    assert found == {"explanation": None, "explanation_withheld": None}
+
+
+def test_results_of_earlier_versions_withhold_nothing():
+    assert withheld_words({"explanation": None}) is None

@@ -1,0 +1,137 @@
+"""What models tell of the parameters after a whole job, and what a result says of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.ranking.parameter_effects import ParameterEffects, directions, parameter_effects
+from optimizer.results.learned_document import learned_document
+from optimizer.results.result import conclude, result_document
+from optimizer.run.planning import Budget, plan_of
+from optimizer.strategies.registry import find_strategy
+from optimizer.trials.history import History
+from optimizer.trials.trial import Phase, Purpose, Trial
+from tests.support.optimizer.pretend_bench import PretendBench, candidates, job_of, problem_of
+
+pytestmark = pytest.mark.usefixtures("quick_ranking")
+TRIALS = 60
+
+
+@pytest.fixture(scope="module")
+def trials() -> list[Trial]:
+    job = job_of(problem_of("forest"), TRIALS, PretendBench(noise=0.02))
+    job.run()
+    return list(job.log.trials())
+
+
+def effects(evaluation: Evaluation) -> ParameterEffects:
+    found = parameter_effects(evaluation, evaluation.problem.searched)
+    assert found is not None
+    return found
+
+
+def test_what_matters_is_known_after_a_job(trials: list[Trial]):
+    """``bowl`` moves by x most, then y; ``level`` and ``idle`` do nothing."""
+    found = effects(Evaluation(problem_of("forest"), History(trials)))
+    assert found.order[0] == "x"
+    assert set(found.order[-2:]) == {"level", "idle"}
+    place = {name: found.names.index(name) for name in found.names}
+    for metric in found.metrics.values():
+        assert metric.p_holm[place["x"]] < 1e-3
+        assert metric.p_holm[place["idle"]] > 0.05
+        assert metric.low[place["x"]] < metric.total[place["x"]] < metric.high[place["x"]]
+        assert metric.r2 is not None and metric.r2 > 0.5
+    assert found.share.sum() == pytest.approx(1)
+
+
+def test_the_way_to_better_is_known(trials: list[Trial]):
+    evaluation = Evaluation(problem_of("forest"), History(trials))
+    found = directions(evaluation, effects(evaluation))
+    assert found["x"].better in ("low", "middle")  # best at 0.3, the baseline at 0.9
+    assert found["x"].gain > 300
+    assert found["sync"].better is False
+    assert found["sync"].gain == pytest.approx(0)  # where the baseline is
+
+
+def test_the_proof_changes_nothing_of_it(trials: list[Trial]):
+    problem = problem_of("forest")
+    explored = [trial for trial in trials if trial.phase is not Phase.CONFIRM]
+    before, after = (effects(Evaluation(problem, History(known))) for known in (explored, trials))
+    assert before.order == after.order
+    np.testing.assert_array_equal(before.share, after.share)
+
+
+def test_it_is_learned_again_from_more_trials(trials: list[Trial]):
+    evaluation = Evaluation(problem_of("forest"), History(trials[:30]))
+    first = effects(evaluation)
+    assert effects(evaluation) is first
+    for trial in trials[30:]:
+        evaluation.history.put(trial)
+    assert effects(evaluation).share.tolist() != first.share.tolist()
+
+
+def test_too_few_trials_tell_nothing(trials: list[Trial]):
+    problem = problem_of("forest")
+    seven = [t for t in trials if t.is_baseline][:3] + candidates(trials)[:7]
+    assert parameter_effects(Evaluation(problem, History(seven)), problem.searched) is None
+    document = learned_document(Evaluation(problem, History(seven)), find_strategy("forest"))
+    assert (document["ranked_by"], document["models"]) == ("forests", {})
+
+
+def test_only_named_parameters_have_effects(trials: list[Trial]):
+    problem = problem_of("forest", over=("x", "codec"))
+    evaluation = Evaluation(problem, History(trials))
+    document = learned_document(evaluation, find_strategy("forest"))
+    row = {r["name"]: r for r in document["parameters"]}
+    assert row["x"]["model"] and row["codec"]["model"]
+    assert row["y"]["model"] == {} and row["y"]["share"] == 0 and row["y"]["gain"] is None
+
+
+class TestTheDocument:
+    def document(self, trials: list[Trial], strategy: str = "forest") -> dict:
+        problem, history = problem_of(strategy), History(trials)
+        plan = plan_of(problem, Budget(trials=TRIALS), history)
+        return result_document(
+            conclude(Evaluation(problem, history), plan), job={}, environment={}
+        )
+
+    def test_models_rank_and_forests_stay_beside_them(self, trials: list[Trial]):
+        document = self.document(trials)
+        assert document["ranked_by"] == "models"
+        assert document["models"].keys() == document["forest"].keys()
+        rows = document["parameters"]
+        assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+        assert rows[0]["name"] == "x" and rows[0]["matters"] is True
+        idle = next(row for row in rows if row["name"] == "idle")
+        assert idle["matters"] is False
+        drawn = Evaluation(problem_of("forest"), History(trials)).ranking()
+        for row in rows:  # the contract's fields are those of the draws, as ever
+            assert row["anova"].keys() == document["forest"].keys()
+            place = drawn.names.index(row["name"])
+            for metric, found in row["importance"].items():
+                assert found["mdi"] == drawn.metrics[metric].importance.mdi[place]
+
+    def test_draws_alone_are_ranked_by_forests(self, trials: list[Trial]):
+        drawn = [replace(t, phase=Phase.SAMPLE) if t.purpose is Purpose.CANDIDATE else t
+                 for t in trials]  # fmt: skip
+        document = self.document(drawn, "random")
+        assert (document["ranked_by"], document["models"]) == ("forests", {})
+        assert all("model" not in row for row in document["parameters"])
+
+
+def test_the_ranking_that_is_kept_grows_with_the_search():
+    job = job_of(problem_of("forest"), 30, PretendBench(noise=0.02))
+    kept = []
+    remember = job.log.remember
+
+    def watched(key: str, document: dict) -> None:
+        if key == "ranking":
+            kept.append(document["models"]["waf"]["trials"])
+        remember(key, document)
+
+    job.log.remember = watched
+    job.run()
+    drawn = len(candidates(job.log.trials(), Phase.SAMPLE))
+    assert kept == [drawn, len(candidates(job.log.trials()))]

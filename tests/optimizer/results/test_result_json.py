@@ -1,0 +1,329 @@
+"""``result.json``, on which tools outside the project rely: its keys, types and meaning."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optimizer.objective.objective import Limit, Objective, Term
+from optimizer.results.result import Conclusion, fitness_by_trial, result_document
+from optimizer.trials.trial import Purpose, Trial
+from sampler.space.space_file import load_space
+from tests.support.optimizer.pretend_bench import (
+    STRATEGY_NAMES,
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+    small_space,
+)
+
+pytestmark = pytest.mark.usefixtures("quick_ranking")
+Document = dict[str, Any]
+MAIN = ("waf", "sa", "time", "rate")
+
+
+def document_of(
+    trials: int = 24, strategy: str = "random", *, space=None, objective="paper", top=5, **bench
+) -> tuple[Document, Conclusion]:
+    problem = problem_of(strategy, space=space, objective=objective, top=top)
+    conclusion = job_of(problem, trials, PretendBench(**bench)).run()
+    job, environment = {"trials": trials}, {"cpu": "pretended"}
+    return result_document(conclusion, job=job, environment=environment), conclusion
+
+
+@pytest.fixture(scope="module")
+def noisy() -> tuple[Document, Conclusion]:
+    return document_of(48, "genetic", noise=0.02)
+
+
+@pytest.fixture(scope="module")
+def document(noisy: tuple[Document, Conclusion]) -> Document:
+    return noisy[0]
+
+
+@pytest.fixture(scope="module")
+def conclusion(noisy: tuple[Document, Conclusion]) -> Conclusion:
+    return noisy[1]
+
+
+class TestContract:
+    def test_top_level(self, document: Document):
+        assert document["schema"] == 1
+        assert document["job"] == {"trials": 48}
+        assert document["environment"] == {"cpu": "pretended"}
+        assert {"baseline", "best", "parameters", "forest", "trials", "time"} <= document.keys()
+
+    def test_is_json_without_nan(self, document: Document):
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+    def test_holds_plain_types_alone(self, document: Document):
+        def walk(value: Any) -> None:
+            assert type(value) in (dict, list, str, int, float, bool, type(None))
+            if isinstance(value, dict):
+                assert all(type(key) is str for key in value)
+                for inner in value.values():
+                    walk(inner)
+            if isinstance(value, list):
+                for inner in value:
+                    walk(inner)
+
+        walk(document)
+
+    def test_baseline(self, document: Document):
+        assert set(MAIN) <= document["baseline"]["metrics"].keys()
+        assert document["baseline"]["runs"] == 4
+
+    def test_best(self, document: Document):
+        best = document["best"]
+        assert {"trial", "configuration", "metrics", "fitness", "confirmed", "runs", "change"} <= (
+            best.keys()
+        )
+        assert best["confirmed"] is True
+        assert best["runs"] == 4
+        assert set(MAIN) <= best["change"].keys()
+        for change in best["change"].values():
+            assert change.keys() == {"percent", "low", "high", "p"}
+
+    def test_parameters(self, document: Document):
+        for row in document["parameters"]:
+            assert row["importance"].keys() == set(MAIN)
+            assert row["anova"].keys() == set(MAIN)
+            for importance in row["importance"].values():
+                assert {"mdi", "permutation", "permutation_std"} <= importance.keys()
+            for test in row["anova"].values():
+                assert {"f", "p"} <= test.keys()
+
+    def test_forest(self, document: Document):
+        assert document["forest"].keys() == set(MAIN)
+        assert all(-math.inf < forest["r2"] <= 1 for forest in document["forest"].values())
+
+    def test_trials_and_time(self, document: Document, conclusion: Conclusion):
+        states = {"done", "failed", "timed_out", "censored", "infeasible", "lost"}
+        assert document["trials"].keys() == states | {"total"}
+        assert document["trials"]["total"] == document["trials"]["done"] == 48
+        seconds = sum(trial.bench_seconds for trial in conclusion.history)
+        assert document["time"] == pytest.approx(
+            {"wall_seconds": seconds, "bench_seconds": seconds}
+        )
+
+
+class TestBest:
+    def test_metrics_are_medians_of_the_proofs_fresh_runs(
+        self, document: Document, conclusion: Conclusion
+    ):
+        prove = conclusion.history.of(Purpose.PROVE)
+        for side, mine in (("baseline", False), ("best", True)):
+            runs = [t.metrics for t in prove if t.is_baseline is not mine]
+            for name in MAIN:
+                median = np.median([run[name] for run in runs])
+                assert document[side]["metrics"][name] == median
+
+    def test_fitness_is_equation_2_of_those_medians(self, document: Document):
+        mine, theirs = document["best"]["metrics"], document["baseline"]["metrics"]
+        terms = {n: 1000 * (1 - mine[n] / theirs[n]) for n in ("waf", "sa", "time")}
+        terms["rate"] = 1000 * (mine["rate"] / theirs["rate"] - 1)
+        assert document["best"]["fitness"] == pytest.approx(sum(terms.values()))
+        assert document["best"]["terms"] == pytest.approx(terms)
+
+    def test_is_the_winner_as_it_was_measured(self, document: Document, conclusion: Conclusion):
+        best = document["best"]
+        assert best["trial"] == conclusion.winner
+        assert best["configuration"] == conclusion.history[best["trial"]].configuration
+
+    def test_percent_is_signed_and_lies_within_its_interval(self, document: Document):
+        for change in document["best"]["change"].values():
+            assert change["low"] <= change["percent"] <= change["high"]
+        assert document["best"]["change"]["waf"]["percent"] < 0
+        assert document["best"]["change"]["rate"]["percent"] > 0
+
+    def test_is_null_when_nothing_was_confirmed(self):
+        document, conclusion = document_of(24, function=flat, noise=0.05)
+        assert not conclusion.verdict.confirmed
+        assert document["best"] is None
+        assert document["verdict"]["confirmed"] is False
+        assert document["verdict"]["trial"] == conclusion.winner
+        assert document["baseline"]["metrics"] == conclusion.verdict.baseline
+
+    def test_is_null_when_nothing_could_be_measured(self):
+        document, _ = document_of(
+            24, fails=lambda t: "no" if t.purpose is Purpose.CANDIDATE else None
+        )
+        assert document["best"] is document["verdict"] is None
+        assert document["baseline"]["runs"] == 3
+        assert document["baseline"]["metrics"]["waf"] == pytest.approx(
+            bowl(small_space().default_configuration())["waf"]
+        )
+        assert [row["rank"] for row in document["parameters"]] == [1, 2, 3, 4, 5, 6]
+        assert all(forest["r2"] is None for forest in document["forest"].values())
+        json.dumps(document, allow_nan=False)
+
+
+class TestParameters:
+    def test_are_ranked_from_one_on(self, document: Document):
+        rows = document["parameters"]
+        assert [row["rank"] for row in rows] == list(range(1, 7))
+        assert {row["name"] for row in rows} == set(small_space().names)
+        shares = [row["share"] for row in rows]
+        assert shares == sorted(shares, reverse=True)
+        assert sum(shares) == pytest.approx(1)
+
+    def test_those_that_matter_come_first(self, document: Document):
+        ranks = {row["name"]: row["rank"] for row in document["parameters"]}
+        assert {ranks["x"], ranks["y"]} & {1, 2}
+        assert ranks["x"] < ranks["idle"]
+
+    def test_facts_of_the_load_are_marked_in_the_papers_space(self):
+        document, _ = document_of(24, "lhs", space=load_space("paper"), function=flat)
+        rows = {row["name"]: row for row in document["parameters"]}
+        assert len(rows) == 30
+        assert {n for n, row in rows.items() if row["workload_factor"]} == {
+            "threads",
+            "compression_ratio",
+        }
+        assert {n for n, row in rows.items() if not row["searched"]} == {"threads"}
+
+    def test_anova_groups_count_every_draw_that_has_the_parameter(
+        self, document: Document, conclusion: Conclusion
+    ):
+        (codec,) = (row for row in document["parameters"] if row["name"] == "codec")
+        drawn = [t for t in candidates(conclusion.history) if t.phase.value == "sample"]
+        sizes = {group["label"]: group["size"] for group in codec["anova"]["waf"]["groups"]}
+        assert sizes == {
+            codec: sum(t.configuration["codec"] == codec for t in drawn)
+            for codec in ("fast", "tight", "none")
+        }
+
+
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+def test_the_smallest_job_has_no_forest_and_still_a_result(strategy: str):
+    document, _ = document_of(12, strategy)
+    assert {name: forest["r2"] for name, forest in document["forest"].items()} == dict.fromkeys(
+        MAIN
+    )
+    assert all(row["importance"] == {} for row in document["parameters"])
+    assert document["best"]["confirmed"]
+    json.dumps(document, allow_nan=False)
+
+
+class TestCounts:
+    def test_tell_how_trials_ended(self):
+        def slow(configuration):
+            found = bowl(configuration)
+            found["time"] *= 10 if configuration["sync"] else 1
+            return found
+
+        document, conclusion = document_of(
+            48, function=slow, fails=lambda t: "no" if t.number in (8, 9) else None
+        )
+        cut_off = sum(
+            trial.configuration["sync"] and trial.number not in (8, 9)
+            for trial in candidates(conclusion.history)
+        )
+        assert document["trials"]["failed"] == 2
+        assert document["trials"]["censored"] == cut_off > 0
+        assert document["trials"]["done"] == 48 - 2 - cut_off
+        json.dumps(document, allow_nan=False)
+
+    def test_tell_of_timeouts(self):
+        def slow(configuration):
+            return bowl(configuration) | {"time": 30.0 if configuration["sync"] else 10.0}
+
+        document, _ = document_of(24, function=slow, timeout=25.0)
+        counts = document["trials"]
+        assert counts["timed_out"] > 0
+        assert counts["timed_out"] + counts["done"] == counts["total"] == 24
+
+
+class TestMore:
+    def test_the_front_holds_candidates_that_no_other_beats(self):
+        objective = Objective("two", (Term("waf", "min"), Term("rate", "max")), pareto=True)
+
+        def trade(configuration):
+            x = configuration["x"]
+            return flat(configuration) | {"waf": 1 + x, "rate": 1e4 * (1 + x)}
+
+        document, conclusion = document_of(24, objective=objective, function=trade)
+        assert document["pareto"] == [t.number for t in candidates(conclusion.history)]
+        document, conclusion = document_of(24, objective="waf", function=trade)
+        best = min(candidates(conclusion.history), key=lambda t: t.metrics["waf"])
+        assert document["pareto"] == [best.number]
+
+    def test_the_front_leaves_out_what_breaks_a_limit(self):
+        terms = (Term("waf", "min"), Term("rate", "max"))
+        objective = Objective("two", terms, (Limit("waf", at_most=1.5),), pareto=True)
+
+        def trade(configuration):
+            x = configuration["x"]
+            return flat(configuration) | {"waf": 1 + x, "rate": 1e4 * (1 + x)}
+
+        document, conclusion = document_of(24, objective=objective, function=trade)
+        kept = [t.number for t in candidates(conclusion.history) if t.metrics["waf"] <= 1.5]
+        assert 0 < len(kept) < len(candidates(conclusion.history))
+        assert document["pareto"] == kept
+        grown = [row["trial"] for row in document["hypervolume"]]
+        assert grown == kept  # no two are alike, and none beats another
+
+    def test_the_front_leaves_out_the_bounds_of_what_was_cut_off(self):
+        def slow(configuration):
+            found = bowl(configuration)
+            if configuration["sync"]:
+                found |= {"time": 300.0, "rate": 1e9}
+            return found
+
+        document, conclusion = document_of(24, objective="rate", function=slow)
+        assert document["trials"]["censored"] > 0
+        assert all(conclusion.history[number].done for number in document["pareto"])
+
+    def test_noise_tells_of_drift(self):
+        document, _ = document_of(
+            150, "lhs", objective="waf", noise=0.01, drift=lambda seconds: 1 + seconds / 1000
+        )
+        noise = document["baseline"]["noise"]
+        assert noise["time"]["drifting"] is True
+        low, high = noise["time"]["range"]
+        assert low < 1 < high
+        assert 0.9 < noise["waf"]["median"] / document["baseline"]["metrics"]["waf"] < 1.1
+        assert noise["waf"] | {"spread": None, "median": None} == {
+            "median": None,
+            "spread": None,
+            "drift_p": None,
+            "drifting": False,
+            "range": None,
+        }
+        json.dumps(document, allow_nan=False)
+
+    def test_fitness_by_trial_is_that_of_every_measured_trial(self):
+        document, conclusion = document_of(24, fails=lambda t: "no" if t.number == 6 else None)
+        problem = problem_of()
+        found = fitness_by_trial(conclusion)
+        assert found.keys() == {t.number for t in conclusion.history} - {6}
+        default = bowl(small_space().default_configuration())
+        for number, value in found.items():
+            metrics = bowl(conclusion.history[number].configuration)
+            assert value == pytest.approx(problem.objective.fitness(metrics, default))
+        assert document["trials"]["failed"] == 1
+
+    def test_is_the_same_when_the_job_is_read_back(self):
+        problem = problem_of("genetic", objective="rate")
+        job = job_of(
+            problem, 120, PretendBench(noise=0.02, drift=lambda seconds: 1 + seconds / 3000)
+        )
+        first = result_document(job.run(), job={}, environment={})
+        job.bench = PretendBench()
+        again = result_document(job.run(), job={}, environment={})
+        assert again == first
+
+
+def test_a_failed_first_baseline_and_no_draw_that_ends_well_still_have_a_result():
+    def fails(trial: Trial) -> str | None:
+        return "no" if trial.number == 1 or trial.purpose is Purpose.CANDIDATE else None
+
+    for strategy in ("random", "genetic"):
+        document, _ = document_of(24, strategy, fails=fails)
+        assert document["best"] is None
+        assert document["baseline"]["runs"] == 2

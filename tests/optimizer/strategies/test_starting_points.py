@@ -1,0 +1,167 @@
+"""Starting points: fit for the space, within its memory, and measured first."""
+
+from dataclasses import replace
+
+import pytest
+
+from optimizer.budget.budget import divide
+from optimizer.evaluation.evaluation import Evaluation
+from optimizer.strategies.strategy import next_start, starting_point
+from optimizer.trials.history import History
+from optimizer.trials.problem import StartingPoint
+from optimizer.trials.trial import Phase
+from sampler.space.latent import decode
+from sampler.space.space import default_values, memory_bytes
+from sampler.space.space_file import SHIPPED, load_space
+from sampler.space.starting_points import known_points, usual_points
+from tests.support.optimizer.pretend_bench import (
+    PretendBench,
+    bowl,
+    candidates,
+    flat,
+    job_of,
+    problem_of,
+)
+
+pytestmark = pytest.mark.usefixtures("quick_ranking")
+MIB = 2**20
+
+
+def placed(name: str, *, space: str = "default", memory: int | None = None, **search: object):
+    found = load_space(space)
+    budget = memory_bytes(found.context) if memory is None and found.memory_budget else memory
+    problem = problem_of("forest", space=found, memory=budget, **search)
+    return problem, starting_point(problem, name, known_points()[name].values)
+
+
+@pytest.mark.parametrize("space", [name for name in SHIPPED if name != "warlo"])  # of a command
+@pytest.mark.parametrize("name", list(known_points()))
+def test_every_point_fits_every_space(name: str, space: str):
+    problem, start = placed(name, space=space)
+    if start is None:
+        own = name.startswith("samsung-baseline") and space.startswith("samsung")
+        assert name == "library" or own  # what it is there is the baseline
+        return
+    found = problem.configuration(start.point)
+    assert problem.affords(found)
+    assert decode(problem.space, start.point, memory=problem.memory) == found
+    for parameter, value in found.items():
+        known = problem.space.by_name.get(parameter)
+        if known is not None and known.is_numeric and value not in known.special:
+            least = known.low or 0
+            assert known.multiple_of or least <= float(value)
+
+
+def test_benchmark_sh_within_the_memory_of_the_default():
+    problem, start = placed("benchmark.sh")
+    assert start is not None
+    found = problem.configuration(start.point)
+    assert (found["max_write_buffer_number"], found["write_buffer_size"]) == (2, 64 * MIB)
+    assert (found["compression_type"], found["num_levels"]) == ("zstd", 8)
+    assert (found["level0_stop_writes_trigger"], found["bloom_bits"]) == (30, 10)
+    assert found["max_bytes_for_level_base"] == 1024 * MIB
+    assert "write_buffer_size 64 MiB for 128 MiB" in start.changed
+    assert "max_write_buffer_number 2 for 8" in start.changed
+    assert len(start.changed) == 2
+
+
+def test_with_more_memory_the_point_is_as_it_is():
+    problem, start = placed("benchmark.sh", memory=2048 * MIB)
+    assert start is not None
+    found = problem.configuration(start.point)
+    assert {n: found[n] for n in known_points()["benchmark.sh"].values if n in found} == {
+        n: v for n, v in known_points()["benchmark.sh"].values.items() if n in found
+    }
+    assert start.changed == ()
+
+
+def test_fewer_memtables_come_before_smaller_ones():
+    problem, start = placed("benchmark.sh", memory=(3 * 128 + 8) * MIB)
+    assert start is not None
+    found = problem.configuration(start.point)
+    assert (found["max_write_buffer_number"], found["write_buffer_size"]) == (3, 128 * MIB)
+
+
+def test_only_what_is_searched_moves():
+    problem, start = placed("benchmark.sh", over=("bloom_bits", "compression_type"))
+    assert start is not None and start.point.keys() == {"bloom_bits", "compression_type"}
+    default = problem.space.default_configuration()
+    found = problem.configuration(start.point)
+    assert {n for n in found if found[n] != default[n]} == {"bloom_bits", "compression_type"}
+
+
+def test_a_choice_that_the_space_lacks_stays_at_the_baseline():
+    space = load_space("default")
+    names = [replace(p, choices=p.choices[:2]) if p.name == "compression_type" else p
+             for p in space.parameters]  # fmt: skip
+    problem = problem_of("forest", space=replace(space, parameters=tuple(names)))
+    start = starting_point(problem, "a", {"compression_type": "zstd", "bloom_bits": 10})
+    assert start is not None
+    assert problem.configuration(start.point)["compression_type"] == "snappy"
+
+
+def test_the_baseline_is_no_starting_point():
+    assert placed("library")[1] is None
+    problem = problem_of("forest")  # whose space has none of these options
+    assert starting_point(problem, "a", known_points()["benchmark.sh"].values) is None
+    space = load_space("default").at_baseline(default_values("db_bench"))
+    other = problem_of("forest", space=space)
+    assert starting_point(other, "library", default_values("library")) is not None
+
+
+def started(*xs: float, strategy: str = "forest", trials: int = 24):
+    names = ("x", "y", "codec", "level", "sync", "idle")
+    points = [dict.fromkeys(names, 0.5) | {"x": x} for x in xs]
+    starts = tuple(StartingPoint(f"p{i}", point) for i, point in enumerate(points, start=1))
+    problem = replace(problem_of(strategy), starts=starts)
+    job = job_of(problem, trials, PretendBench(bowl, noise=0.01))
+    job.run()
+    return job
+
+
+@pytest.mark.parametrize("strategy", ["forest", "genetic", "lhs"])
+def test_they_are_measured_right_after_the_baseline(strategy: str):
+    found = candidates(started(0.1, 0.2, strategy=strategy).log.trials())
+    assert [t.why for t in found[:2]] == ["starting point p1", "starting point p2"]
+    assert [t.configuration["x"] for t in found[:2]] == [0.1, 0.2]
+    assert not any(t.why.startswith("starting point") for t in found[2:])
+    assert len({t.digest for t in found}) == len(found) >= divide(24).explore
+
+
+def test_the_same_place_twice_is_measured_once():
+    found = candidates(started(0.1, 0.1).log.trials())
+    assert [t.why.startswith("starting point") for t in found[:2]] == [True, False]
+
+
+def test_at_most_a_half_of_what_is_explored_is_theirs():
+    explore = divide(12).explore
+    found = candidates(started(*[i / 50 for i in range(20)], trials=12).log.trials())
+    assert sum(t.why.startswith("starting point") for t in found) == max(1, explore // 2)
+
+
+def test_a_search_that_has_begun_goes_on():
+    job = started(0.1, 0.2)
+    problem, trials = job.problem, job.log.trials()
+    searched = next(t for t in trials if t.phase is Phase.SEARCH)
+    late = replace(problem, starts=(StartingPoint("late", {**searched.point, "x": 0.77}),))
+    assert next_start(Evaluation(late, History(trials[:4])), 20) is not None
+    assert next_start(Evaluation(late, History(trials)), 20) is None
+
+
+def test_why_names_what_had_to_change():
+    problem = replace(problem_of("random"), starts=(
+        StartingPoint("p", {"x": 0.1}, tuple(f"o{i} 1 for 2" for i in range(8))),
+    ))  # fmt: skip
+    job = job_of(problem, 12, PretendBench(flat))
+    job.run()
+    why = candidates(job.log.trials())[0].why
+    assert why.startswith("starting point p, within the space and its memory: o0 1 for 2, ")
+    assert why.endswith("o5 1 for 2, 2 more")
+
+
+def test_the_usual_ones_have_a_source():
+    assert "benchmark.sh" in usual_points()
+    for point in known_points().values():
+        assert point.source.startswith("RocksDB") or not point.usual
+        assert len(point.source) > 20
+        assert point.values

@@ -1,0 +1,47 @@
+"""Every strategy under the contract; those of an extra where it is installed."""
+
+import sys
+
+import pytest
+
+from optimizer.strategies.registry import EXTRAS, STRATEGIES, find_strategy, missing_extra
+from sampler.common.errors import InputError
+from tests.support.optimizer.pretend_bench import STRATEGY_NAMES
+from tests.support.optimizer.strategy_contract import StrategyContract
+
+pytestmark = pytest.mark.usefixtures("quick_ranking")
+
+
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+class TestAlwaysThere(StrategyContract):
+    """What rocktune brings by itself."""
+
+
+def installed_or_not(strategy: str):
+    extra = missing_extra(strategy)
+    why = f"{strategy} needs the extra {extra}, which is not installed: see `make compare`"
+    return pytest.param(strategy, marks=pytest.mark.skipif(extra is not None, reason=why))
+
+
+@pytest.mark.parametrize("strategy", [installed_or_not(name) for name in EXTRAS])
+class TestOfAnExtra(StrategyContract):
+    """What an extra brings."""
+
+
+def test_there_are_no_others():
+    # greedy waits, repeats itself whatever the seed and ends early: see test_greedy.
+    assert {*STRATEGY_NAMES, "greedy", *EXTRAS} == STRATEGIES.keys()
+
+
+@pytest.mark.parametrize("strategy", EXTRAS)
+def test_one_that_is_not_installed_is_refused_with_the_mend(strategy: str, monkeypatch):
+    extra, modules = EXTRAS[strategy]
+    monkeypatch.setitem(sys.modules, modules[-1], None)
+    with pytest.raises(InputError) as refused:
+        find_strategy(strategy)
+    mend = {
+        "compare": "`make compare` adds it to .venv",
+        "compare-gp": "`make compare`, then "
+        '`"$(scripts/uv.sh)" pip install --python .venv/bin/python "torch>=2.9"` add it to .venv',
+    }[extra]
+    assert str(refused.value) == f"--strategy: {strategy} needs the extra {extra}: {mend}"

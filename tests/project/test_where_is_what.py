@@ -1,0 +1,51 @@
+"""The ways that CONTRIBUTING.md shows from the README to the code are there, step by step."""
+
+import ast
+import re
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.support import ROOT
+
+SECTION = (ROOT / "CONTRIBUTING.md").read_text().split("## Where is what?")[1].split("\n## ")[0]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in SECTION.splitlines()
+    if line.startswith("|") and "?" in line
+]
+
+
+def defined(path: str) -> set[str]:
+    """The names of a module, and of what its classes hold as ``Class.name``."""
+    names: set[str] = set()
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            held = (each for each in node.body if isinstance(each, ast.FunctionDef))
+            names |= {f"{node.name}.{each.name}" for each in held}
+    return names
+
+
+def test_there_are_twelve_questions_or_more() -> None:
+    assert len({row[0] for row in ROWS}) == len(ROWS) >= 12
+    assert all(len(row) == 4 for row in ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_every_step_leads_to_the_next(row: list[str]) -> None:
+    title, page = re.fullmatch(r"\[(.+)\]\((.+)\)", row[1]).groups()
+    assert f"({page})" in (ROOT / "README.md").read_text()
+    text = (ROOT / page).read_text()
+    path, *more = (cell.strip("`") for cell in row[2:] if cell)
+    assert (ROOT / path).is_file()
+    if title == "architecture":
+        # By its own path, or by its package within the section of its room.
+        room, *_ = parts = PurePosixPath(path).parts
+        section = re.split(rf"^## `{room}`", text, flags=re.MULTILINE)[1].split("\n## ")[0]
+        assert f"`{path}`" in text or f"`{parts[1]}`" in section or f"{path} " in text
+    elif page == "CONTRIBUTING.md":
+        assert path in text.split(f"## {title}")[1].split("\n## ")[0]
+    for step in more:
+        assert (ROOT / step).is_file() if "/" in step else step in defined(path)
