@@ -48,7 +48,7 @@ def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
 
 
 def _require_benchmark(installed: InstalledDbBench, benchmark: DbBenchBenchmark) -> None:
-    if _build_version(installed.version) < benchmark.since:
+    if build_version(installed.version) < benchmark.since:
         raise InputError(
             "workload.benchmarks",
             f"db_bench of RocksDB {installed.version} has no {benchmark.name}; it came later",
@@ -73,10 +73,10 @@ def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Val
 
 
 def _was_read(version: str) -> bool:
-    return _READ[0] <= _build_version(version) <= _READ[1]
+    return _READ[0] <= build_version(version) <= _READ[1]
 
 
-def _build_version(text: str) -> tuple[int, int]:
+def build_version(text: str) -> tuple[int, int]:
     """The first two numbers of a version."""
     major, minor, *_ = (*map(int, text.split(".")), 0)
     return major, minor
