@@ -412,6 +412,7 @@ def peak(chunks: Iterator[bytes]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("written", FORMATS)
 def test_the_benchmark_prints_a_line_for_each_job(
     database_url: str, capsys: pytest.CaptureFixture[str], written: str
