@@ -24,9 +24,9 @@ from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import Role
 from db.nightly.batches import batch_jobs, batch_result, find_batch
-from db.nightly.batches import list_batches as stored_batches
+from db.nightly.batches import read_batches as stored_batches
 from db.nightly.schedules import ScheduleRow, find_schedule, remove_schedule
-from db.nightly.schedules import list_schedules as stored_schedules
+from db.nightly.schedules import read_schedules as stored_schedules
 from jobs.schedule.schedule_times import read_times
 from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken, keep_schedule, run_now
 from sampler.common.errors import InputError
