@@ -115,6 +115,19 @@ def test_a_service_can_be_stopped_while_the_database_is_away(
     scene.engine.dispose()
 
 
+def test_a_worker_without_a_job_can_be_stopped_while_the_database_is_away(
+    desk: ServiceDesk, server: PrivateServer
+):
+    with desk.running("worker", "--migrate") as worker:
+        worker.await_said("worker is ready")
+        server.stop()
+        try:
+            worker.await_said("the database does not answer")
+            assert worker.stop(seconds=40) == 0
+        finally:
+            server.start()
+
+
 def test_a_job_of_the_terminal_goes_on_by_itself(desk: ServiceDesk, server: PrivateServer):
     scene = scene_of(desk)
     known = {row.id for row in scene.store.jobs()}
