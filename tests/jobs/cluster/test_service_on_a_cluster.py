@@ -36,6 +36,7 @@ def submitted(engine: Engine, cluster: BenchCluster) -> int:
     return job
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
     database: Engine, database_url: str, cluster: BenchCluster
 ):
