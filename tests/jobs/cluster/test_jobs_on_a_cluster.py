@@ -16,6 +16,8 @@ from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster, res
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.service_desk import ServiceProcess, wait_until
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 64  # with fewer a third host would not be worth its baseline
 
 
@@ -195,7 +197,6 @@ def test_hosts_that_do_not_fit_are_left_alone_and_waited_for(tmp_path: Path):
         assert "another host is called 'a'" in other.log.read_text()
 
 
-@pytest.mark.slow
 def test_a_benchmark_that_is_missing_on_every_host_is_one_clear_error(cluster: BenchCluster):
     running = cluster.tune(db_of(cluster), trials=12)
     (cluster.folder / "bench.sh").unlink()

@@ -18,6 +18,8 @@ from sampler.runner.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.jobs.service_desk import wait_until
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 400  # more than will be made
 
 
@@ -36,7 +38,6 @@ def submitted(engine: Engine, cluster: BenchCluster) -> int:
     return job
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
     database: Engine, database_url: str, cluster: BenchCluster
 ):
