@@ -13,6 +13,7 @@ from jobs.views.trial_series import trial_series_of
 from optimizer.trials.trial import Phase, Purpose
 
 
+@pytest.mark.slow
 def test_a_job_is_made_longer_between_its_search_and_its_proof(
     database: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

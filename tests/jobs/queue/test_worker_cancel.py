@@ -1,5 +1,7 @@
 """A job that is cancelled while it is measured, and jobs that cannot begin."""
 
+import pytest
+
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 from sampler.machine.process_identity import start_time
@@ -36,6 +38,7 @@ def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
     assert list(scene.settings.bench_dir.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_cancelled_and_let_go_on_before_the_worker_looked(scene: Scene):
     """Then it is queued, and what runs must not go on beside it, or under a row that says so."""
     scene.hold.touch()
@@ -52,6 +55,7 @@ def test_cancelled_and_let_go_on_before_the_worker_looked(scene: Scene):
     assert scene.row(job).run == 2
 
 
+@pytest.mark.slow
 def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     gone, fine = scene.submit(priority=9, program="removed.sh"), scene.submit()
     program = scene.folder / "removed.sh"

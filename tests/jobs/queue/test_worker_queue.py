@@ -14,6 +14,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.slow
 def test_what_was_queued_while_no_worker_ran(scene: Scene):
     """As a server leaves it that is killed between taking a job and telling anybody."""
     jobs = [scene.submit() for _ in range(3)]

@@ -17,6 +17,7 @@ def test_halves_agree_on_clear_effects_and_more_so_with_more_trials(planted):
     assert many.overlap.mean() > few.overlap.mean()
 
 
+@pytest.mark.slow
 def test_halves_of_noise_agree_by_chance(planted):
     rng = np.random.default_rng(1)
     found = [

@@ -67,6 +67,7 @@ class TestGenerations:
         found = [generation_of(index) for index in range(20)]
         assert found == [1] * 8 + [2] * 4 + [3] * 4 + [4] * 4
 
+    @pytest.mark.slow
     def test_are_told_with_each_proposal(self, searched: list[Trial]):
         for index, trial in enumerate(searched):
             assert trial.why.startswith(f"generation {generation_of(index)}: ")
