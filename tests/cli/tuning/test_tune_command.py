@@ -135,6 +135,7 @@ class TestResume:
         assert here(*asked(desk, wins="none")) == 3
         assert here(*asked(desk, "--resume", wins="none")) == 3
 
+    @pytest.mark.slow
     def test_with_another_specification_starts_a_new_one(
         self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
     ):
@@ -143,6 +144,7 @@ class TestResume:
         assert here(*asked(desk, "--resume", "--seed", 2)) in (0, 3)
         assert "job 2, files go to" in capfd.readouterr().err
 
+    @pytest.mark.slow
     def test_without_it_the_same_specification_is_a_new_one(
         self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
     ):

@@ -66,6 +66,7 @@ class TestAWholeJob:
         assert row.standing is not None
         assert (row.standing["done"], row.standing["total"]) == (24, 24)
 
+    @pytest.mark.slow
     def test_learns_before_it_searches(
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):

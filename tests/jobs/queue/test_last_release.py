@@ -82,6 +82,7 @@ def left_by_dbos(engine: Engine) -> list[Any]:
         )
 
 
+@pytest.mark.slow
 def test_its_jobs_are_shown(scene: Scene, capsys: pytest.CaptureFixture[str]):
     listed = json.loads(said(capsys, "jobs", "--json", "--db", scene.url))["jobs"]
     assert {each["id"]: each["state"] for each in listed} == {

@@ -12,6 +12,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.slow
 def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
     job = scene.submit(trials=14)
     with at_work(scene):
@@ -72,6 +73,7 @@ def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     scene.check_done(gone)
 
 
+@pytest.mark.slow
 def test_a_job_whose_baseline_fails_says_why_and_the_next_one_runs(scene: Scene):
     broken = scene.submit(priority=9)
     program = scene.folder / "bench.sh"

@@ -106,6 +106,7 @@ class TestAWholeJob:
         assert all("alert" not in text for _, text in page.scripts)
 
 
+@pytest.mark.slow
 def test_choices_of_ones_own_are_only_words():
     """In texts, in data, and in what Plotly would take for markup."""
     name, choice = "codec", "<a>&lt;</script>"

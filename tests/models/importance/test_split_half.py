@@ -28,6 +28,7 @@ def test_halves_of_noise_agree_by_chance(planted):
     assert 0.15 < np.mean(found) < 0.5
 
 
+@pytest.mark.slow
 def test_no_trial_is_in_both_halves(planted):
     # Twice the same 12 trials: if halves could share, they would rank alike more often.
     rng = np.random.default_rng(2)

@@ -152,6 +152,7 @@ class TestInAJob:
         )
         assert draws_of(runner) == planned(200)
 
+    @pytest.mark.slow
     def test_the_saved_runs_go_to_the_search(self):
         runner = AskingRunner(problem(top=2), 200, bench())
         runner.finish(4)
@@ -197,6 +198,7 @@ class TestWhatItRestsOn:
         assert configurations(again.log.trials()) == configurations(whole.log.trials())
         assert len(History(again.log.trials()).own(*DRAWN)) == 68
 
+    @pytest.mark.slow
     def test_a_look_depends_on_nothing_that_comes_later(self, whole):
         trials = whole.log.trials()
         history = History(trials)
@@ -267,6 +269,7 @@ class TestWhatIsTold:
         assert sampling["why"].startswith("all 50 draws that were asked for are in: ")
         assert [point["draws"] for point in sampling["curve"]] == [48, 50]
 
+    @pytest.mark.slow
     def test_where_everything_is_searched(self):
         assert self.ran(90, top=30)[0]["why"].endswith("so no ranking decides")
 
