@@ -31,7 +31,7 @@ from benchmarks.overhead import server_database
 from benchmarks.stocked import copy_job, one_job
 from db.connection.engine import make_engine
 from db.connection.migrate import upgrade_tables
-from db.jobs.job_list import list_jobs
+from db.jobs.job_list import read_jobs
 from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
 from db.leases.process import this_process_name
@@ -159,7 +159,7 @@ def measure(name: str, url: str, jobs: int, trials: int, seconds: float) -> None
     copy_job(engine, 1, jobs - stored)
     print(f"\n{name}: {jobs:,} jobs, {jobs * trials:,} trials; {_PER_SECOND:.0f} requests/s over "
           f"{_CONNECTIONS} connections, {seconds:.0f} s\n")  # fmt: skip
-    done = [row.id for row in list_jobs(engine, limit=jobs, state=JobState.DONE)]
+    done = [row.id for row in read_jobs(engine, limit=jobs, state=JobState.DONE)]
     with served(url) as port:
         for warm in (True, False):
             asked = requests(done, trials, 5 if warm else seconds)

@@ -48,7 +48,7 @@ def see_host(
         connection.execute(new.on_conflict_do_update(index_elements=["name"], set_=change))
 
 
-def list_hosts(engine: Engine) -> list[HostRow]:
+def read_hosts(engine: Engine) -> list[HostRow]:
     """All hosts by name."""
     with reading(engine) as connection:
         rows = connection.execute(select(host).order_by(host.c.name))

@@ -31,8 +31,14 @@ hypothesis_settings.load_profile("rocktune")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Fixtures that need a program of the system.
-NEEDS = {"_server_url": "postgres", "browser": "chromium", "installed": "db_bench"}
+# Fixtures that need a program of the system, or seconds: a service and commands of their own.
+NEEDS = {
+    "_server_url": "postgres",
+    "browser": "chromium",
+    "installed": "db_bench",
+    "service": "slow",
+    "zygote": "slow",
+}
 
 
 def _needed(item: pytest.Function) -> set[str]:

@@ -13,7 +13,7 @@ from api.routes.schedules import list_schedules
 from api.schemas.schedule_schemas import NAME_PATTERN, BatchBrief
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
-from db.nightly.batches import list_batches
+from db.nightly.batches import read_batches
 from db.nightly.nights import parameter_nights
 from jobs.regression.detection import regressions_of_batch
 from jobs.regression.report import drawn_series, report_lines
@@ -35,7 +35,7 @@ def schedules_page(request: Request, service: ServiceDep, caller: Reader) -> Res
         "schedules.html",
         caller=caller,
         schedules=list_schedules(service),
-        batches=[BatchBrief.of(row) for row in list_batches(service.engine, limit=_LAST)],
+        batches=[BatchBrief.of(row) for row in read_batches(service.engine, limit=_LAST)],
     )
 
 
@@ -50,7 +50,7 @@ def nights_page(
 ) -> Response:
     """The regression watch of a batch's nights; with ``parameter`` the history of one."""
     found = regressions_of_batch(service.engine, name)
-    if found is None and not list_batches(service.engine, limit=1, name=name):
+    if found is None and not read_batches(service.engine, limit=1, name=name):
         raise ProblemError(404, f"there is no batch {name!r}")
     items = sorted({each for night in found.nights for each in night.items}) if found else []
     item = item or (items[0] if items else "")

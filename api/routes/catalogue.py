@@ -14,7 +14,7 @@ from api.schemas.catalogue_schemas import CatalogueEntry, GuideAnswer, HostPubli
 from api.schemas.job_schemas import public_specification
 from api.services.dependencies import ServiceDep
 from db.access.tokens import Role
-from db.hosts import list_hosts as stored_hosts
+from db.hosts import read_hosts
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
 from optimizer.objective.objective_file import objective_text
 from sampler.common.documents import parse_toml
@@ -85,7 +85,7 @@ def list_hosts(service: ServiceDep) -> list[HostPublic]:
             job_id=host.job_id,
             environment=dict(host.environment),
         )
-        for host in stored_hosts(service.engine)
+        for host in read_hosts(service.engine)
     ]
 
 

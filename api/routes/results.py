@@ -59,9 +59,13 @@ def show_result(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 
 
 @router.get(
-    "/parameters", operation_id="rank_parameters", responses=_NOT_YET, response_model=Ranking
+    "/parameters",
+    operation_id="rank_parameters",
+    summary="Rank Parameters",
+    responses=_NOT_YET,
+    response_model=Ranking,
 )
-def rank_parameters(
+def show_parameters(
     service: ServiceDep,
     job: CachedJobDep,
     response: Response,

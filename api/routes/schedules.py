@@ -23,10 +23,8 @@ from api.schemas.schedule_schemas import (
 from api.services.batch_submission import plan_from
 from api.services.dependencies import Service, ServiceDep
 from db.access.tokens import Role
-from db.nightly.batches import batch_jobs, batch_result, find_batch
-from db.nightly.batches import list_batches as stored_batches
-from db.nightly.schedules import ScheduleRow, find_schedule, remove_schedule
-from db.nightly.schedules import list_schedules as stored_schedules
+from db.nightly.batches import batch_jobs, batch_result, find_batch, read_batches
+from db.nightly.schedules import ScheduleRow, find_schedule, read_schedules, remove_schedule
 from jobs.schedule.schedule_times import read_times
 from jobs.schedule.schedules import BatchGoesOn, ScheduleTaken, keep_schedule, run_now
 from sampler.common.errors import InputError
@@ -76,7 +74,7 @@ def make_schedule(
 @router.get("/schedules", operation_id="list_schedules", dependencies=[requires(Role.READ)])
 def list_schedules(service: ServiceDep) -> list[SchedulePublic]:
     """All schedules by name, each with its next time and its last batches."""
-    return [_public(service, row) for row in stored_schedules(service.engine)]
+    return [_public(service, row) for row in read_schedules(service.engine)]
 
 
 @router.get(
@@ -130,7 +128,7 @@ def list_batches(
     service: ServiceDep, name: BatchName = None, limit: Limit = 50, after: After = None
 ) -> BatchPage:
     """Batches, newest first, a page at a time; those of terminals too."""
-    rows = stored_batches(service.engine, limit=limit, after=after, name=name)
+    rows = read_batches(service.engine, limit=limit, after=after, name=name)
     following = rows[-1].id if len(rows) == limit else None
     return BatchPage(batches=[BatchBrief.of(row) for row in rows], next=following)
 
@@ -172,5 +170,5 @@ def _none(name: str) -> ProblemError:
 
 
 def _public(service: Service, row: ScheduleRow) -> SchedulePublic:
-    last = stored_batches(service.engine, limit=_LAST, schedule_id=row.id)
+    last = read_batches(service.engine, limit=_LAST, schedule_id=row.id)
     return SchedulePublic.of(row, [BatchBrief.of(each) for each in last])

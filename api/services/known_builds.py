@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Engine
 
 from api.http.problems import shortened
-from db.hosts import list_hosts
+from db.hosts import read_hosts
 from sampler.bench.builds import DEFAULT_BUILD, installed_build, is_build_name, named_programs
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.errors import InputError
@@ -66,7 +66,7 @@ def builds_here(settings: Settings, default: InstalledDbBench | None) -> KnownBu
 
 def names_on_hosts(engine: Engine) -> set[str]:
     """The names of all builds that hosts advertise and that work there."""
-    advertised = (host.environment.get("builds") for host in list_hosts(engine))
+    advertised = (host.environment.get("builds") for host in read_hosts(engine))
     return {
         build["name"]
         for builds in advertised

@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from api.schemas.job_schemas import JobPage, JobProgress
 from api.schemas.trial_schemas import TrialPage, TrialPublic
 from api.services.dependencies import Service
-from db.jobs.job_list import JobOrder, list_jobs
+from db.jobs.job_list import JobOrder, read_jobs
 from db.schema.job_row import JobRow, JobState
 from db.schema.types import safe_text
-from db.trials.trial_list import TrialOrder, list_trials
+from db.trials.trial_list import TrialOrder, read_listed
 from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_chunks
 from optimizer.trials.trial import Phase
 from sampler.common.errors import InputError
@@ -37,7 +37,7 @@ def page_of_jobs(
     if safe_text(search) != search:
         raise InputError("search", "holds characters that are no text")
     try:
-        rows = list_jobs(engine, limit=limit, after=after, state=state, search=search, order=order)
+        rows = read_jobs(engine, limit=limit, after=after, state=state, search=search, order=order)
     except KeyError:
         raise InputError("after", f"there is no job {after} any more; begin anew") from None
     following = rows[-1].id if len(rows) == limit else None
@@ -60,7 +60,7 @@ def page_of_trials(
         InputError: Where the page begins is no trial of the job.
     """
     try:
-        found = list_trials(
+        found = read_listed(
             engine, job_id, limit=limit, after=after, state=state, phase=phase, order=order
         )
     except KeyError:

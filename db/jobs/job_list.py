@@ -88,7 +88,7 @@ class JobOrder(StrEnum):
     STATE_BACKWARDS = "-state"
 
 
-def list_jobs(
+def read_jobs(
     engine: Engine,
     *,
     limit: int,

@@ -179,7 +179,7 @@ def find_batch(engine: Engine, batch_id: int) -> BatchRow:
     return _batch(found)
 
 
-def list_batches(
+def read_batches(
     engine: Engine,
     *,
     limit: int,

@@ -69,7 +69,7 @@ def add_schedule(
         return made is not None
 
 
-def list_schedules(engine: Engine) -> list[ScheduleRow]:
+def read_schedules(engine: Engine) -> list[ScheduleRow]:
     """All schedules by name."""
     with reading(engine) as connection:
         rows = connection.execute(select(schedule).order_by(schedule.c.name))

@@ -70,7 +70,7 @@ class TrialCounts:
         return sum(self.states.values())
 
 
-def list_trials(
+def read_listed(
     engine: Engine,
     job_id: int,
     *,

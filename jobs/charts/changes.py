@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import (
-    SERIES,
-    Chart,
-    area,
-    axis,
-    interval_bars,
-    line_at,
-    rows_axis,
-    scatter_trace,
-    short,
-    words,
-)
+from jobs.charts import chart
 from optimizer.objective.objective import Term
 
 _FARTHEST = 150.0  # percent; an interval that knows nothing would squeeze the others to a line
@@ -26,7 +15,7 @@ def changes_chart(
     rows: Sequence[tuple[str, Mapping[str, float]]],
     terms: Sequence[Term],
     detectable: Mapping[str, float],
-) -> Chart | None:
+) -> chart.Chart | None:
     """The changes with their intervals; None without a row.
 
     Args:
@@ -41,16 +30,19 @@ def changes_chart(
         _point(row, name, change, better.get(name)) for row, (name, change) in enumerate(rows)
     ]
     names, shown = [name for name, _ in rows], _range(rows)
-    return Chart(
+    return chart.Chart(
         name="changes",
         title=_title(rows, better),
         caption="Dots: mean change of the pairs; bars: 95% intervals. One that crosses 0 may be "
         "noise." + _band_words(detectable, names) + _beyond_words(rows),
         traces=points,
         layout={
-            "xaxis": axis("change against the baseline, %", zeroline=False, range=shown),
-            "yaxis": rows_axis(names),
-            "shapes": [line_at(0.0, across="x", dash="solid"), *_bands(names, detectable, shown)],
+            "xaxis": chart.axis("change against the baseline, %", zeroline=False, range=shown),
+            "yaxis": chart.rows_axis(names),
+            "shapes": [
+                chart.line_at(0.0, across="x", dash="solid"),
+                *_bands(names, detectable, shown),
+            ],
             "showlegend": False,
         },
         height=110 + 34 * len(rows),
@@ -60,13 +52,13 @@ def changes_chart(
 def _point(row: int, name: str, change: Mapping[str, float], better: int | None) -> dict[str, Any]:
     low, high, percent = change["low"], change["high"], change["percent"]
     color = _colour(low, high, better)
-    return scatter_trace(
-        words(name),
-        [short(percent)],
+    return chart.scatter_trace(
+        chart.words(name),
+        [chart.short(percent)],
         [row],
-        error_x=interval_bars([percent], [low], [high], color, 2),
+        error_x=chart.interval_bars([percent], [low], [high], color, 2),
         marker={"size": 11, "color": color},
-        hovertext=[f"{words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
+        hovertext=[f"{chart.words(name)}: {percent:+.1f}%, {low:+.1f}% to {high:+.1f}%"],
         hoverinfo="text",
     )
 
@@ -105,7 +97,7 @@ def _bands(
     """Cut at the plot's edges: a shape beyond them makes the page wider than a phone."""
     left, right = shown
     return [
-        area(
+        chart.area(
             x0=max(-detectable[name], left),
             x1=min(detectable[name], right),
             y0=row - 0.32,
@@ -129,7 +121,7 @@ def _beyond_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
 
 def runs_chart(
     name: str, metric: str, unit: str | None, runs: Mapping[str, Sequence[tuple[int, float]]]
-) -> Chart | None:
+) -> chart.Chart | None:
     """What every run gave; None without a run.
 
     Args:
@@ -141,25 +133,25 @@ def runs_chart(
     if not any(runs.values()):
         return None
     traces = [
-        scatter_trace(
-            words(subject),
+        chart.scatter_trace(
+            chart.words(subject),
             [number for number, _ in points],
-            [short(value) for _, value in points],
+            [chart.short(value) for _, value in points],
             mode="lines+markers",
             line={"color": color, "width": 1, "dash": "dot"},
             marker={"color": color, "size": 8},
-            hovertemplate="round %{x}: %{y}<extra>" + words(subject) + "</extra>",
+            hovertemplate="round %{x}: %{y}<extra>" + chart.words(subject) + "</extra>",
         )
-        for (subject, points), color in zip(runs.items(), SERIES, strict=False)
+        for (subject, points), color in zip(runs.items(), chart.SERIES, strict=False)
     ]
-    return Chart(
+    return chart.Chart(
         name=name,
         title=f"{metric}, round by round",
         caption="Each dot is a run. What goes up and down together is the machine.",
         traces=traces,
         layout={
-            "xaxis": axis("round", dtick=max(1, max(map(_rounds, runs.values())) // 10)),
-            "yaxis": axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
+            "xaxis": chart.axis("round", dtick=max(1, max(map(_rounds, runs.values())) // 10)),
+            "yaxis": chart.axis(metric + (f", {unit}" if unit else ""), rangemode="tozero"),
         },
         height=280,
     )

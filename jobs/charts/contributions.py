@@ -5,34 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import (
-    Chart,
-    Trace,
-    axis,
-    bar_trace,
-    interval_bars,
-    line_at,
-    rows_axis,
-    scatter_trace,
-    short,
-    words,
-)
+from jobs.charts import chart
 from jobs.results.explanation_words import estimate_words, step_words
 
 
-def contributions_chart(explanation: Mapping[str, Any] | None) -> Chart | None:
-    """The path as a waterfall, each bar from where the one before it ends; None without a step.
-
-    Args:
-        explanation: That of result.json.
-    """
+def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | None:
+    """The path as a waterfall, each bar from where the one before it ends; None without a step."""
     steps = explanation["steps"] if explanation else []
     if not steps:
         return None
     names = [" + ".join(change["name"] for change in step["changes"]) for step in steps]
     measured = ((explanation or {})["measured"] or {}).get("steps", [])
     rows = [*names, "winner"]
-    return Chart(
+    return chart.Chart(
         name="contributions",
         title=_title(names, steps),
         caption="Each bar is one step, on top of those above it, as models of the job's trials "
@@ -40,9 +25,9 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> Chart | None:
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
         traces=[_bars(steps), _whole(steps), *_diamonds(steps, measured)],
         layout={
-            "xaxis": axis("fitness", zeroline=False),
-            "yaxis": rows_axis(rows),
-            "shapes": [line_at(0.0, across="x", dash="solid")],
+            "xaxis": chart.axis("fitness", zeroline=False),
+            "yaxis": chart.rows_axis(rows),
+            "shapes": [chart.line_at(0.0, across="x", dash="solid")],
             "showlegend": False,
             "barmode": "overlay",
         },
@@ -61,27 +46,28 @@ def _begins(steps: Sequence[Mapping[str, Any]]) -> list[float]:
     return [0.0, *(step["fitness"]["expected"] for step in steps[:-1])]
 
 
-def _bars(steps: Sequence[Mapping[str, Any]]) -> Trace:
+def _bars(steps: Sequence[Mapping[str, Any]]) -> chart.Trace:
     gains = [step["gain"] for step in steps]
-    return bar_trace(
+    return chart.bar_trace(
         "expected",
-        [short(gain["expected"]) for gain in gains],
+        [chart.short(gain["expected"]) for gain in gains],
         range(len(steps)),
         [_colour(gain) for gain in gains],
-        base=[short(begin) for begin in _begins(steps)],
+        base=[chart.short(begin) for begin in _begins(steps)],
         error_x=_errors(gains, "@dim"),
         hovertext=[
-            f"{words(step_words(step), 200)}: {estimate_words(step['gain'])}" for step in steps
+            f"{chart.words(step_words(step), 200)}: {estimate_words(step['gain'])}"
+            for step in steps
         ],
         hoverinfo="text",
     )
 
 
-def _whole(steps: Sequence[Mapping[str, Any]]) -> Trace:
+def _whole(steps: Sequence[Mapping[str, Any]]) -> chart.Trace:
     total = steps[-1]["fitness"]
-    return bar_trace(
+    return chart.bar_trace(
         "winner",
-        [short(total["expected"])],
+        [chart.short(total["expected"])],
         [len(steps)],
         "@third",
         error_x=_errors([total], "@dim"),
@@ -92,16 +78,16 @@ def _whole(steps: Sequence[Mapping[str, Any]]) -> Trace:
 
 def _diamonds(
     steps: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any] | None]
-) -> list[Trace]:
+) -> list[chart.Trace]:
     """The measured gains, each set where its bar begins."""
     found = [(place, each["fitness"]) for place, each in enumerate(measured) if each]
     if not found:
         return []
     begins = _begins(steps)
     return [
-        scatter_trace(
+        chart.scatter_trace(
             "measured",
-            [short(begins[place] + gain["expected"]) for place, gain in found],
+            [chart.short(begins[place] + gain["expected"]) for place, gain in found],
             [place for place, _ in found],
             error_x=_errors([gain for _, gain in found], "@second"),
             marker={"color": "@second", "symbol": "diamond", "size": 10},
@@ -113,7 +99,7 @@ def _diamonds(
 
 def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
     expected, low, high = ([each[n] for each in estimates] for n in ("expected", "low", "high"))
-    return interval_bars(expected, low, high, color)
+    return chart.interval_bars(expected, low, high, color)
 
 
 def _colour(gain: Mapping[str, float]) -> str:
@@ -124,7 +110,7 @@ def _colour(gain: Mapping[str, float]) -> str:
 
 def fitness_terms_chart(
     names: Sequence[str], proven: Mapping[str, float], found: Mapping[str, float]
-) -> Chart | None:
+) -> chart.Chart | None:
     """The terms of the fitness, which add up to it; None without a term.
 
     Args:
@@ -146,30 +132,30 @@ def fitness_terms_chart(
     if found:
         series.append(("search: the one run that found it", found, "@soft"))
     rows = [*shown, "fitness"]
-    return Chart(
+    return chart.Chart(
         name="terms",
         title=title,
         caption="Each term is 1000 times the relative gain of its metric times its weight; they "
         "add up to the fitness. What a single run promised is drawn beside what was proven.",
         traces=[
-            bar_trace(
+            chart.bar_trace(
                 label,
                 [
-                    *(short(terms[name]) if name in terms else None for name in shown),
-                    short(sum(terms.values())),
+                    *(chart.short(terms[name]) if name in terms else None for name in shown),
+                    chart.short(sum(terms.values())),
                 ],
                 range(len(rows)),
                 color,
-                hovertext=[f"{words(row)}" for row in rows],
+                hovertext=[f"{chart.words(row)}" for row in rows],
                 hovertemplate="%{hovertext}: %{x:.0f}<extra></extra>",
             )
             for label, terms, color in series
         ],
         layout={
             "barmode": "group",
-            "xaxis": axis("term, thousandths of the baseline", zeroline=False),
-            "yaxis": rows_axis(rows),
-            "shapes": [line_at(0.0, across="x", dash="solid")],
+            "xaxis": chart.axis("term, thousandths of the baseline", zeroline=False),
+            "yaxis": chart.rows_axis(rows),
+            "shapes": [chart.line_at(0.0, across="x", dash="solid")],
         },
         height=150 + 42 * len(rows),
     )

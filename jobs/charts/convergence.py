@@ -7,19 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs.charts.chart import (
-    Chart,
-    Trace,
-    again_words,
-    area,
-    axis,
-    line_at,
-    scatter_trace,
-    short,
-    step_line,
-    thinned,
-    thinned_words,
-)
+from jobs.charts import chart
 from optimizer.trials.trial import Phase, Purpose, Trial
 
 _SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
@@ -38,7 +26,7 @@ def convergence_chart(
     breaking: Collection[int] = (),
     baselines: Sequence[Trial] | None = None,
     again: int = 0,
-) -> Chart | None:
+) -> chart.Chart | None:
     """The plot of a job; None if no new configuration ended well within the limits.
 
     Args:
@@ -62,29 +50,29 @@ def convergence_chart(
     floor = _floor([value for _, value in points], best[1])
     last = max(trial.number for trial in trials)
     inside = [point for point in points if point[1] >= floor]
-    shown = thinned(inside)
+    shown = chart.thinned(inside)
     crossed = [point for point in broken if point[1] >= floor]
     below = [number for number, value in points if value < floor]
-    return Chart(
+    return chart.Chart(
         name="convergence",
         title=_title(best, noise, points),
         caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
         "so far. The best of many single runs is partly luck: the proof decides."
-        + again_words(again)
+        + chart.again_words(again)
         + _noise_words(noise)
         + (f" Triangles: {len(below)} far below." if below else "")
         + (f" Crosses: {len(broken):,} broke a limit and do not count." if broken else "")
-        + thinned_words(len(shown), len(inside)),
+        + chart.thinned_words(len(shown), len(inside)),
         traces=[
-            *_crosses(thinned(crossed)),
+            *_crosses(chart.thinned(crossed)),
             _dots(shown),
             _steps(points, last),
             *_outside(below, floor),
         ],
         layout={
-            "xaxis": axis("trial", range=[0, last + 1]),
-            "yaxis": axis("fitness, 0 = baseline", zeroline=False),
-            "shapes": [*_phases(trials), *_band(noise), line_at(0.0, dash="dash")],
+            "xaxis": chart.axis("trial", range=[0, last + 1]),
+            "yaxis": chart.axis("fitness, 0 = baseline", zeroline=False),
+            "shapes": [*_phases(trials), *_band(noise), chart.line_at(0.0, dash="dash")],
             "annotations": _labels(trials),
         },
         height=400,
@@ -112,38 +100,40 @@ def _noise_words(noise: float | None) -> str:
     return f" Band: two standard deviations of the baseline's own fitness, ±{2 * noise:.0f}."
 
 
-def _dots(points: Sequence[tuple[int, float]]) -> Trace:
-    return scatter_trace(
+def _dots(points: Sequence[tuple[int, float]]) -> chart.Trace:
+    return chart.scatter_trace(
         "configuration",
         [number for number, _ in points],
-        [short(value) for _, value in points],
+        [chart.short(value) for _, value in points],
         hover="trial %{x}: %{y:.0f}",
         marker={"color": "@accent", "size": 6, "opacity": 0.5},
     )
 
 
-def _crosses(points: Sequence[tuple[int, float]]) -> list[Trace]:
+def _crosses(points: Sequence[tuple[int, float]]) -> list[chart.Trace]:
     marker = {"color": "@faint", "size": 6, "symbol": "x"}
     return [_dots(points) | {"name": "breaks a limit", "marker": marker}] if points else []
 
 
-def _steps(points: Sequence[tuple[int, float]], last: int) -> Trace:
+def _steps(points: Sequence[tuple[int, float]], last: int) -> chart.Trace:
     steps: list[tuple[int, float]] = []
     for number, value in points:
         if not steps or value > steps[-1][1]:
             steps.append((number, value))
-    return step_line("best so far", steps, last, "@second", "best up to trial %{x}: %{y:.0f}")
+    return chart.step_line(
+        "best so far", steps, last, "@second", "best up to trial %{x}: %{y:.0f}"
+    )
 
 
-def _outside(numbers: Sequence[int], floor: float) -> list[Trace]:
-    shown = thinned(numbers, 500)
+def _outside(numbers: Sequence[int], floor: float) -> list[chart.Trace]:
+    shown = chart.thinned(numbers, 500)
     if not shown:
         return []
     return [
-        scatter_trace(
+        chart.scatter_trace(
             "far below",
             shown,
-            [short(floor)] * len(shown),
+            [chart.short(floor)] * len(shown),
             marker={"color": "@dim", "size": 6, "symbol": "triangle-down"},
             hover="trial %{x}: lower than drawn",
         )
@@ -151,7 +141,11 @@ def _outside(numbers: Sequence[int], floor: float) -> list[Trace]:
 
 
 def _band(noise: float | None) -> list[dict[str, Any]]:
-    return [] if noise is None else [area(xref="paper", x0=0, x1=1, y0=-2 * noise, y1=2 * noise)]
+    return (
+        []
+        if noise is None
+        else [chart.area(xref="paper", x0=0, x1=1, y0=-2 * noise, y1=2 * noise)]
+    )
 
 
 def _spans(trials: Sequence[Trial]) -> list[tuple[Phase, int, int]]:
@@ -162,7 +156,7 @@ def _spans(trials: Sequence[Trial]) -> list[tuple[Phase, int, int]]:
 def _phases(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """Lines where phases begin."""
     return [
-        line_at(first - 0.5, across="x", color="@line", dash="solid")
+        chart.line_at(first - 0.5, across="x", color="@line", dash="solid")
         for _, first, _ in _spans(trials)
     ]
 

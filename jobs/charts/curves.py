@@ -6,18 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jobs.charts.chart import (
-    SERIES,
-    Chart,
-    Trace,
-    area,
-    axis,
-    scatter_trace,
-    short,
-    thinned,
-    thinned_words,
-    words,
-)
+from jobs.charts import chart
 from jobs.charts.svg import Canvas, svg_escape
 from jobs.results.pages import document_html, whole_page
 
@@ -67,26 +56,27 @@ class Curves:
     shaded: Sequence[Span] = ()
 
     @property
-    def chart(self) -> Chart:
+    def chart(self) -> chart.Chart:
         """The plot for a page."""
         most = max((len(curve.points) for curve in self.curves), default=0)
-        shown = len(thinned(range(most)))
-        return Chart(
+        shown = len(chart.thinned(range(most)))
+        return chart.Chart(
             name=self.name,
             title=self.title,
-            caption=self.caption + thinned_words(shown, most),
+            caption=self.caption + chart.thinned_words(shown, most),
             traces=[
-                _trace(curve, color) for curve, color in zip(self.curves, SERIES, strict=False)
+                _trace(curve, color)
+                for curve, color in zip(self.curves, chart.SERIES, strict=False)
             ],
             layout={
-                "xaxis": axis(self.x_title, rangemode="tozero"),
-                "yaxis": axis(self.y_title, rangemode="tozero"),
+                "xaxis": chart.axis(self.x_title, rangemode="tozero"),
+                "yaxis": chart.axis(self.y_title, rangemode="tozero"),
                 "shapes": [
-                    area(
+                    chart.area(
                         "@faint",
                         yref="paper",
-                        x0=short(each.begin),
-                        x1=short(each.end),
+                        x0=chart.short(each.begin),
+                        x1=chart.short(each.end),
                         y0=0,
                         y1=1,
                     )
@@ -97,15 +87,15 @@ class Curves:
         )
 
 
-def _trace(curve: TimeCurve, color: str) -> Trace:
-    points = thinned(curve.points)
-    return scatter_trace(
-        words(curve.name),
-        [short(x) for x, _ in points],
-        [None if y is None else short(y) for _, y in points],
+def _trace(curve: TimeCurve, color: str) -> chart.Trace:
+    points = chart.thinned(curve.points)
+    return chart.scatter_trace(
+        chart.words(curve.name),
+        [chart.short(x) for x, _ in points],
+        [None if y is None else chart.short(y) for _, y in points],
         mode="lines",
         line={"color": color, "width": 2, "dash": "dash" if curve.dashed else "solid"},
-        hovertemplate="%{x:.4g} s: %{y:.4g}<extra>" + words(curve.name) + "</extra>",
+        hovertemplate="%{x:.4g} s: %{y:.4g}<extra>" + chart.words(curve.name) + "</extra>",
     )
 
 

@@ -7,16 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs.charts.chart import (
-    SERIES,
-    Chart,
-    Trace,
-    axis,
-    interval_bars,
-    scatter_trace,
-    short,
-    words,
-)
+from jobs.charts import chart
 from optimizer.ranking.dependence import EffectCurve, Together
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
@@ -27,7 +18,7 @@ _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on
 
 def dependence_chart(
     parameter: str, curves: Sequence[EffectCurve], values: Sequence[Value], *, is_bytes: bool
-) -> Chart | None:
+) -> chart.Chart | None:
     """The partial dependence of the metrics on one parameter; None without a curve.
 
     Args:
@@ -36,7 +27,7 @@ def dependence_chart(
         values: The settings.
         is_bytes: Whether they are sizes.
     """
-    shown = list(curves[: len(SERIES)])
+    shown = list(curves[: len(chart.SERIES)])
     if not shown:
         return None
     labels = [_label(value, is_bytes) for value in values]
@@ -44,9 +35,9 @@ def dependence_chart(
     traces: list[dict[str, Any]] = []
     for place, curve in enumerate(shown):
         if _ordered(labels):
-            traces.append(_band(curve, SERIES[place]))
-        traces.append(_line(curve, labels, SERIES[place]))
-    return Chart(
+            traces.append(_band(curve, chart.SERIES[place]))
+        traces.append(_line(curve, labels, chart.SERIES[place]))
+    return chart.Chart(
         name=f"dependence-{parameter}",
         title=f"{parameter} moves {most.metric} by {np.ptp(most.effect):.1f} points of percent",
         caption="Expected by models of all trials, in the mean over all settings of the other "
@@ -54,8 +45,8 @@ def dependence_chart(
         "models are right. Values are those with all others at the baseline.",
         traces=traces,
         layout={
-            "xaxis": axis(words(parameter), zeroline=False, **_ticks(labels)),
-            "yaxis": axis("effect on the metric, %"),
+            "xaxis": chart.axis(chart.words(parameter), zeroline=False, **_ticks(labels)),
+            "yaxis": chart.axis("effect on the metric, %"),
         },
         height=340,
     )
@@ -63,7 +54,7 @@ def dependence_chart(
 
 def pair_effect_chart(
     pair: Together, values: tuple[Sequence[Value], Sequence[Value]], *, is_bytes: tuple[bool, bool]
-) -> Chart:
+) -> chart.Chart:
     """What a pair does beyond the effects of its two parameters.
 
     Args:
@@ -77,7 +68,7 @@ def pair_effect_chart(
         for each, size in zip(values, is_bytes, strict=True)
     )
     most = float(np.abs(pair.beyond).max()) or 1.0
-    return Chart(
+    return chart.Chart(
         name=f"pair-{one}-{other}-{pair.metric}",
         title=f"{pair.metric}: {one} and {other} together make {100 * pair.share:.1f}% of the "
         "variance",
@@ -86,7 +77,7 @@ def pair_effect_chart(
         traces=[
             {
                 "type": "contour" if _ordered(across) and _ordered(up) else "heatmap",
-                "z": [[short(float(value)) for value in row] for row in pair.beyond.T],
+                "z": [[chart.short(float(value)) for value in row] for row in pair.beyond.T],
                 "x": list(range(len(across))),
                 "y": list(range(len(up))),
                 "zmin": -most,
@@ -100,36 +91,36 @@ def pair_effect_chart(
             }
         ],
         layout={
-            "xaxis": axis(words(one), zeroline=False, **_ticks(across)),
-            "yaxis": axis(words(other), zeroline=False, **_ticks(up)),
+            "xaxis": chart.axis(chart.words(one), zeroline=False, **_ticks(across)),
+            "yaxis": chart.axis(chart.words(other), zeroline=False, **_ticks(up)),
         },
         height=360,
     )
 
 
-def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> Trace:
+def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> chart.Trace:
     """A line within its band; of kinds points with bars."""
     ordered = _ordered(labels)
     bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
-    return scatter_trace(
-        words(curve.metric),
+    return chart.scatter_trace(
+        chart.words(curve.metric),
         range(len(labels)),
-        [short(value) for value in bounds[0]],
+        [chart.short(value) for value in bounds[0]],
         mode="lines+markers" if ordered else "markers",
         text=list(labels),
-        hover=f"{words(curve.metric)}, %{{text}}: %{{y:+.1f}}%",
+        hover=f"{chart.words(curve.metric)}, %{{text}}: %{{y:+.1f}}%",
         line={"color": color, "width": 2},
         marker={"color": color, "size": 5 if ordered else 8},
-        **({} if ordered else {"error_y": interval_bars(*bounds, color)}),
+        **({} if ordered else {"error_y": chart.interval_bars(*bounds, color)}),
     )
 
 
-def _band(curve: EffectCurve, color: str) -> Trace:
+def _band(curve: EffectCurve, color: str) -> chart.Trace:
     places = list(range(len(curve.effect)))
-    return scatter_trace(
+    return chart.scatter_trace(
         "",
         [*places, *places[::-1]],
-        [short(float(value)) for value in (*curve.high, *curve.low[::-1])],
+        [chart.short(float(value)) for value in (*curve.high, *curve.low[::-1])],
         mode="lines",
         fill="toself",
         fillcolor=color,
@@ -157,4 +148,4 @@ def _label(value: Value, is_bytes: bool) -> str:
         return format_bytes(float(value))
     if number and not isinstance(value, int):
         return f"{value:.4g}"
-    return words(value, 24)
+    return chart.words(value, 24)

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from jobs.charts.chart import (
-    Chart,
-    Trace,
-    again_words,
-    axis,
-    line_at,
-    scatter_trace,
-    short,
-    step_line,
-    thinned,
-    thinned_words,
-    words,
-)
+from jobs.charts import chart
 from optimizer.objective.objective import Term, pareto_front
 
 Points = Mapping[int, Mapping[str, float]]
@@ -33,7 +21,7 @@ def front_chart(
     again: int = 0,
     name: str = "front",
     about: str = "",
-) -> Chart | None:
+) -> chart.Chart | None:
     """All configurations in two metrics, those of the front in colour.
 
     Args:
@@ -57,7 +45,7 @@ def front_chart(
         return None
     off = [n for n in drawn if n in kept and n not in on]
     broken = [n for n in drawn if n not in kept]
-    shown, crossed = thinned(off), thinned(broken)
+    shown, crossed = chart.thinned(off), chart.thinned(broken)
     goal = "lower" if terms[0].direction == "min" else "higher"
     aim = "higher" if terms[-1].direction == "max" else "lower"
     title = f"{len(on)} of {len(on) + len(off):,} configurations are on the Pareto front"
@@ -67,19 +55,19 @@ def front_chart(
         else f"Of {len(terms)} metrics two are drawn: better is {goal} {across} "
         f"and {aim} {up}. What looks beaten here is better in another metric."
     )
-    return Chart(
+    return chart.Chart(
         name=name,
         title=f"{about}: {title}" if about else f"{title}: no other is better in all metrics",
         caption=f"Single runs, clocks corrected for drift. {drawn_words}"
         + (f" Crosses: {len(broken):,} that break a limit do not count." if broken else "")
-        + again_words(again)
-        + thinned_words(len(shown) + len(crossed), len(off) + len(broken)),
+        + chart.again_words(again)
+        + chart.thinned_words(len(shown) + len(crossed), len(off) + len(broken)),
         traces=[
             _dots(drawn, shown, across, up, "others", {"color": "@faint", "size": 6}),
             *([_dots(drawn, crossed, across, up, "breaks a limit", _CROSS)] if broken else []),
             _dots(drawn, on, across, up, "front", _DIAMOND),
         ],
-        layout={"xaxis": axis(words(across)), "yaxis": axis(words(up))},
+        layout={"xaxis": chart.axis(chart.words(across)), "yaxis": chart.axis(chart.words(up))},
     )
 
 
@@ -90,11 +78,11 @@ def _dots(
     up: str,
     name: str,
     marker: Mapping[str, object],
-) -> Trace:
-    return scatter_trace(
+) -> chart.Trace:
+    return chart.scatter_trace(
         name,
-        [short(points[number][across]) for number in numbers],
-        [short(points[number][up]) for number in numbers],
+        [chart.short(points[number][across]) for number in numbers],
+        [chart.short(points[number][up]) for number in numbers],
         text=[f"trial {number}" for number in numbers],
         hover="%{text}: %{x:.4g}, %{y:.4g}",
         marker=dict(marker),
@@ -104,7 +92,7 @@ def _dots(
 Growth = Sequence[tuple[int, float]]
 
 
-def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Chart | None:
+def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> chart.Chart | None:
     """The plot of a job; None with one metric, or where nothing reached the reference.
 
     Args:
@@ -115,8 +103,8 @@ def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Char
     if len(terms) < 2 or not growth:
         return None
     number, value = growth[-1]
-    shown = thinned(growth)
-    return Chart(
+    shown = chart.thinned(growth)
+    return chart.Chart(
         name="front-growth",
         title=f"The front grew until trial {number}, and covers {value:.3g} times what the "
         "baseline covers",
@@ -124,12 +112,14 @@ def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> Char
         "or beats, down to twice the baseline where less is better and to 0 where more is; the "
         "baseline alone is 1 (dashed). Single runs, clocks corrected for drift; what breaks a "
         "limit does not count. Noise raises it: the luckiest runs stay."
-        + thinned_words(len(shown), len(growth)),
-        traces=[step_line("hypervolume", shown, last, "@accent", "up to trial %{x}: %{y:.3g}")],
+        + chart.thinned_words(len(shown), len(growth)),
+        traces=[
+            chart.step_line("hypervolume", shown, last, "@accent", "up to trial %{x}: %{y:.3g}")
+        ],
         layout={
-            "xaxis": axis("trial", range=[0, last + 1]),
-            "yaxis": axis("hypervolume, 1 = baseline", rangemode="tozero"),
-            "shapes": [line_at(1.0, dash="dash")],
+            "xaxis": chart.axis("trial", range=[0, last + 1]),
+            "yaxis": chart.axis("hypervolume, 1 = baseline", rangemode="tozero"),
+            "shapes": [chart.line_at(1.0, dash="dash")],
         },
     )
 
@@ -140,7 +130,7 @@ _LEAST_POINTS = 3  # fewer show no front
 
 def two_metric_front_charts(
     points: Points, kept: Collection[int], *, again: int = 0
-) -> list[Chart]:
+) -> list[chart.Chart]:
     """Throughput against the 99th percentile of each kind of latency, CPU use against throughput.
 
     Args:
@@ -159,11 +149,11 @@ def two_metric_front_charts(
             continue
         within = {number: drawn[number] for number in drawn if number in kept}
         on = pareto_front(within, (across, up))
-        chart = front_chart(
+        picture = front_chart(
             drawn, within, on, (across, up), again=again,
             name=f"front-{names[0]}-{names[1]}", about=about,
         )  # fmt: skip
-        charts += [chart] if chart else []
+        charts += [picture] if picture else []
     return charts
 
 

@@ -8,16 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import (
-    Chart,
-    axis,
-    bar_trace,
-    interval_bars,
-    rows_axis,
-    scatter_trace,
-    short,
-    words,
-)
+from jobs.charts import chart
 from optimizer.results.learned_document import FORESTS, MODELS
 
 LEAST_R2 = 0.3  # below it the order of a forest is hardly more than chance
@@ -33,7 +24,7 @@ def held_out(forest: Mapping[str, Any]) -> float | None:
 
 def importance_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], forest: Mapping[str, Any]
-) -> Chart | None:
+) -> chart.Chart | None:
     """The most important parameters for a metric; None where the metric could not be learned.
 
     Args:
@@ -50,7 +41,7 @@ def importance_chart(
     if not rows or r2 is None:
         return None
     rows = sorted(rows, key=lambda row: -row[1]["permutation"])[:_MOST]
-    spread = [short(each["permutation_std"]) for _, each in rows]
+    spread = [chart.short(each["permutation_std"]) for _, each in rows]
     errors = {"type": "data", "array": spread, "color": "@second", "thickness": 1.5}
     return _bars_and_diamonds(
         f"importance-{metric}",
@@ -64,16 +55,12 @@ def importance_chart(
         {"impurity": [each["mdi"] for _, each in rows]},
         {"permutation": [each["permutation"] for _, each in rows]},
         errors,
-        [f"{words(name)}:" for name, _ in rows],
+        [f"{chart.words(name)}:" for name, _ in rows],
     )
 
 
 def by_models(found: Mapping[str, Any]) -> bool:
-    """Whether models of all trials rank the parameters, and not forests of the draws.
-
-    Args:
-        found: ``result.json``, or a ranking.
-    """
+    """Whether models of all trials rank the parameters, and not forests of the draws."""
     return bool(found.get("ranked_by", FORESTS) == MODELS)
 
 
@@ -92,7 +79,7 @@ def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 
 def model_effects_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
-) -> Chart | None:
+) -> chart.Chart | None:
     """The parameters that make most of a metric's variance.
 
     Args:
@@ -126,8 +113,8 @@ def model_effects_chart(
         "share of the variance",
         {"alone": [each["alone"] for each in rows]},
         {"with its pairs": total},
-        interval_bars(total, lows, highs, "@second"),
-        [f"{words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
+        chart.interval_bars(total, lows, highs, "@second"),
+        [f"{chart.words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
     )
 
 
@@ -142,26 +129,31 @@ def _bars_and_diamonds(
     diamond: Mapping[str, Sequence[float]],
     errors: Mapping[str, Any],
     said: Sequence[str],
-) -> Chart:
+) -> chart.Chart:
     """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
     doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
     sure = r2 is not None and r2 >= LEAST_R2
     places, told = range(len(names)), list(said)
     hover = "%{hovertext} %{x:.3f}<extra></extra>"
     ((bars_name, shares),), ((diamonds_name, values),) = bar.items(), diamond.items()
-    return Chart(
+    return chart.Chart(
         name=name,
         title=f"{metric}: {names[0]} matters most"
         if sure
         else f"{metric}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
-            bar_trace(
-                bars_name, map(short, shares), places, "@soft", hovertext=told, hovertemplate=hover
+            chart.bar_trace(
+                bars_name,
+                map(chart.short, shares),
+                places,
+                "@soft",
+                hovertext=told,
+                hovertemplate=hover,
             ),
-            scatter_trace(
+            chart.scatter_trace(
                 diamonds_name,
-                map(short, values),
+                map(chart.short, values),
                 places,
                 error_x=errors,
                 hovertemplate=hover,
@@ -169,6 +161,6 @@ def _bars_and_diamonds(
                 hovertext=told,
             ),
         ],
-        layout={"xaxis": axis(title, rangemode="tozero"), "yaxis": rows_axis(names)},
+        layout={"xaxis": chart.axis(title, rangemode="tozero"), "yaxis": chart.rows_axis(names)},
         height=140 + 26 * len(names),
     )

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jobs.charts.chart import (
-    Chart,
-    Trace,
-    axis,
-    line_at,
-    scatter_trace,
-    short,
-    thinned,
-    thinned_words,
-)
+from jobs.charts import chart
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 
@@ -49,7 +40,7 @@ def memory_chart(
     baseline: float | None,
     budget: float | None,
     winner: int | None,
-) -> Chart | None:
+) -> chart.Chart | None:
     """Fitness over memory of all new configurations; None where the benchmark tells no memory.
 
     Args:
@@ -62,30 +53,30 @@ def memory_chart(
     candidates = _candidates(trials, fitness)
     if not candidates or not baseline:
         return None
-    shown = thinned(candidates)
+    shown = chart.thinned(candidates)
     bounds = _range(candidates, fitness)
     below = sum(fitness[trial.number] < bounds[0] for trial in candidates)
-    marks = [line_at(baseline / _MIB, across="x", dash="dash", color="@ink")]
+    marks = [chart.line_at(baseline / _MIB, across="x", dash="dash", color="@ink")]
     if budget is not None and budget != baseline:
-        marks.append(line_at(budget / _MIB, across="x", dash="dot", color="@second"))
+        marks.append(chart.line_at(budget / _MIB, across="x", dash="dot", color="@second"))
     traces = [_dots([t for t in shown if t.number != winner], fitness, "configuration")]
     won = [t for t in candidates if t.number == winner]
     if won:
         dots = _dots(won, fitness, "went into the proof")
         traces.append(dots | {"marker": {"color": "@second", "size": 13, "symbol": "diamond"}})
-    return Chart(
+    return chart.Chart(
         name="memory",
         title=_title(best_within(trials, fitness, baseline), candidates, fitness),
         caption=f"Memtables and block cache at full scale. Dashed: the baseline's "
         f"{format_bytes(baseline)}."
         + (f" Dotted: the budget, {format_bytes(budget)}." if len(marks) > 1 and budget else "")
         + (f" {below} lie below the plot." if below else "")
-        + thinned_words(len(shown), len(candidates)),
+        + chart.thinned_words(len(shown), len(candidates)),
         traces=traces,
         layout={
-            "xaxis": axis("memory, MiB", rangemode="tozero"),
-            "yaxis": axis("fitness, 0 = baseline", zeroline=False, range=bounds),
-            "shapes": [*marks, line_at(0.0, dash="dash")],
+            "xaxis": chart.axis("memory, MiB", rangemode="tozero"),
+            "yaxis": chart.axis("fitness, 0 = baseline", zeroline=False, range=bounds),
+            "shapes": [*marks, chart.line_at(0.0, dash="dash")],
         },
     )
 
@@ -123,11 +114,11 @@ def _title(
     )
 
 
-def _dots(trials: Sequence[Trial], fitness: Mapping[int, float], name: str) -> Trace:
-    return scatter_trace(
+def _dots(trials: Sequence[Trial], fitness: Mapping[int, float], name: str) -> chart.Trace:
+    return chart.scatter_trace(
         name,
-        [short(trial.metrics["memory"] / _MIB) for trial in trials],
-        [short(fitness[trial.number]) for trial in trials],
+        [chart.short(trial.metrics["memory"] / _MIB) for trial in trials],
+        [chart.short(fitness[trial.number]) for trial in trials],
         text=[f"trial {trial.number}" for trial in trials],
         marker={"color": "@accent", "size": 7, "opacity": 0.5},
         hover="%{text}: %{y:.0f} with %{x:.4g} MiB",

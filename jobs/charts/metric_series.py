@@ -7,19 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jobs.charts.chart import (
-    SERIES,
-    Chart,
-    Trace,
-    area,
-    axis,
-    line_at,
-    scatter_trace,
-    short,
-    thinned,
-    thinned_words,
-    words,
-)
+from jobs.charts import chart
 from optimizer.baseline.baseline import Baseline, MetricNoise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Purpose, Trial
@@ -35,7 +23,7 @@ def metric_series_chart(
     values: Mapping[int, float],
     noise: MetricNoise,
     best: int | None,
-) -> Chart | None:
+) -> chart.Chart | None:
     """The plot of a metric; None before a new configuration was measured.
 
     Args:
@@ -52,25 +40,25 @@ def metric_series_chart(
     if unit == BYTES:
         unit, scale = "MiB", _MIB
     others = [t for t in candidates if t.number != best]
-    shown = thinned(others)
+    shown = chart.thinned(others)
     traces = [_dots(shown, values, scale, "configuration", {"size": 5, "opacity": 0.5})]
     if best in values:
         first = [t for t in candidates if t.number == best]
         traces.append(_dots(first, values, scale, "best so far", _DIAMOND))
     low, high = _range([values[t.number] for t in candidates], noise.median, values.get(best or 0))
-    return Chart(
-        name=f"course-{words(term.metric)}",
+    return chart.Chart(
+        name=f"course-{chart.words(term.metric)}",
         title=_title(term, values.get(best or 0), noise.median),
         caption=f"{'Lower' if term.direction == 'min' else 'Higher'} is better. Dashed: the "
-        "baseline." + _noise_words(noise) + thinned_words(len(shown), len(others)),
+        "baseline." + _noise_words(noise) + chart.thinned_words(len(shown), len(others)),
         traces=traces,
         layout={
-            "xaxis": axis("trial", rangemode="tozero"),
-            "yaxis": axis(
-                words(term.metric) + (f", {unit}" if unit else ""),
-                range=[short(low / scale), short(high / scale)],
+            "xaxis": chart.axis("trial", rangemode="tozero"),
+            "yaxis": chart.axis(
+                chart.words(term.metric) + (f", {unit}" if unit else ""),
+                range=[chart.short(low / scale), chart.short(high / scale)],
             ),
-            "shapes": [*_band(noise, scale), line_at(noise.median / scale, dash="dash")],
+            "shapes": [*_band(noise, scale), chart.line_at(noise.median / scale, dash="dash")],
             "showlegend": False,
         },
         height=280,
@@ -109,10 +97,10 @@ def _dots(
     name: str,
     marker: Mapping[str, Any],
 ) -> dict[str, Any]:
-    return scatter_trace(
+    return chart.scatter_trace(
         name,
         [trial.number for trial in trials],
-        [short(values[trial.number] / scale) for trial in trials],
+        [chart.short(values[trial.number] / scale) for trial in trials],
         marker={"color": "@accent", **marker},
         hover="trial %{x}: %{y}",
     )
@@ -123,12 +111,12 @@ def _band(noise: MetricNoise, scale: float) -> list[dict[str, Any]]:
         return []
     reach = 2 * noise.spread * abs(noise.median)
     low, high = (noise.median - reach) / scale, (noise.median + reach) / scale
-    return [area(xref="paper", x0=0, x1=1, y0=low, y1=high)]
+    return [chart.area(xref="paper", x0=0, x1=1, y0=low, y1=high)]
 
 
 def drift_chart(
     trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]
-) -> Chart | None:
+) -> chart.Chart | None:
     """The baseline's runs over time, in percent of their median.
 
     Args:
@@ -140,16 +128,16 @@ def drift_chart(
         The plot; None with fewer than two runs whose time is known.
     """
     runs = [t for t in trials if t.is_baseline and t.done and t.started_at]
-    drawn = [m for m in metrics if baseline.metrics.get(m)][: len(SERIES)]
+    drawn = [m for m in metrics if baseline.metrics.get(m)][: len(chart.SERIES)]
     if len(runs) < 2 or not drawn:
         return None
     drifting = [m for m in baseline.noise if baseline.noise[m].drifting]
     traces = []
-    for metric, color in zip(drawn, SERIES, strict=False):
+    for metric, color in zip(drawn, chart.SERIES, strict=False):
         traces.append(_runs(runs, baseline, metric, color))
         if metric in drifting:
             traces.append(_level(runs, baseline, metric, color))
-    return Chart(
+    return chart.Chart(
         name="drift",
         title=_drift_title(baseline, drifting),
         caption="Dots: runs of the baseline, those of the proof included."
@@ -157,9 +145,9 @@ def drift_chart(
         + " Byte counters are never corrected.",
         traces=traces,
         layout={
-            "xaxis": axis("minutes since the first run", rangemode="tozero"),
-            "yaxis": axis("% of the median", zeroline=False),
-            "shapes": [line_at(100.0)],
+            "xaxis": chart.axis("minutes since the first run", rangemode="tozero"),
+            "yaxis": chart.axis("% of the median", zeroline=False),
+            "shapes": [chart.line_at(100.0)],
         },
     )
 
@@ -179,33 +167,33 @@ def _drift_title(baseline: Baseline, drifting: Sequence[str]) -> str:
 
 def _minutes(run: Trial, first: Trial) -> float | None:
     assert run.started_at and first.started_at
-    return short((run.started_at - first.started_at).total_seconds() / 60)
+    return chart.short((run.started_at - first.started_at).total_seconds() / 60)
 
 
-def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> Trace:
-    shown = thinned([run for run in runs if metric in run.metrics])
-    return scatter_trace(
-        words(metric),
+def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> chart.Trace:
+    shown = chart.thinned([run for run in runs if metric in run.metrics])
+    return chart.scatter_trace(
+        chart.words(metric),
         [_minutes(run, runs[0]) for run in shown],
-        [short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
+        [chart.short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
         text=[f"trial {run.number}" for run in shown],
         marker={"color": color, "size": 7},
-        hovertemplate="%{text}: %{y:.1f}%<extra>" + words(metric) + "</extra>",
+        hovertemplate="%{text}: %{y:.1f}%<extra>" + chart.words(metric) + "</extra>",
     )
 
 
-def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> Trace:
+def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> chart.Trace:
     """The smoothed level: what a value at the median is corrected by, turned round."""
     median = baseline.metrics[metric]
-    shown = thinned(runs)
+    shown = chart.thinned(runs)
     levels = [
         100 * median / baseline.corrected({metric: median}, run.started_at, run.host)[metric]
         for run in shown
     ]
-    return scatter_trace(
-        f"{words(metric)}, level",
+    return chart.scatter_trace(
+        f"{chart.words(metric)}, level",
         [_minutes(run, shown[0]) for run in shown],
-        [short(level) for level in levels],
+        [chart.short(level) for level in levels],
         mode="lines",
         line={"color": color, "width": 2},
         hoverinfo="skip",

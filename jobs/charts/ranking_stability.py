@@ -5,24 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import (
-    SERIES,
-    Chart,
-    Trace,
-    axis,
-    interval_bars,
-    rows_axis,
-    scatter_trace,
-    short,
-    words,
-)
+from jobs.charts import chart
 
 _MOST = 10
 
 
 def stability_chart(
     parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]
-) -> Chart | None:
+) -> chart.Chart | None:
     """Rank intervals of the most important parameters, one line for each metric.
 
     Args:
@@ -34,7 +24,7 @@ def stability_chart(
     """
     rows = list(parameters[:_MOST])
     drawn = [m for m in metrics if any("rank_low" in r["importance"].get(m, {}) for r in rows)]
-    drawn = drawn[: len(SERIES)]
+    drawn = drawn[: len(chart.SERIES)]
     if not drawn:
         return None
     steady = [
@@ -42,7 +32,7 @@ def stability_chart(
         for row in rows
         if any(row["importance"].get(m, {}).get("rank_high", 99) <= 5 for m in drawn)
     ]
-    return Chart(
+    return chart.Chart(
         name="stability",
         title=f"Surely among the five most important for a metric: {len(steady)} of the "
         f"{len(rows)} first"
@@ -52,14 +42,14 @@ def stability_chart(
         "of the drawn trials. Short lines at the left are knowledge, long ones are guesses.",
         traces=[_intervals(rows, m, i, len(drawn)) for i, m in enumerate(drawn)],
         layout={
-            "xaxis": axis("rank (1: most important)", range=[0, len(parameters) + 1]),
-            "yaxis": rows_axis([row["name"] for row in rows]),
+            "xaxis": chart.axis("rank (1: most important)", range=[0, len(parameters) + 1]),
+            "yaxis": chart.rows_axis([row["name"] for row in rows]),
         },
         height=140 + 38 * len(rows),
     )
 
 
-def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: int) -> Trace:
+def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: int) -> chart.Trace:
     x: list[float | None] = []
     y: list[float | None] = []
     said: list[str | None] = []
@@ -69,19 +59,19 @@ def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: i
             continue
         low, high = found["rank_low"], found["rank_high"]
         level = index + (place - (of - 1) / 2) * 0.8 / of
-        text = f"{words(row['name'])}, {words(metric)}: rank {low:.0f} to {high:.0f}"
+        text = f"{chart.words(row['name'])}, {chart.words(metric)}: rank {low:.0f} to {high:.0f}"
         x += [low, high, None]  # None parts the lines
         y += [level, level, None]
         said += [text, text, None]
-    return scatter_trace(
-        words(metric),
+    return chart.scatter_trace(
+        chart.words(metric),
         x,
         y,
         mode="lines+markers",
         hovertext=said,
         hoverinfo="text",
-        line={"color": SERIES[place], "width": 3},
-        marker={"color": SERIES[place], "size": 5},
+        line={"color": chart.SERIES[place], "width": 3},
+        marker={"color": chart.SERIES[place], "size": 5},
     )
 
 
@@ -91,7 +81,7 @@ _LINES = (
 )
 
 
-def sampling_chart(found: Mapping[str, Any]) -> Chart | None:
+def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
     """Stability of the ranking over the number of draws; None with fewer than two points.
 
     Args:
@@ -102,21 +92,21 @@ def sampling_chart(found: Mapping[str, Any]) -> Chart | None:
         return None
     draws, planned = found.get("draws", curve[-1]["draws"]), found.get("planned")
     of = f" of at most {planned}" if planned else ""
-    return Chart(
+    return chart.Chart(
         name="sampling",
         title=f"The ranking rests on {draws} draws{of}",
         caption="How much of the ranking stays when the draws are resampled, by how many there "
         "were; 1 is all of it.",
         traces=[_line(curve, *line) for line in _LINES],
         layout={
-            "xaxis": axis("draws", rangemode="tozero"),
-            "yaxis": axis("agreement", range=[-0.05, 1.05]),
+            "xaxis": chart.axis("draws", rangemode="tozero"),
+            "yaxis": chart.axis("agreement", range=[-0.05, 1.05]),
         },
         height=300,
     )
 
 
-def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> Trace:
+def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> chart.Trace:
     points = [point for point in curve if point.get(key) is not None]
     # The interval is that of the first line; see `result.json`.
     ends = [(p.get("low"), p.get("high")) for p in points] if key == _LINES[0][0] else []
@@ -125,11 +115,11 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> Tr
         values = [point[key] for point in points]
         lows = [min(low, value) for (low, _), value in zip(ends, values, strict=True)]
         highs = [max(high, value) for (_, high), value in zip(ends, values, strict=True)]
-        drawn = {"error_y": interval_bars(values, lows, highs, color, 1)}
-    return scatter_trace(
+        drawn = {"error_y": chart.interval_bars(values, lows, highs, color, 1)}
+    return chart.scatter_trace(
         name,
         [point["draws"] for point in points],
-        [short(point[key]) for point in points],
+        [chart.short(point[key]) for point in points],
         mode="lines+markers",
         line={"color": color},
         hover="%{x} draws: %{y:.2f}",

@@ -127,12 +127,7 @@ class DrawnSeries:
 
 
 def regression_page(report: RegressionReport, name: str) -> str:
-    """The findings in words, then every series with its changes marked.
-
-    Args:
-        report: What was found.
-        name: The batch's.
-    """
+    """The findings in words, then every series with its changes marked."""
     *found, basis = report_lines(report)
     return document_html(
         "regression.html", name=name, basis=basis, found=found, series=drawn_series(report)

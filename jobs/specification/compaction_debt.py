@@ -6,7 +6,7 @@ from math import ceil
 
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
-from sampler.space.rules import limits
+from sampler.space.rules import Ranges
 from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
 from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
 from sampler.workload.workload_file import SHIPPED, load_workload
@@ -148,7 +148,7 @@ def _latest_trigger(space: Space) -> int:
     moved = space.by_name.get(_TRIGGER)
     if moved is None:
         return int(space.start[_TRIGGER])
-    return int(limits(moved, space.start, space.names, space, None)[1])
+    return int(Ranges(space, space.start, space.names).of(moved)[1])
 
 
 def _most(space: Space, name: str) -> int:

@@ -50,20 +50,20 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     """
     search = asked.pop("search", None) or SearchSettings()
     draft = Specification.model_construct(**asked, search=search.document())
-    found = [*wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
+    found = [*_wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
     trials = DEFAULT_TRIALS if draft.trials is draft.minutes is None else draft.trials
     starts, objective = draft.start_from, draft.objective
     with noting(found):
-        require_cutoff(search)
+        _require_cutoff(search)
     with noting(found):
         chosen = find_strategy(draft.strategy)
-        require_heeded(search, chosen, draft.strategy)
-        require_learning(draft.warm_start, chosen, draft.strategy)
+        _require_used(search, chosen, draft.strategy)
+        _require_learning(draft.warm_start, chosen, draft.strategy)
     if starts is not None:
         with noting(found):
             starts = require_starts(starts)
     with noting(found):
-        require_samples(search, trials)
+        _require_samples(search, trials)
     load: Workload | None = None
     with noting(found):
         load = workload_from_document(draft.workload)
@@ -72,14 +72,14 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     goal: Objective | None = None
     with noting(found):
         goal = objective_from_document(objective)
-        require_detectable(search, goal, trials)
+        _require_detectable(search, goal, trials)
     if load is not None and starts is not None:
         with noting(found):
             require_sizes(starts, load)
     if load is not None and goal is not None:
         with noting(found):
             require_terms(goal, load)
-            whole = limited(goal, limits, load)
+            whole = _limited(goal, limits, load)
             if limits:
                 rows = [limit_document(limit) for limit in whole.limits]
                 objective = {**objective, "limit": rows}
@@ -87,12 +87,12 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
         with noting(found):
             read_user_options(draft.baseline_options, name="--baseline")
     with noting(found):
-        require_build(draft.db_bench, draft.workload)
+        _require_build(draft.db_bench, draft.workload)
     with noting(found):
-        require_kind(draft.host_kind)
+        _require_kind(draft.host_kind)
     if load is not None:
         with noting(found):
-            require_larger(draft.confirm_scale, load, draft.scale)
+            _require_larger(draft.confirm_scale, load, draft.scale)
     refuse_noted(found)
     # The build in use has a name, too: the same job has the same digest either way.
     build = None if draft.db_bench == DEFAULT_BUILD else draft.db_bench
@@ -100,7 +100,7 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     return Specification(**dict(draft) | settled)
 
 
-def wrong_budget(asked: Specification) -> list[InputError]:
+def _wrong_budget(asked: Specification) -> list[InputError]:
     """What is wrong with a budget: both kinds at once, or too little or too much of one."""
     trials, minutes = asked.trials, asked.minutes
     found: list[InputError] = []
@@ -127,23 +127,15 @@ def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
     return found
 
 
-def require_cutoff(search: SearchSettings) -> None:
-    """Refuses a cutoff that would end the baseline itself, or never anything.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_cutoff(search: SearchSettings) -> None:
+    """Refuses a cutoff that would end the baseline itself, or never anything."""
     if search.cutoff and not 1 <= search.cutoff < 1e6:
         problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
         raise InputError("--cutoff", problem)
 
 
-def require_samples(search: SearchSettings, trials: int | None) -> None:
-    """Refuses so many first draws that no trial is left to search.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_samples(search: SearchSettings, trials: int | None) -> None:
+    """Refuses so many first draws that no trial is left to search."""
     if search.samples is None or trials is None or trials < LEAST_TRIALS:
         return
     explore = divide(trials).explore
@@ -152,39 +144,26 @@ def require_samples(search: SearchSettings, trials: int | None) -> None:
         raise InputError("--samples", f"{problem}; write at most {explore - 1}")
 
 
-def require_heeded(search: SearchSettings, strategy: Strategy, name: str) -> None:
-    """Refuses settings that a strategy does not heed.
-
-    Raises:
-        InputError: One is given; the message names it.
-    """
+def _require_used(search: SearchSettings, strategy: Strategy, name: str) -> None:
+    """Refuses settings that a strategy does not use."""
     usual = SearchSettings()
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
-        if setting not in strategy.settings and getattr(search, setting) != getattr(
-            usual, setting
-        ):
+        is_set = getattr(search, setting) != getattr(usual, setting)
+        if is_set and setting not in strategy.settings:
             field = f"--{setting.replace('_', '-')}"
             why = "only draws" if strategy.settings == {"top"} else "does not heed it"
             raise InputError(field, f"the strategy {name} {why}; use genetic")
 
 
-def require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> None:
-    """Refuses earlier jobs where nothing learns from them.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> None:
+    """Refuses earlier jobs where nothing learns from them."""
     if warm_start is not None and "warm_start" not in strategy.settings:
         problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
         raise InputError("--warm-start", problem)
 
 
-def require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
-    """Refuses a change that is none, a metric that does not decide, or too few trials for it.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_detectable(search: SearchSettings, objective: Objective, trials: int | None) -> None:
+    """Refuses a change that is none, a metric that does not decide, or too few trials for it."""
     if search.detect is None:
         return
     if not 0 < search.detect <= MOST_DETECTED:
@@ -199,12 +178,8 @@ def require_detectable(search: SearchSettings, objective: Objective, trials: int
         raise InputError("--detect", f"{problem}; give --trials {LEAST_TRIALS_TO_DETECT} or more")
 
 
-def require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
-    """Refuses what can be no build, and a build where nothing is measured by one.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
+    """Refuses what can be no build, and a build where nothing is measured by one."""
     if db_bench is None:
         return
     if "/" not in db_bench and not is_build_name(db_bench):
@@ -213,32 +188,15 @@ def require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
         raise InputError("--db-bench", "this workload is not measured by db_bench; leave it out")
 
 
-def require_kind(host_kind: str | None) -> None:
-    """Refuses what can be no kind of hosts.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_kind(host_kind: str | None) -> None:
+    """Refuses what can be no kind of hosts."""
     if host_kind is not None and not is_build_name(host_kind):
         problem = f"{host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
         raise InputError("--host-kind", problem)
 
 
-def limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
-    """The objective with further limits, all of them checked against what is measured.
-
-    Which metrics a benchmark of the user's own gives is seen in its first run.
-
-    Args:
-        objective: As its file says.
-        added: The limits that were given beside it.
-        workload: What is measured.
-
-    Raises:
-        InputError: A limit is of a metric that nothing measures, is what a budget is for, or
-            contradicts another.
-        InputErrors: Several are.
-    """
+def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
+    """The objective with further limits, all of them checked against what is measured."""
     found: list[InputError] = []
     for number, limit in enumerate(objective.limits, start=1):
         with noting(found):
@@ -254,6 +212,7 @@ def limited(objective: Objective, added: Sequence[Limit], workload: Workload) ->
 
 
 def _require_measured(metric: str, workload: Workload, field: str) -> None:
+    """Which metrics a benchmark of the user's own gives is seen in its first run."""
     if metric == "memory":
         # It follows from the configuration: a budget keeps every draw within it by construction.
         problem = "memory is a budget, not a limit: give --memory, for example --memory 512MiB"
@@ -301,12 +260,8 @@ def require_terms(objective: Objective, workload: Workload) -> None:
             )
 
 
-def require_larger(confirm_scale: int | None, workload: Workload, scale: int | None) -> None:
-    """Refuses a scale that is no larger one, and a load that cannot be made larger.
-
-    Raises:
-        InputError: It is so.
-    """
+def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | None) -> None:
+    """Refuses a scale that is no larger one, and a load that cannot be made larger."""
     if confirm_scale is None:
         return
     if not workload.by_db_bench:

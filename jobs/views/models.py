@@ -90,13 +90,7 @@ _made_anew = JobCache[dict[str, Any]]()
 
 
 def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``explanation`` and ``explanation_withheld`` of a job; made anew for an earlier version's.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
+    """Its ``explanation`` and ``explanation_withheld``; made anew of an earlier version's."""
     if result["best"] is None:
         return NOTHING_EXPLAINED
     if "explanation" in result:  # one that an earlier version made is shown as it is

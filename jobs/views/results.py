@@ -36,13 +36,7 @@ from optimizer.trials.trial import Purpose
 
 
 def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the page tells but for its plots of many points.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
+    """All that the page tells but for its plots of many points."""
     kept, objective = kept_of(engine, job.id), objective_from_document(result["job"]["objective"])
     names = [term.metric for term in objective.terms]
     rows = proof_rows(result, names)
@@ -176,13 +170,7 @@ _made = JobCache[Sequence[Chart]]()
 
 
 def front_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
-    """The plots; points are thinned, those of the front are always drawn.
-
-    Args:
-        engine: The database.
-        job: A job that is done.
-        result: The document of its result.json.
-    """
+    """The plots; points are thinned, those of the front are always drawn."""
     return _made.of(engine, job.id, job.updated_at, lambda: _drawn(engine, job, result))
 
 

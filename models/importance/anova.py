@@ -71,7 +71,7 @@ def _quantile_labels(numbers: list[float], groups: int) -> dict[Value, str | Non
 
 
 @dataclass(frozen=True, eq=False)
-class Anova:
+class AnovaResult:
     """One analysis; its statistics are None, never NaN, where there is nothing to compare.
 
     Attributes:
@@ -98,7 +98,7 @@ class Anova:
     n_left_out: int
 
 
-def anova(labels: Sequence[str | None], target: ArrayLike) -> Anova:
+def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:
     """Compare a metric between groups of trials.
 
     F and p are SciPy's `f_oneway`; the effect sizes follow from F and its degrees of freedom `b`
@@ -130,7 +130,7 @@ def anova(labels: Sequence[str | None], target: ArrayLike) -> Anova:
     tested = _f_test(list(samples.values()))
     f, p = tested or (None, None)
     eta, omega = _effect_sizes(tested[0], sizes) if tested else (None, None)
-    return Anova(
+    return AnovaResult(
         f=None if f == np.inf else f,
         p=p,
         eta_squared=eta,

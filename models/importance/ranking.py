@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.importance.anova import Anova, anova, holm
+from models.importance.anova import AnovaResult, anova, holm
 from models.importance.design import FeatureMatrix, measured_rows
 from models.importance.forest import FittedForest, fit_forest
 from models.importance.importance import Importance, mean_share, measure_importance
@@ -29,12 +29,12 @@ class MetricRanking:
     forest: FittedForest | None
     importance: Importance | None
     stability: Stability | None
-    anova: Mapping[str, Anova]
+    anova: Mapping[str, AnovaResult]
     p_holm: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class ParameterRanking:
     """All parameters in one order, and the evidence metric by metric.
 
     Attributes:
@@ -62,7 +62,7 @@ def rank_parameters(
     trees: int = 100,
     resamples: int = 25,
     n_repeats: int = 5,
-) -> Ranking:
+) -> ParameterRanking:
     """Rank the parameters by their importance for the metrics.
 
     Every metric counts the same, however many trials have it. A trial without a metric (NaN) is
@@ -114,7 +114,7 @@ def rank_parameters(
     fitted = [m.importance.mdi for m in metrics.values() if m.importance is not None]
     combined = mean_share(fitted, features.n_parameters)
     order = np.argsort(-combined, kind="stable")
-    return Ranking(
+    return ParameterRanking(
         names=features.names,
         order=tuple(features.names[i] for i in order),
         importance=combined,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.importance.anova import group_labels
 from models.importance.design import FeatureMatrix
-from models.importance.ranking import Ranking, rank_parameters
+from models.importance.ranking import ParameterRanking, rank_parameters
 from optimizer.baseline.baseline import CLOCKS, Baseline, summarise
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -99,7 +99,7 @@ class Evaluation:
             found.append(before[1])
         return found
 
-    def ranking(self, *, before: int | None = None) -> Ranking:
+    def ranking(self, *, before: int | None = None) -> ParameterRanking:
         """Which parameters matter, learned from the drawn trials (the paper's 3.2 to 3.4).
 
         Searched trials are left out: they crowd around good places, which the analysis of
@@ -197,7 +197,7 @@ def draws_table(
     return features, targets
 
 
-def _ranking(problem: Problem, history: History, draws: Draws) -> Ranking:
+def _ranking(problem: Problem, history: History, draws: Draws) -> ParameterRanking:
     configurations = [history[number].features for number in draws.numbers]
     features, targets = draws_table(problem, history, draws)
     groups = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.importance.ranking import MetricRanking, Ranking
+from models.importance.ranking import MetricRanking, ParameterRanking
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import (
     Direction,
@@ -21,7 +21,7 @@ from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
 
 
-def ranking_document(problem: Problem, ranking: Ranking) -> dict[str, Any]:
+def ranking_document(problem: Problem, ranking: ParameterRanking) -> dict[str, Any]:
     """``parameters``, the most important first, and ``forest`` by metric; unknown is null."""
     return {
         "parameters": _parameters(problem, ranking),
@@ -29,7 +29,7 @@ def ranking_document(problem: Problem, ranking: Ranking) -> dict[str, Any]:
     }
 
 
-def _parameters(problem: Problem, ranking: Ranking) -> list[dict[str, Any]]:
+def _parameters(problem: Problem, ranking: ParameterRanking) -> list[dict[str, Any]]:
     index = {name: i for i, name in enumerate(ranking.names)}
     rows = []
     for rank, name in enumerate(ranking.order, start=1):

@@ -184,7 +184,7 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
     if named == JAVA and named not in programs:
         return _java_driver(field)
     if named not in programs and "/" not in named:
-        raise unknown_build(named, programs, field=field, fix="or write a path")
+        raise _unknown_build(named, programs, field=field, fix="or write a path")
     program = programs.get(named, named)
     # Without a slash it is looked for on PATH, as the one in use is.
     found = shutil.which(Path(program).expanduser().absolute() if "/" in program else program)
@@ -203,7 +203,7 @@ def _java_driver(field: str) -> Path:
     return driver / "rocksjava-bench"
 
 
-def unknown_build(
+def _unknown_build(
     named: str, known: Mapping[str, object], *, field: str, fix: str = ""
 ) -> InputError:
     """The error of a name that stands for no build."""

@@ -106,7 +106,7 @@ def latencies_of(lines: Iterable[BenchmarkLine]) -> dict[str, float]:
 
 def parse_output(text: str) -> DbBenchOutput:
     """Reads db_bench's standard output. Never raises, whatever the text holds."""
-    text = whole_lines(text)
+    text = _whole_lines(text)
     version = _VERSION.search(text)
     return DbBenchOutput(
         lines=_lines(text),
@@ -118,7 +118,7 @@ def parse_output(text: str) -> DbBenchOutput:
     )
 
 
-def whole_lines(text: str) -> str:
+def _whole_lines(text: str) -> str:
     """The text without a last line that was cut off: half a number is a wrong number."""
     return text[: text.rfind("\n") + 1]
 

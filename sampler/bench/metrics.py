@@ -75,7 +75,7 @@ def trial_metrics(
     time = load_time + settling_seconds(log, workload)
     threads = workload.threads_of(values)
     with_wal = stored + tickers.get("wal.bytes", 0)
-    measured = measured_lines(output, workload)
+    measured = _measured_lines(output, workload)
     return {
         **({"waf": stored / user, "waf_with_wal": with_wal / user} if user > 0 else {}),
         **_of_both(prepared, user, stored),
@@ -87,7 +87,7 @@ def trial_metrics(
         "memory": float(memory_bytes(values)),
         **latencies_of(measured),
         **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
-        **process_metrics(ended),
+        **_process_metrics(ended),
         **_cpu_percent(ended, time),
     }
 
@@ -117,7 +117,7 @@ def censored_metrics(
     """
     start = log.opened if log.opened is not None else began
     alive = max(ended.wall_seconds - max(start - began, 0.0), 1e-9)
-    found = {"time": alive, "memory": float(memory_bytes(values)), **process_metrics(ended)}
+    found = {"time": alive, "memory": float(memory_bytes(values)), **_process_metrics(ended)}
     if prepared:
         found["prepare_seconds"] = prepared.seconds
     operations = workload.operations(workload.threads_of(values))
@@ -146,7 +146,7 @@ def stored_bytes(counted: int, log: RocksdbLog) -> int:
     return log.created_bytes if log.created_bytes > _UNCOUNTED * counted else counted
 
 
-def process_metrics(ended: EndedProcess) -> dict[str, float]:
+def _process_metrics(ended: EndedProcess) -> dict[str, float]:
     """What the kernel says of the process."""
     seen = {"peak_rss": float(ended.peak_rss)} if ended.peak_rss else {}
     return seen | {
@@ -190,7 +190,7 @@ def load_seconds(output: DbBenchOutput, workload: Workload) -> float:
     return sum(line.seconds for line in output.lines if line.name in wanted)
 
 
-def measured_lines(output: DbBenchOutput, workload: Workload) -> list[BenchmarkLine]:
+def _measured_lines(output: DbBenchOutput, workload: Workload) -> list[BenchmarkLine]:
     """The lines of the measured benchmarks, those of warm-ups left out."""
     found: list[BenchmarkLine] = []
     lines = iter(output.lines)

@@ -118,7 +118,7 @@ def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
     )
 
 
-def begins_a_dump(text: bytes) -> int:
+def _begins_a_dump(text: bytes) -> int:
     """Where the line begins of a dump whose counters are not whole at the text's end; or -1."""
     start = text.rfind(_DUMP.encode())
     if start < 0:
@@ -240,7 +240,7 @@ def read_log(path: Path) -> RocksdbLog:
 
 def _whole(piece: bytes) -> int:
     """Where a piece of whole lines ends; a dump's counters stay in one."""
-    dump = begins_a_dump(piece)
+    dump = _begins_a_dump(piece)
     end = dump if dump >= 0 else piece.rfind(b"\n") + 1
     return end if len(piece) - end <= _MOST_CUT_BYTES else len(piece)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import sub
 from pathlib import Path
+from typing import NamedTuple
 
 from sampler.machine.kernel_files import PROC, line_of, process_stat, text_of
 
 
-@dataclass(frozen=True)
-class ProcessorTime:
+class ProcessorTime(NamedTuple):
     """CPU seconds, since boot or between two moments.
 
     Attributes:
@@ -29,16 +30,14 @@ class ProcessorTime:
     @property
     def total(self) -> float:
         """Of all three."""
-        return self.busy + self.idle + self.stolen
+        return sum(self)
 
     def since(self, first: ProcessorTime) -> ProcessorTime:
         """What was added after an earlier moment."""
-        return ProcessorTime(
-            self.busy - first.busy, self.idle - first.idle, self.stolen - first.stolen
-        )
+        return ProcessorTime(*map(sub, self, first))
 
 
-def read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
+def _read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime]:
     """The counters now; zeros where they cannot be read.
 
     Returns:
@@ -54,20 +53,14 @@ def read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTime
             rows[name] = _row([int(number) / tick for number in numbers])
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
     shown = mine <= rows.keys()
-    return _sum(rows[name] for name in mine if shown), rows.get("cpu", ProcessorTime())
+    own = zip(*(rows[name] for name in mine if shown), strict=True)
+    return ProcessorTime(*map(sum, own)), rows.get("cpu", ProcessorTime())
 
 
 def _row(seconds: list[float]) -> ProcessorTime:
     # proc(5). A guest's time, which follows, is in user and nice already.
     user, nice, system, waits, io, irq, soft, steal = (*seconds, *[0.0] * 8)[:8]
     return ProcessorTime(user + nice + system + irq + soft, waits + io, steal)
-
-
-def _sum(rows: Iterable[ProcessorTime]) -> ProcessorTime:
-    busy = idle = stolen = 0.0
-    for row in rows:
-        busy, idle, stolen = busy + row.busy, idle + row.idle, stolen + row.stolen
-    return ProcessorTime(busy, idle, stolen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +135,7 @@ def between(first: CpuMoment, last: CpuMoment) -> CpuUse:
 
 def read_moment(proc: Path = PROC) -> CpuMoment:
     """Reads ``/proc/stat`` and ``/proc/PID/stat`` (proc(5)) now."""
-    mine, shown = read_processor_time(proc)
+    mine, shown = _read_processor_time(proc)
     spent = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return CpuMoment(
         mine=mine,

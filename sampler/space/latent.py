@@ -1,6 +1,6 @@
 """Latent coordinates: a number in [0, 1) for each parameter, and the configuration it stands for.
 
-Draws and searches move in the unit cube; rules between parameters become ranges (see ``limits``),
+Draws and searches move in the unit cube; rules between parameters become ranges (see ``Ranges``),
 so every point of the cube is a valid configuration. Special values (-1, 0 = automatic) take the
 lowest fifth of their coordinate, apart from the numeric range, as in LlamaTune (VLDB 2022).
 """
@@ -8,10 +8,10 @@ lowest fifth of their coordinate, apart from the numeric range, as in LlamaTune 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from sampler.parameters.parameter import Parameter, Value
-from sampler.space.rules import limits
+from sampler.space.rules import Ranges
 from sampler.space.space import Configuration, Space
 
 SPECIAL_SHARE = 0.2
@@ -32,10 +32,10 @@ def decode(space: Space, point: Point, *, memory: int | None = None) -> dict[str
     """
     moving = [name for name in space.decided_order if name in point]
     values = dict(space.start)
+    ranges = Ranges(space, values, moving, memory)
     for name in moving:
         if space.is_active(name, values):
-            parameter = space.by_name[name]
-            values[name] = _value(parameter, point[name], values, moving, space, memory)
+            values[name] = _value(space.by_name[name], point[name], ranges)
     shown = [*space.fixed, *(name for name in space.names if name not in space.fixed)]
     return {name: values[name] for name in shown if space.is_active(name, values)}
 
@@ -46,33 +46,24 @@ def encode(space: Space, configuration: Configuration, *, memory: int | None = N
     A value outside the space's range gets the nearest end, and inactive parameters 0.5.
     """
     values = {**space.start, **configuration}
-    moving = space.decided_order
+    ranges = Ranges(space, values, space.decided_order, memory)
     return {
-        name: _coordinate(space.by_name[name], values, moving, space, memory)
-        if space.is_active(name, values)
-        else 0.5
-        for name in moving
+        name: _coordinate(space.by_name[name], ranges) if space.is_active(name, values) else 0.5
+        for name in space.decided_order
     }
 
 
-def _value(
-    parameter: Parameter,
-    u: float,
-    values: Mapping[str, Value],
-    moving: Collection[str],
-    space: Space,
-    memory: int | None,
-) -> Value:
+def _value(parameter: Parameter, u: float, ranges: Ranges) -> Value:
     if not parameter.is_numeric:
         return parameter.values[min(int(u * len(parameter.values)), len(parameter.values) - 1)]
     if parameter.special:
         if u < SPECIAL_SHARE:
             return parameter.special[int(u / SPECIAL_SHARE * len(parameter.special))]
         u = (u - SPECIAL_SHARE) / (1 - SPECIAL_SHARE)
-    low, high = limits(parameter, values, moving, space, memory)
+    low, high = ranges.of(parameter)
     number = _stretch(parameter, u, low, high)
     if parameter.multiple_of:
-        number *= float(values[parameter.multiple_of])
+        number *= float(ranges.decided[parameter.multiple_of])
     return round(number) if parameter.kind == "int" else number
 
 
@@ -95,14 +86,8 @@ def _cells(parameter: Parameter, low: float, high: float) -> tuple[int, int]:
     return first, max(first, math.floor(high / parameter.quantum))
 
 
-def _coordinate(
-    parameter: Parameter,
-    values: Mapping[str, Value],
-    moving: Collection[str],
-    space: Space,
-    memory: int | None,
-) -> float:
-    value = values[parameter.name]
+def _coordinate(parameter: Parameter, ranges: Ranges) -> float:
+    value = ranges.decided[parameter.name]
     if not parameter.is_numeric:
         if value not in parameter.values:
             return 0.5
@@ -110,10 +95,10 @@ def _coordinate(
     if value in parameter.special:
         share = (parameter.special.index(value) + 0.5) / len(parameter.special)
         return share * SPECIAL_SHARE
-    low, high = limits(parameter, values, moving, space, memory)
+    low, high = ranges.of(parameter)
     number = float(value)
     if parameter.multiple_of:
-        number /= float(values[parameter.multiple_of])
+        number /= float(ranges.decided[parameter.multiple_of])
     u = _shrink(parameter, min(max(number, low), high), low, high)
     u = SPECIAL_SHARE + u * (1 - SPECIAL_SHARE) if parameter.special else u
     return min(u, math.nextafter(1.0, 0.0))  # a share of 1 is outside the cube

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from sampler.parameters.parameter import Parameter, Value
 from sampler.space.space import Configuration, Space, cache_bytes, refers_to
@@ -18,105 +19,99 @@ _MEMTABLES = ("write_buffer_size", "max_write_buffer_number")
 _TINY = 1e-9
 
 
-def limits(
-    parameter: Parameter,
-    decided: Mapping[str, Value],
-    moving: Collection[str],
-    space: Space,
-    memory: int | None,
-) -> tuple[float, float]:
-    """The numeric range of a parameter, both ends included, in its own units.
+@dataclass(frozen=True)
+class Ranges:
+    """The ranges that parameters have left while others are decided.
 
-    Args:
-        parameter: A numeric parameter of the space.
-        decided: The values of all parameters; those of ``moving`` that come before this one are
-            already moved.
-        moving: The names that move together with this one.
-        space: Where the parameter belongs.
+    Attributes:
+        space: Where the parameters belong.
+        decided: The values of all parameters; those of ``moving`` that come before the one that
+            is asked for are moved already.
+        moving: The names that move together.
         memory: The memory budget in bytes, or None for none.
-
-    Returns:
-        ``(low, high)``; ``high`` is never below ``low``. With ``multiple_of`` in multiples.
     """
-    assert parameter.low is not None and parameter.high is not None
-    low, high = parameter.low, parameter.high
-    if parameter.floor:
-        low = max(low, _number(decided, parameter.floor.parameter) + parameter.floor.offset)
-    if parameter.ceiling:
-        high = min(high, _number(decided, parameter.ceiling.parameter) + parameter.ceiling.offset)
-    if not parameter.multiple_of:
-        low = max(low, _least(parameter.name, decided, moving, space))
-        high = min(high, _most(parameter.name, decided, moving, space))
-    if memory is not None:
-        high = min(high, _memory_ceiling(parameter.name, decided, moving, space, memory))
-    # A single ill-fitting baseline value must not empty the range: the rule of the parameter that
-    # was decided first wins, as RocksDB itself would clip.
-    return low, max(low, high)
 
+    space: Space
+    decided: Mapping[str, Value]
+    moving: Collection[str]
+    memory: int | None = None
 
-def _number(decided: Mapping[str, Value], name: str) -> float:
-    return float(decided[name])
+    def of(self, parameter: Parameter) -> tuple[float, float]:
+        """The range of a numeric parameter of the space, both ends included, in its own units.
 
+        Returns:
+            ``(low, high)``; ``high`` is never below ``low``. With ``multiple_of`` in multiples.
+        """
+        assert parameter.low is not None and parameter.high is not None
+        low, high, floor, ceiling = (
+            parameter.low, parameter.high, parameter.floor, parameter.ceiling
+        )  # fmt: skip
+        if floor:
+            low = max(low, float(self.decided[floor.parameter]) + floor.offset)
+        if ceiling:
+            high = min(high, float(self.decided[ceiling.parameter]) + ceiling.offset)
+        if not parameter.multiple_of:
+            low = max(low, self._least(parameter.name))
+            high = min(high, self._most(parameter.name))
+        if self.memory is not None:
+            high = min(high, self._memory_ceiling(parameter.name, self.memory))
+        # A single ill-fitting baseline value must not empty the range: the rule of the parameter
+        # that was decided first wins, as RocksDB itself would clip.
+        return low, max(low, high)
 
-def _most(name: str, decided: Mapping[str, Value], moving: Collection[str], space: Space) -> float:
-    """The most that a parameter can be so that those above it in a chain of rules still fit."""
-    if name not in moving:
-        stays = decided[name]
-        special = stays in space.known[name].special
-        return math.inf if special else float(stays)
-    high = space.by_name[name].high
-    most = math.inf if high is None else high
-    for other in space.bounded_by(name):
-        if other.floor and other.floor.parameter == name and space.is_active(other.name, decided):
-            most = min(most, _most(other.name, decided, moving, space) - other.floor.offset)
-    return most
+    def _stays(self, name: str, special: float) -> float:
+        value = self.decided[name]
+        return special if value in self.space.known[name].special else float(value)
 
+    def _most(self, name: str) -> float:
+        """The most that it can be so that those above it in a chain of rules still fit."""
+        if name not in self.moving:
+            return self._stays(name, math.inf)
+        high = self.space.by_name[name].high
+        most = math.inf if high is None else high
+        for other in self.space.bounded_by(name):
+            bound = other.floor
+            if bound and bound.parameter == name and self._is_active(other):
+                most = min(most, self._most(other.name) - bound.offset)
+        return most
 
-def _least(
-    name: str, decided: Mapping[str, Value], moving: Collection[str], space: Space
-) -> float:
-    """The least that a parameter can be so that those below it in a chain of rules still fit."""
-    if name not in moving:
-        stays = decided[name]
-        special = stays in space.known[name].special
-        return -math.inf if special else float(stays)
-    low = space.by_name[name].low
-    least = -math.inf if low is None else low
-    for other in space.bounded_by(name):
-        bound = other.ceiling
-        if bound and bound.parameter == name and space.is_active(other.name, decided):
-            least = max(least, _least(other.name, decided, moving, space) - bound.offset)
-    return least
+    def _least(self, name: str) -> float:
+        """The least that it can be so that those below it in a chain of rules still fit."""
+        if name not in self.moving:
+            return self._stays(name, -math.inf)
+        low = self.space.by_name[name].low
+        least = -math.inf if low is None else low
+        for other in self.space.bounded_by(name):
+            bound = other.ceiling
+            if bound and bound.parameter == name and self._is_active(other):
+                least = max(least, self._least(other.name) - bound.offset)
+        return least
 
+    def _is_active(self, parameter: Parameter) -> bool:
+        return self.space.is_active(parameter.name, self.decided)
 
-def _memory_ceiling(
-    name: str,
-    decided: Mapping[str, Value],
-    moving: Collection[str],
-    space: Space,
-    memory: int,
-) -> float:
-    """The most that a parameter may be so that memtables and cache fit the budget."""
+    def _memory_ceiling(self, name: str, memory: int) -> float:
+        """The most that a parameter may be so that memtables and cache fit the budget."""
+        decided = self.decided
+        if decided.get("db_write_buffer_size") and name in _MEMTABLES:
+            return math.inf  # all memtables together have a limit of their own
+        left = memory - float(cache_bytes(decided))
+        families = int(self.space.start.get(COLUMN_FAMILIES, 1))
+        match name:
+            case "write_buffer_size":
+                return left // (families * float(decided["max_write_buffer_number"]))
+            case "max_write_buffer_number":
+                return left // (families * self._low("write_buffer_size"))
+            case "cache_size":
+                limit = float(decided.get("db_write_buffer_size") or "inf")
+                buffers = self._low("write_buffer_size") * self._low("max_write_buffer_number")
+                others = float(decided.get("other_caches", 0))
+                return memory - min(limit, families * buffers) - others
+        return math.inf
 
-    def least(other: str) -> float:
-        low = space.by_name[other].low if other in moving else None
-        return float(decided[other]) if low is None else low
-
-    if decided.get("db_write_buffer_size") and name in _MEMTABLES:
-        return float("inf")  # all memtables together have a limit of their own
-    cache = float(cache_bytes(decided))
-    families = int(space.start.get(COLUMN_FAMILIES, 1))
-    match name:
-        case "write_buffer_size":
-            return (memory - cache) // (families * float(decided["max_write_buffer_number"]))
-        case "max_write_buffer_number":
-            return (memory - cache) // (families * least("write_buffer_size"))
-        case "cache_size":
-            limit = float(decided.get("db_write_buffer_size") or "inf")
-            buffers = least("write_buffer_size") * least("max_write_buffer_number")
-            return memory - min(limit, families * buffers) - float(decided.get("other_caches", 0))
-        case _:
-            return float("inf")
+    def _low(self, name: str) -> float:
+        low = self.space.by_name[name].low if name in self.moving else None
+        return float(self.decided[name]) if low is None else low
 
 
 def broken_rules(space: Space, values: Configuration, moved: Collection[str]) -> frozenset[str]:

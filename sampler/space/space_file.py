@@ -50,9 +50,7 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     rows = document.get("parameter")
     if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
         raise InputError("space.parameter", "list at least one [[parameter]]")
-    parameters = tuple(
-        parameter_from_row(row, f"parameter[{i}]") for i, row in enumerate(rows, start=1)
-    )
+    parameters = tuple(_parameter(row, f"parameter[{i}]") for i, row in enumerate(rows, start=1))
     _refuse_repeats(parameters)
     baseline = document.get("baseline", "library")
     if not isinstance(baseline, str):
@@ -150,12 +148,8 @@ def _span(parameter: Parameter, space: Space) -> tuple[float | None, float | Non
     return float(value), float(value)
 
 
-def parameter_from_row(row: Mapping[str, Any], where: str) -> Parameter:
-    """Builds a parameter: the catalogue's with overrides, or one that is described whole.
-
-    Raises:
-        InputError: A field is unknown, missing, of the wrong type or out of range.
-    """
+def _parameter(row: Mapping[str, Any], where: str) -> Parameter:
+    """Of one ``[[parameter]]``: the catalogue's with overrides, or one that is described whole."""
     refuse_unknown(row, _FIELDS, where)
     name = row.get("name")
     if not isinstance(name, str) or not name.isidentifier():

@@ -32,6 +32,8 @@ def test_a_job_is_made_longer_between_its_search_and_its_proof(
     assert course is not None and course.best is not None
 
 
+@pytest.mark.slow
+@pytest.mark.chromium
 def test_a_page_is_timed_from_the_first_byte_to_the_last_plot(tmp_path: Path) -> None:
     out = tmp_path / "page_views.md"
     main(["--trials", "12", "--visits", "1", "--pages", "a job, live", "--out", str(out)])

@@ -74,13 +74,6 @@ def subject_of(
 ) -> Subject:
     """Tries a side's program with its options; some milliseconds, in Java a second.
 
-    Args:
-        name: Of the subject.
-        side: What the user wants.
-        workloads: The loads, each at its scale.
-        settings: Of this machine.
-        field: What the user calls the side.
-
     Raises:
         InputError: There is no such program, it refuses the options, or they cannot be measured
             at the scale of a load.

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db.jobs.job_list import JobOrder, count_by_state, list_jobs, standings
+from db.jobs.job_list import JobOrder, count_by_state, read_jobs, standings
 from db.jobs.job_queue import enqueue_job
 from db.jobs.job_store import JobStore
 from db.leases.lease import acquire
@@ -28,7 +28,7 @@ def put(engine: Engine, **more: Any) -> int:
 
 def test_a_job_is_listed_with_what_it_is_about(database: Engine, store: JobStore):
     job_id = put(database)
-    (listed,) = list_jobs(database, limit=10)
+    (listed,) = read_jobs(database, limit=10)
     row = store.job(job_id)
     assert (listed.id, listed.created_at, listed.updated_at) == (
         job_id, row.created_at, row.updated_at)  # fmt: skip
@@ -42,38 +42,38 @@ def test_a_job_is_listed_with_what_it_is_about(database: Engine, store: JobStore
 @pytest.mark.parametrize("name", ["7", "1.0", "true", "null", 'a "b" \\c', "Größe", "", "[1]"])
 def test_a_name_is_text_whatever_it_looks_like(database: Engine, name: str):
     put(database, workload={"name": name})
-    (listed,) = list_jobs(database, limit=1)
+    (listed,) = read_jobs(database, limit=1)
     assert listed.workload == name
 
 
 @pytest.mark.parametrize("trials", [None, 12, 1_000_000])
 def test_trials_are_a_number_or_nothing(database: Engine, trials: int | None):
     put(database, trials=trials)
-    (listed,) = list_jobs(database, limit=1)
+    (listed,) = read_jobs(database, limit=1)
     assert listed.trials == trials
     assert type(listed.trials) is type(trials)
 
 
 def test_pages_go_from_new_to_old(database: Engine):
     ids = [put(database) for _ in range(5)]
-    first = [job.id for job in list_jobs(database, limit=2)]
+    first = [job.id for job in read_jobs(database, limit=2)]
     put(database)  # a new one does not shift the next page
-    second = [job.id for job in list_jobs(database, limit=2, after=first[-1])]
-    third = [job.id for job in list_jobs(database, limit=2, after=second[-1])]
+    second = [job.id for job in read_jobs(database, limit=2, after=first[-1])]
+    third = [job.id for job in read_jobs(database, limit=2, after=second[-1])]
     assert [first, second, third] == [ids[:2:-1], ids[2:0:-1], ids[:1]]
-    assert list_jobs(database, limit=2, after=ids[0]) == []
+    assert read_jobs(database, limit=2, after=ids[0]) == []
 
 
 def test_of_one_state_alone(database: Engine, store: JobStore):
     ids = [put(database) for _ in range(6)]
     for job_id in ids[::2]:
         store.set_state(job_id, JobState.FAILED, error="no\0disk")
-    failed = list_jobs(database, limit=2, state=JobState.FAILED)
+    failed = read_jobs(database, limit=2, state=JobState.FAILED)
     assert [(job.id, job.error) for job in failed] == [
         (ids[4], "no\\x00disk"), (ids[2], "no\\x00disk")]  # fmt: skip
-    rest = list_jobs(database, limit=2, state=JobState.FAILED, after=ids[2])
+    rest = read_jobs(database, limit=2, state=JobState.FAILED, after=ids[2])
     assert [job.id for job in rest] == [ids[0]]
-    assert list_jobs(database, limit=2, state=JobState.DONE) == []
+    assert read_jobs(database, limit=2, state=JobState.DONE) == []
     assert count_by_state(database) == {JobState.FAILED: 3, JobState.QUEUED: 3}
 
 
@@ -84,7 +84,7 @@ def test_how_far_it_is_comes_with_it(database: Engine):
     log.enter(Phase.SEARCH, "search")
     standing = RunProgress(1, 0, 96, (2, 7.5), 9.5, {}, 0.5, None)
     log.take_in([], standing)
-    newest, oldest = list_jobs(database, limit=2)
+    newest, oldest = read_jobs(database, limit=2)
     assert (newest.id, newest.standing) == (second, None)
     assert oldest.phase is Phase.SEARCH
     assert oldest.standing == standing.document()
@@ -98,7 +98,7 @@ def numbers(engine: Engine, **asked: Any) -> list[int]:
     """All jobs that are asked for, read in pages of two."""
     found: list[int] = []
     while True:
-        page = list_jobs(engine, limit=2, after=found[-1] if found else None, **asked)
+        page = read_jobs(engine, limit=2, after=found[-1] if found else None, **asked)
         found += [job.id for job in page]
         if len(page) < 2:
             return found
@@ -124,7 +124,7 @@ def test_pages_in_any_order_hold_every_job_once(database: Engine, order: JobOrde
         "best": lambda _: 0,
     }[order.removeprefix("-")]
     found = numbers(database, order=order)
-    by_id = {job.id: job for job in list_jobs(database, limit=100)}
+    by_id = {job.id: job for job in read_jobs(database, limit=100)}
     falling = order.startswith("-")
     assert found == sorted(made, key=lambda n: (key(by_id[n]), n), reverse=falling)
 
@@ -153,6 +153,6 @@ def test_jobs_are_found_by_what_they_are_called(database: Engine):
 
 def test_a_page_behind_a_job_that_is_gone_is_refused_unless_by_number(database: Engine):
     made = put(database)
-    assert list_jobs(database, limit=5, after=made + 1)
+    assert read_jobs(database, limit=5, after=made + 1)
     with pytest.raises(KeyError):
-        list_jobs(database, limit=5, after=made + 1, order=JobOrder.BEST)
+        read_jobs(database, limit=5, after=made + 1, order=JobOrder.BEST)

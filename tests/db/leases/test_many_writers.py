@@ -1,6 +1,8 @@
 import random
 from itertools import islice
 
+import pytest
+
 from db.jobs.job_store import JobStore
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
@@ -25,6 +27,7 @@ def whole(trial: Trial) -> bool:
     return trial in (proposed_trial(trial.number), ended_trial(trial.number))
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(
     database_url: str, store: JobStore
 ):

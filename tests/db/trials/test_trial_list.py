@@ -7,7 +7,7 @@ from sqlalchemy import Engine, event, insert
 from db.connection.transactions import reading, writing
 from db.jobs.job_store import JobStore
 from db.schema.tables import trial
-from db.trials.trial_list import TrialOrder, count_listed, list_trials
+from db.trials.trial_list import TrialOrder, count_listed, read_listed
 from db.trials.trial_rows import proposal
 from optimizer.trials.trial import Phase, Purpose, Trial
 from sampler.runner.outcome import TrialState
@@ -53,7 +53,7 @@ def pages(database: Engine, job: int, size: int, **asked: Any) -> list[int]:
     found: list[int] = []
     while True:
         after = found[-1] if found else None
-        page = list_trials(database, job, limit=size, after=after, **asked)
+        page = read_listed(database, job, limit=size, after=after, **asked)
         found += [each.number for each in page]
         if len(page) < size:
             return found
@@ -84,16 +84,16 @@ def test_a_page_may_be_of_one_state_and_phase(database: Engine, job: int):
 
 
 def test_a_trial_is_read_whole_but_for_what_nobody_is_shown(database: Engine, job: int):
-    (found,) = list_trials(database, job, limit=1, after=1)
+    (found,) = read_listed(database, job, limit=1, after=1)
     assert found.metrics == {"waf": 1.0, "rate": 1.0, "p99": 7.0}
     assert (found.configuration, found.bench_seconds) == ({"x": 2}, 2.0)
     assert (found.point, found.counters) == (None, {})
 
 
 def test_a_page_begins_behind_a_trial_that_is_there(database: Engine, job: int):
-    assert list_trials(database, job, limit=5, after=99) == []
+    assert read_listed(database, job, limit=5, after=99) == []
     with pytest.raises(KeyError, match="99"):
-        list_trials(database, job, limit=5, after=99, order=TrialOrder.WAF)
+        read_listed(database, job, limit=5, after=99, order=TrialOrder.WAF)
 
 
 def test_trials_are_counted_by_state_and_phase(database: Engine, job: int):
@@ -116,7 +116,7 @@ def test_no_row_is_looked_at_to_find_a_page(database: Engine, job: int, asked: d
     event.listen(
         database, "before_cursor_execute", lambda *given: seen.append((given[2], given[3]))
     )
-    list_trials(database, job, limit=2, **asked)
+    read_listed(database, job, limit=2, **asked)
     count_listed(database, job)
     finding = [(sql, given) for sql, given in seen if "IN (" not in sql and sql != "BEGIN"]
     assert len(finding) >= 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.hosts import list_hosts
+from db.hosts import read_hosts
 from db.jobs.job_queue import enqueue_job
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
@@ -17,6 +17,8 @@ from jobs.specification.named_files import specify
 from sampler.runner.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.jobs.service_desk import wait_until
+
+pytestmark = pytest.mark.slow
 
 TRIALS = 400  # more than will be made
 
@@ -47,7 +49,7 @@ def test_a_worker_that_is_restarted_finds_its_trials_and_cancelling_ends_them(
     assert len(cluster.alive()) == 2, "the hosts go on"
     cluster.worker(database_url)
     wait_until(
-        lambda: {h.name for h in list_hosts(database) if h.job_id == job} == {"a", "b"},
+        lambda: {h.name for h in read_hosts(database) if h.job_id == job} == {"a", "b"},
         seconds=60, what="the hosts are shown with what they do",
     )  # fmt: skip
     cluster.hold.unlink()

@@ -82,6 +82,7 @@ class TestRecordedTrials:
         assert order[0] == "write_buffer_size"
         assert "compression_type" in order[:6]
 
+    @pytest.mark.slow
     def test_told_again_are_the_same(self, jobs: ExternalJobs, store: JobStore, database: Engine):
         job_id = submit_external(database, objective="paper", trials=12)
         told = recorded("default")[:40]

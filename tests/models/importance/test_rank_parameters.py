@@ -52,6 +52,7 @@ def test_p_values_are_corrected_within_a_metric(planted, two_metrics):
     assert first.p_holm["noise_0"] > 0.05
 
 
+@pytest.mark.slow
 def test_a_metric_is_found_alike_alone_and_in_company(planted, two_metrics):
     both = rank_parameters(planted.features, two_metrics, planted.groups, seed=0, **FAST)
     alone = rank_parameters(
@@ -69,6 +70,7 @@ def test_the_seed_decides(planted):
     assert rank(1) != rank(2)
 
 
+@pytest.mark.slow
 def test_missing_values_leave_a_trial_out_for_their_metric_alone(planted, two_metrics):
     gaps = two_metrics["second"].copy()
     gaps[:150] = np.nan

@@ -68,6 +68,7 @@ class TestSummary:
         assert spread != known.noise["time"].spread
         assert summarise([*runs, others[-1]], before=before).hosts[None].runs == 4
 
+    @pytest.mark.slow
     def test_of_ever_more_runs_is_kept_in_little_memory(self):
         runs = baselines(list(np.random.default_rng(0).normal(10, 1, 300)))
         known = summarise(runs)  # what it imports is not its memory

@@ -30,6 +30,7 @@ def noisy() -> PretendBench:
     return PretendBench(noise=0.03, seed=4, fails=fails)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @given(
@@ -57,6 +58,7 @@ def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(coun
 
 
 class TestOneAtATime:
+    @pytest.mark.slow
     @pytest.mark.parametrize("trials", [12, 48, 110])
     @pytest.mark.parametrize("strategy", [*STRATEGY_NAMES, "greedy"])
     def test_is_what_a_tuning_run_does(self, strategy: str, trials: int):

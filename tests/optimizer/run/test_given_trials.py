@@ -35,6 +35,7 @@ def runner_of(strategy: str, trials: int = 48, **more: object) -> AskingRunner:
     return AskingRunner(problem_of(strategy, **more), trials, PretendBench(noise=0.02))
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @given(

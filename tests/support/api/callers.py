@@ -24,6 +24,15 @@ EXTERNAL: dict[str, Any] = {
     "space": SPACE,
     "objective": OBJECTIVE,
 }
+# The least that an OPTIONS file may hold.
+OPTIONS = """\
+[Version]
+rocksdb_version=7.8.3
+options_file_version=1.1
+[DBOptions]
+[CFOptions "default"]
+[TableOptions/BlockBasedTable "default"]
+"""
 # It waits for a worker, of which there is none.
 QUEUED: dict[str, Any] = {"workload": "load-quick", "trials": 20}
 

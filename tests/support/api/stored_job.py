@@ -28,7 +28,7 @@ from tests.support.jobs.pretended_job import finished_job
 @lru_cache(maxsize=4)
 def proved(strategy: str = "genetic", trials: int = 60) -> JobOutcome:
     """A job whose proof passed, with the OPTIONS file of its best; made once."""
-    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2, n_jobs=1)
+    quick = partial(rank_parameters, trees=10, resamples=3, n_repeats=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "rank_parameters", quick)
         found = finished_job(trials, strategy=strategy)

@@ -31,7 +31,7 @@ printf '{{"waf": %d.0%d, "sa": 1.2, "time": {seconds}1%d, "rate": 10%d}}\\n' $wa
 """
 # The shortest that users may ask for is ten seconds; a test need not wait so long.
 _SCHEDULER = """\
-from jobs.cluster.certificates import Role, security_of
+from jobs.cluster.certificates import CertificateRole, security_of
 from jobs.cluster.scheduler import serve_scheduler
 from jobs.queue.logs import configure_logs
 from pathlib import Path
@@ -39,7 +39,7 @@ import sys, structlog
 configure_logs("info")
 log = structlog.get_logger("scheduler")
 host, port, ttl, *certificates = sys.argv[1:]
-security = security_of(Path(certificates[0]), Role.SCHEDULER) if certificates else None
+security = security_of(Path(certificates[0]), CertificateRole.SCHEDULER) if certificates else None
 serve_scheduler(
     host=host, port=int(port), security=security, ttl_seconds=float(ttl),
     listening=lambda url: log.info("listening", url=url),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.nightly.batches import BatchRow, list_batches
+from db.nightly.batches import BatchRow, read_batches
 from jobs.batch.batch_file import read_batch
 from jobs.batch.batch_plan import BatchPlan
 from tests.support.jobs.instant import write_space, write_workload
@@ -54,7 +54,7 @@ def plan_of(scene: Scene) -> BatchPlan:
 
 def batches(engine: Engine) -> list[BatchRow]:
     """All batches, the oldest first."""
-    return list_batches(engine, limit=100)[::-1]
+    return read_batches(engine, limit=100)[::-1]
 
 
 def await_batches(engine: Engine, *states: str) -> list[BatchRow]:

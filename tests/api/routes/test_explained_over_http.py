@@ -24,6 +24,7 @@ def serve(served: Serve, folder: Path, *, wins: str = "fast") -> TestClient:
     return served(ServiceSettings(workloads_dir=workloads))
 
 
+@pytest.mark.slow
 def test_what_it_says_and_the_file_with_fewer_changes(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

@@ -7,19 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from db.jobs.job_list import list_jobs
-from tests.support.api.callers import EXTERNAL, QUEUED, SPACE, errors_of, send, submit
+from db.jobs.job_list import read_jobs
+from tests.support.api.callers import EXTERNAL, OPTIONS, QUEUED, SPACE, errors_of, send, submit
 
 pytestmark = pytest.mark.one_database
-
-OPTIONS = """\
-[Version]
-rocksdb_version=7.8.3
-options_file_version=1.1
-[DBOptions]
-[CFOptions "default"]
-[TableOptions/BlockBasedTable "default"]
-"""
 
 
 def test_every_wrong_field_is_named_at_once(client: TestClient, database: Engine) -> None:
@@ -42,7 +33,7 @@ def test_every_wrong_field_is_named_at_once(client: TestClient, database: Engine
     assert "genetic" in errors["strategy"]["problem"]
     assert "at least 12" in errors["trials"]["problem"]
     assert all(field in answer.json()["detail"] for field in errors)
-    assert list_jobs(database, limit=1) == []
+    assert read_jobs(database, limit=1) == []
 
 
 def test_wrong_types_and_wrong_meanings_are_named_together(client: TestClient) -> None:

@@ -154,6 +154,7 @@ def command(assembly: Assembly, folder: Path) -> list[str]:
     return [argument.replace(str(folder), "FOLDER") for argument in argv]
 
 
+@pytest.mark.slow
 @pytest.mark.db_bench
 def test_the_text_of_an_options_file_stays_within_the_file(
     hurried: TestClient, database: Engine, settings: Settings, tmp_path: Path, whole: bool

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from api.app import make_app
 from db.access.tokens import Role, make_token, revoke_token
 from db.connection.engine import make_engine
-from db.jobs.job_list import list_jobs
+from db.jobs.job_list import read_jobs
 from jobs.queue.service_settings import ServiceSettings
 from tests.support.api.callers import (
     EXTERNAL,
@@ -78,7 +78,7 @@ def test_the_same_request_under_a_key_makes_the_job_once(
     assert again.headers["location"] == first.headers["location"]
     other = client.post("/v1/jobs", json=EXTERNAL, headers={KEY: "two"})
     assert other.status_code == 201
-    assert len(list_jobs(database, limit=10)) == 2
+    assert len(read_jobs(database, limit=10)) == 2
 
 
 def test_a_key_does_not_come_again_with_another_request(
@@ -88,7 +88,7 @@ def test_a_key_does_not_come_again_with_another_request(
     answer = client.post("/v1/jobs", json={**QUEUED, "seed": 2}, headers={KEY: "one"})
     assert answer.status_code == 409
     assert f"job {job}" in require_problem(answer)["detail"]
-    assert len(list_jobs(database, limit=10)) == 1
+    assert len(read_jobs(database, limit=10)) == 1
 
 
 def test_requests_of_one_key_at_the_same_moment_make_one_job(
@@ -113,7 +113,7 @@ def test_requests_of_one_key_at_the_same_moment_make_one_job(
         engine.dispose()
     assert sorted(status for status, _ in answers) == [200] * (together - 1) + [201]
     assert len({job for _, job in answers}) == 1
-    assert len(list_jobs(database, limit=10)) == 1
+    assert len(read_jobs(database, limit=10)) == 1
 
 
 def test_a_key_is_that_of_its_caller(client: TestClient, database: Engine) -> None:
@@ -122,7 +122,7 @@ def test_a_key_is_that_of_its_caller(client: TestClient, database: Engine) -> No
     first = submit(client, **{KEY: "one"}, **bearer(mine))
     second = submit(client, **{KEY: "one"}, **bearer(yours))
     assert first != second
-    assert [job.submitter for job in list_jobs(database, limit=2)] == ["you", "me"]
+    assert [job.submitter for job in read_jobs(database, limit=2)] == ["you", "me"]
     revoke_token(database, "me")
     anew = make_token(database, "me", Role.SUBMIT)  # the same person with a new token
     again = client.post("/v1/jobs", json=QUEUED, headers={KEY: "one", **bearer(anew)})
@@ -151,7 +151,7 @@ def test_a_full_queue_takes_no_more_but_jobs_of_own_runners(
     assert clone.status_code == 429
     assert client.post(f"/v1/jobs/{first}/cancel").status_code == 200
     submit(client)
-    assert len(list_jobs(database, limit=10)) == 4
+    assert len(read_jobs(database, limit=10)) == 4
 
 
 @pytest.mark.parametrize("given", [{"space": {**SPACE, "name": "<b>"}}, {"seed": 0}])

@@ -23,6 +23,7 @@ def database_file(tmp_path: Path) -> Path:
     return tmp_path / "rocktune.db"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("host", "variables", "warned"),
     [

@@ -7,11 +7,10 @@ from threading import Barrier
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
-from test_refused_submissions import OPTIONS
 
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobState
-from tests.support.api.callers import EXTERNAL, QUEUED, require_problem, submit
+from tests.support.api.callers import EXTERNAL, OPTIONS, QUEUED, require_problem, submit
 
 # What an action answers for a job in each state.
 ANSWERS = {

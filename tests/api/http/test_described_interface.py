@@ -37,6 +37,7 @@ def app(engine: Engine) -> FastAPI:
     return make_app(engine, ServiceSettings(rate_limit="100000/second"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of the libraries that call
 @pytest.mark.parametrize("role", [Role.ADMIN, None])
 def test_nothing_is_answered_but_what_is_described(
