@@ -56,7 +56,7 @@ class Explained:
 
         return measure_explanation(
             self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
-            margin=0.1, watcher=RunsObserver(ended=ended),
+            margin=0.1, observer=RunsObserver(ended=ended),
         )  # fmt: skip
 
     @property
