@@ -16,9 +16,14 @@ from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F4
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests. Every
 # run draws the same examples, so that none fails by chance; `make prove-steady` draws others.
-for _profile, _same in (("rocktune", True), ("drawn", False)):
+for _profile, _same, _examples in (
+    ("rocktune", True, 100),
+    ("quick", True, 20),
+    ("drawn", False, 100),
+):
     hypothesis_settings.register_profile(
         _profile,
+        max_examples=_examples,
         deadline=None,
         derandomize=_same,
         database=None,

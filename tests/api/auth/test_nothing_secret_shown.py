@@ -62,6 +62,7 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
             assert str(url.password) not in text
 
 
+@pytest.mark.slow
 def test_a_failure_that_nobody_foresaw_is_a_problem_without_its_cause(database: Engine) -> None:
     app = make_app(database)
 

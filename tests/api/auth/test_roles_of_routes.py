@@ -146,6 +146,7 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     assert ("www-authenticate" in answer.headers) == (role is None)
 
 
+@pytest.mark.slow
 @pytest.mark.one_database
 def test_who_may_not_ask_does_not_learn_what_there_is(
     app: FastAPI, tokens: dict[Role, str]

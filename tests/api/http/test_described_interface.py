@@ -101,6 +101,7 @@ def test_every_error_is_described_as_a_problem(app: FastAPI) -> None:
             assert content["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
 
 
+@pytest.mark.slow
 def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
     schemas = app.openapi()["components"]["schemas"]
     bodies = {

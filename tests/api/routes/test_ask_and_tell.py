@@ -16,6 +16,7 @@ from tests.support.api.fake_runner import Suggestion, ask, drive, measure, tell
 PATHS = ("result", "parameters", "anova", "pareto", "report", "options", "trials", "events")
 
 
+@pytest.mark.slow
 def test_a_whole_job_with_several_out_and_told_in_any_order(client: TestClient) -> None:
     job = submit(client, {**EXTERNAL, "space": TWO_PARAMETERS, "trials": 40})
     suggested = drive([client], job, at_once=5)

@@ -9,6 +9,7 @@ from sampler.runner.outcome import TrialState
 from tests.support.db.writing_process import ended_trial, proposed_trial, started
 
 
+@pytest.mark.slow
 def test_eight_writers_in_two_processes_never_fail(database_url: str, store: JobStore):
     jobs = [store.create_job({}, "d") for _ in range(8)]
     with (

@@ -63,6 +63,7 @@ def store(database: Engine) -> JobStore:
 
 
 class TestRecordedTrials:
+    @pytest.mark.slow
     @pytest.mark.parametrize("space", ["default", "paper"])
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     def test_teach_what_matters(
@@ -96,6 +97,7 @@ class TestRecordedTrials:
         result = store.result(job_id)
         assert result is not None and result["trials"]["total"] == 55
 
+    @pytest.mark.slow
     def test_do_not_stop_a_job_that_runs(
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):

@@ -45,6 +45,7 @@ def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
         scene.check_done(job)
 
 
+@pytest.mark.slow
 def test_two_workers_in_turn_in_one_process(scene: Scene):
     """What the first has left is no burden to the second."""
     for _ in range(2):

@@ -100,6 +100,7 @@ def test_time_left_counts_the_larger_runs():
     assert alone.progress(11, confirming=4).seconds_left == 10 * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minutes", [60, 240])
 def test_minutes_hold_the_larger_runs(minutes: int):
     job = Job(two_loads(), Budget(minutes=minutes), TwoLoads())

@@ -46,6 +46,7 @@ def test_any_order_of_asking_and_telling_divides_the_budget_as_planned(
     runner.check()
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(count=st.integers(1, 100), seed=st.integers(0, 2**32))
 def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(count, seed):

@@ -176,6 +176,7 @@ def test_a_killed_job_goes_on_as_if_nothing_had_happened():
         assert configurations(again.log.trials()) == configurations(done.log.trials())
 
 
+@pytest.mark.slow
 def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     """The clocks drift, so each run of the baseline corrects those of the sweeps before it."""
     bench = PretendBench(noise=0.15, drift=lambda seconds: 1 + 0.5 * math.sin(seconds / 150))
