@@ -26,7 +26,8 @@ test: $(DEV) db_bench postgresql curl chromium iproute2 ## runs all tests, or th
 	pg_virtualenv -t -o fsync=off env $(PYTEST) $(if $(ARGS),$(ARGS),$(IN_PARALLEL) --durations 20)
 
 test-quick: $(DEV) db_bench ## runs what a developer runs at every change: neither slow nor with programs of the system
-	$(PYTEST) $(IN_PARALLEL) -m "not (slow or postgres or chromium or db_bench)" $(ARGS)
+	$(PYTEST) --numprocesses logical --dist loadfile --no-loadscope-reorder --hypothesis-profile quick \
+		-m "not (slow or postgres or chromium or db_bench)" $(ARGS)
 
 coverage: ## runs all tests, and counts the lines that they reach
 	@$(MAKE) --no-print-directory test ARGS="--cov $(IN_PARALLEL)"

@@ -16,9 +16,14 @@ from tests.support.db.databases import _server_url, _sqlite_template  # noqa: F4
 
 # How long an example takes is the machine's matter: it may be measuring beside the tests. Every
 # run draws the same examples, so that none fails by chance; `make prove-steady` draws others.
-for _profile, _same in (("rocktune", True), ("drawn", False)):
+for _profile, _same, _examples in (
+    ("rocktune", True, 100),
+    ("quick", True, 20),
+    ("drawn", False, 100),
+):
     hypothesis_settings.register_profile(
         _profile,
+        max_examples=_examples,
         deadline=None,
         derandomize=_same,
         database=None,
@@ -31,8 +36,14 @@ hypothesis_settings.load_profile("rocktune")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Fixtures that need a program of the system.
-NEEDS = {"_server_url": "postgres", "browser": "chromium", "installed": "db_bench"}
+# Fixtures that need a program of the system, or seconds: a service and commands of their own.
+NEEDS = {
+    "_server_url": "postgres",
+    "browser": "chromium",
+    "installed": "db_bench",
+    "service": "slow",
+    "zygote": "slow",
+}
 
 
 def _needed(item: pytest.Function) -> set[str]:

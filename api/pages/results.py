@@ -19,9 +19,9 @@ from api.services.stored_job import picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
 from jobs.report.artifacts import OPTIONS
+from jobs.views.job_series import baseline_so_far
 from jobs.views.pick import Preference
 from jobs.views.results import front_charts, results_view
-from jobs.views.trial_series import baseline_so_far
 from optimizer.objective.objective_file import MOST_WEIGHT, objective_from_document
 from sampler.common.errors import InputError
 

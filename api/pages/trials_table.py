@@ -18,7 +18,7 @@ from api.services.listings import FILES, page_of_trials, trial_file
 from db.access.tokens import Role
 from db.schema.tables import MAIN_METRICS
 from db.trials.trial_list import TrialOrder, count_listed
-from jobs.views.trial_series import baseline_so_far, confirms_larger_load
+from jobs.views.job_series import baseline_so_far, confirms_larger_load
 from optimizer.baseline.baseline import Baseline
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import objective_from_document

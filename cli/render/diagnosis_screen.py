@@ -57,7 +57,7 @@ class DiagnosisScreen:
         self._holder = ""
 
     @property
-    def watcher(self) -> ExaminationObserver:
+    def observer(self) -> ExaminationObserver:
         """Itself, as the examination knows it."""
         return ExaminationObserver(
             found=self.found, waiting=self.waiting, began=self.began, ended=self.ended

@@ -27,7 +27,7 @@ class RunsShown:
         self._console, self._run_of = console, run_of
 
     @property
-    def watcher(self) -> RunsObserver:
+    def observer(self) -> RunsObserver:
         """Itself, as who measures knows it."""
         return RunsObserver(
             begins=self._begins, waiting=told_once(self._console), ended=self._ended

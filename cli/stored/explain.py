@@ -125,7 +125,7 @@ def _measure(
                 runs=runs,
                 steps=steps,
                 margin=share,
-                watcher=_watcher(),
+                observer=_observer(),
             )
     except LeaseHeld as held:
         raise InputError("ID", f"{held}") from None
@@ -135,11 +135,11 @@ def _measure(
     return None
 
 
-def _watcher() -> RunsObserver:
+def _observer() -> RunsObserver:
     console = screen(stderr=True)
 
     def begins(runs: InterleavedRuns, left: int) -> None:
         subjects = ", ".join(runs.sides)
         console.print(f"{left} runs: {runs.rounds} rounds of {subjects}", soft_wrap=True)
 
-    return replace(RunsShown(console, run_of="{side}").watcher, begins=begins)
+    return replace(RunsShown(console, run_of="{side}").observer, begins=begins)

@@ -117,7 +117,7 @@ def compare_command(
         show_subjects(answer, asked)
         shown = RunsShown(aside)
         compared = compare_subjects(
-            asked, settings, out, resume=resume, watcher=shown.watcher, caution=shown.caution
+            asked, settings, out, resume=resume, observer=shown.observer, caution=shown.caution
         )
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")

@@ -63,7 +63,7 @@ def doctor_command(
                 load_settings(),
                 runs=0 if quick else runs,
                 budgets=USUAL_TRIALS if trials is None else (trials,),
-                watcher=shown.watcher,
+                observer=shown.observer,
             )
     except KeyboardInterrupt:
         complain("interrupted")

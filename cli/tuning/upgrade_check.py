@@ -86,7 +86,7 @@ def upgrade_check_command(
         show_differences(answer, found)
         checked = check_upgrade(
             specification, builds, found, settings, out,
-            pairs=pairs, draws=configurations, resume=resume, watcher=shown.watcher,
+            pairs=pairs, draws=configurations, resume=resume, observer=shown.observer,
         )  # fmt: skip
     except KeyboardInterrupt:
         complain(f"interrupted; the runs are in {out}. The same command with --resume goes on")

@@ -121,7 +121,7 @@ def examine(
     *,
     runs: int = 10,
     budgets: Sequence[int] = USUAL_TRIALS,
-    watcher: ExaminationObserver,
+    observer: ExaminationObserver,
 ) -> Diagnosis:
     """Looks at everything that a measurement here depends on.
 
@@ -130,7 +130,7 @@ def examine(
         settings: Where.
         runs: How often the baseline is run; 0 leaves that out, and waits for nobody.
         budgets: Numbers of trials for which the smallest provable change is told.
-        watcher: Told of findings and runs as they come.
+        observer: Told of findings and runs as they come.
 
     Raises:
         InputError: What is to be measured is wrong, or not known to this db_bench.
@@ -140,12 +140,12 @@ def examine(
     def tell(more: Sequence[Finding]) -> None:
         for finding in more:
             findings.append(finding)
-            watcher.found(finding)
+            observer.found(finding)
 
     subject = examined_load(specification, settings)
     for more in quick_findings(subject, settings):
         tell(more)
-    waiting = watcher.waiting if runs else None
+    waiting = observer.waiting if runs else None
     more, subject = look_at_db_bench(subject, specification, settings, waiting=waiting)
     tell(more)
     if not _bad(findings, _NO_ROOM):
@@ -154,7 +154,7 @@ def examine(
     if runs and (why := _bad(findings, _NO_TRIAL)):
         tell([not_measured(f"{why.check}: {why.found}")])
     elif runs and subject.assembly:
-        more, noise = _noise(subject.assembly, settings, runs, budgets, watcher)
+        more, noise = _noise(subject.assembly, settings, runs, budgets, observer)
         tell(more)
     elif runs:  # the lock could be opened, and then no longer
         tell([not_measured("db_bench was not tried")])
@@ -182,10 +182,10 @@ def _noise(
     settings: Settings,
     runs: int,
     budgets: Sequence[int],
-    watcher: ExaminationObserver,
+    observer: ExaminationObserver,
 ) -> tuple[list[Finding], Noise | None]:
     try:
-        trials = run_baseline(assembly, settings, runs=runs, observer=watcher)
+        trials = run_baseline(assembly, settings, runs=runs, observer=observer)
     except InputError as error:
         return [not_measured(error.problem)], None
     findings = judge_failures(trials)

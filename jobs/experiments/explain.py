@@ -155,7 +155,7 @@ def measure_explanation(
     runs: int,
     steps: int,
     margin: float,
-    watcher: RunsObserver,
+    observer: RunsObserver,
 ) -> Mapping[str, Any] | None:
     """Measures what an explanation says, and keeps it in the job's result and report.
 
@@ -169,7 +169,7 @@ def measure_explanation(
         runs: Of each configuration.
         steps: How many steps of the path.
         margin: The loss that the fewest changes may have, as a share of the winner's fitness.
-        watcher: Told how it goes.
+        observer: Told how it goes.
 
     Returns:
         The explanation with what was measured; None where there is nothing to explain.
@@ -205,7 +205,7 @@ def measure_explanation(
             seed=design.seed,
         )
         with renewed_meanwhile(engine, lease):
-            sets = measure_interleaved(turns, settings, kept, watcher)
+            sets = measure_interleaved(turns, settings, kept, observer)
         measured = measured_document(assembly, design, sets, explanation)
         whole = {**explanation, "measured": measured}
         store.save_result(job.id, {**result, "explanation": whole}, lease=lease)

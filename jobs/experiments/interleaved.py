@@ -222,7 +222,7 @@ class KeptRuns(Protocol):
 
 
 def measure_interleaved(
-    turns: InterleavedRuns, settings: Settings, kept: KeptRuns, watcher: RunsObserver
+    turns: InterleavedRuns, settings: Settings, kept: KeptRuns, observer: RunsObserver
 ) -> Sets:
     """Measures what is missing; each run holds the host-wide lock.
 
@@ -230,7 +230,7 @@ def measure_interleaved(
         turns: What.
         settings: Where.
         kept: Has the runs so far, and receives each run as it ends.
-        watcher: Told how it goes.
+        observer: Told how it goes.
 
     Returns:
         The runs that count: those of before, and those that were missing.
@@ -241,11 +241,11 @@ def measure_interleaved(
     there = whole_sets(kept.runs, turns.sides)
     order = order_of_runs(turns.cases, turns.sides, rounds=turns.rounds, seed=turns.seed)
     missing = [turn for turn in order if turn[:2] not in there]
-    watcher.begins(turns, len(missing) * len(turns.sides))
+    observer.begins(turns, len(missing) * len(turns.sides))
     for number, case, sides in missing:
         for side in sides:
             bench, configuration = turns.bench(case, side)
-            outcome = LocalRunner(bench, settings, waiting=watcher.waiting).run(configuration)
+            outcome = LocalRunner(bench, settings, waiting=observer.waiting).run(configuration)
             # It may have waited for the host before.
             started = datetime.now(UTC) - timedelta(seconds=outcome.bench_seconds)
             run = MeasuredRun(
@@ -259,5 +259,5 @@ def measure_interleaved(
                 seconds=outcome.bench_seconds,
             )
             kept.append(run)
-            watcher.ended(run)
+            observer.ended(run)
     return whole_sets(kept.runs, turns.sides)

@@ -15,7 +15,7 @@ from jobs.charts.chart import Chart
 from jobs.charts.convergence import convergence_chart
 from jobs.charts.metric_series import drift_chart, metric_series_chart
 from jobs.results.cache import JobCache
-from jobs.views.trial_series import TrialSeries, baseline_so_far, trial_series_of
+from jobs.views.job_series import JobSeries, baseline_so_far, job_series_of
 from optimizer.baseline.baseline import Baseline
 from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective, Term
@@ -205,11 +205,11 @@ def live_charts(engine: Engine, row: JobRow) -> Sequence[Chart]:
     """
     state, ended = (row.run, row.updated_at), row.state in ENDED
     return _charts.of(
-        engine, row.id, state, lambda: _drawn(trial_series_of(engine, row)), final=ended
+        engine, row.id, state, lambda: _drawn(job_series_of(engine, row)), final=ended
     )
 
 
-def _drawn(course: TrialSeries | None) -> Sequence[Chart]:
+def _drawn(course: JobSeries | None) -> Sequence[Chart]:
     if course is None:
         return []
     best, names = course.best, [term.metric for term in course.objective.terms]
@@ -224,7 +224,7 @@ def _drawn(course: TrialSeries | None) -> Sequence[Chart]:
     return [chart for chart in drawn if chart is not None]
 
 
-def _metric(course: TrialSeries, term: Term, best: int | None) -> Chart | None:
+def _metric(course: JobSeries, term: Term, best: int | None) -> Chart | None:
     noise = course.baseline.noise.get(term.metric)
     if noise is None:
         return None

@@ -26,8 +26,8 @@ from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff, values_outside_file
 from jobs.results.outcome import kept_of
+from jobs.views.job_series import job_series_of
 from jobs.views.models import explained_job
-from jobs.views.trial_series import trial_series_of
 from optimizer.budget.confirm_load import confirmation_words
 from optimizer.objective.limits import kept_words
 from optimizer.objective.objective import Objective
@@ -175,7 +175,7 @@ def front_charts(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequ
 
 
 def _drawn(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[Chart]:
-    course = trial_series_of(engine, job)
+    course = job_series_of(engine, job)
     if course is None:
         return []
     new = [trial.number for trial in course.trials if trial.purpose is Purpose.CANDIDATE]

@@ -14,7 +14,7 @@ from typing import Any
 from optimizer.evaluation.configurations import mean_metrics
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import Strategy
-from optimizer.strategies.trial_series import TrialSeries, tried_by
+from optimizer.strategies.sweeps import SweepProgress, tried_by
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 from sampler.space.space import Configuration, digest
@@ -38,7 +38,7 @@ def contributions_document(
         None where the strategy does not vary one parameter after the other.
     """
     problem = evaluation.problem
-    series = strategy.trial_series(evaluation, explore)
+    series = strategy.sweep_progress(evaluation, explore)
     if series is None:
         return None
     steps = _steps(evaluation, series)
@@ -55,7 +55,7 @@ def contributions_document(
     }
 
 
-def why_ended(problem: Problem, series: TrialSeries) -> str:
+def why_ended(problem: Problem, series: SweepProgress) -> str:
     """One sentence: how far the search came, and what the budget left out."""
     left = series.left(problem.searched)
     if left:
@@ -71,7 +71,7 @@ def why_ended(problem: Problem, series: TrialSeries) -> str:
     return f"{said}; pass {last} kept nothing"
 
 
-def _steps(evaluation: Evaluation, series: TrialSeries) -> list[dict[str, Any]]:
+def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]]:
     """Every configuration that was kept, against the one before it."""
     problem = evaluation.problem
     found: list[dict[str, Any]] = []

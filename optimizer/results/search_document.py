@@ -130,7 +130,7 @@ def search_document(
 
 def why_search_ended(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> str | None:
     """One line: whether going on would have been worth it; None where nobody knows."""
-    series = strategy.trial_series(as_explored(evaluation), plan.explore)
+    series = strategy.sweep_progress(as_explored(evaluation), plan.explore)
     if series is not None:
         return why_ended(evaluation.problem, series)
     document = search_document(evaluation, plan, strategy)

@@ -12,7 +12,7 @@ from optimizer.confirmation.choice import candidates_of, winner_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.host_outliers import suspect
 from optimizer.objective.limits import require_possible
-from optimizer.strategies.strategy import Strategy, next_start
+from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import BASELINE_TRIAL, PackedPoint, Phase, Purpose, Trial
@@ -177,12 +177,16 @@ def _exploring(
         phase = history[explored[-1]].phase if explored else Phase.BASELINE
         why = "the last run differs" if doubtful else "to see noise and drift"
         return _baseline(problem, history, phase, f"again: {why}")
-    number = history.next_number
     proposal = next_start(evaluation, plan.explore) or strategy.propose(
-        evaluation, number=number, explore=plan.explore
+        evaluation, number=history.next_number, explore=plan.explore
     )
-    if proposal is None:
-        return None
+    return None if proposal is None else candidate_trial(evaluation, proposal)
+
+
+def candidate_trial(evaluation: Evaluation, proposal: Proposal) -> Trial:
+    """What was proposed, as the next trial."""
+    problem, history = evaluation.problem, evaluation.history
+    number = history.next_number
     return Trial(
         number=number,
         phase=proposal.phase,

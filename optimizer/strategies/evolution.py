@@ -26,10 +26,11 @@ class _Fitness(base.Fitness):  # type: ignore[misc]
     weights = (1.0,)
 
 
-class _Individual(list[float]):
-    """Latent coordinates and what the function makes of them."""
+class Individual(list[float]):
+    """Latent coordinates as DEAP takes them, and one value of them, to be raised."""
 
     def __init__(self, genes: Sequence[float]) -> None:
+        """Copies the coordinates; their value is yet to come."""
         super().__init__(genes)
         self.fitness = _Fitness()
 
@@ -52,7 +53,7 @@ def evolve(
     even = np.full(len(matters), 1 / len(matters))
     share = matters / matters.sum() if matters.any() else even
     often = _FLOOR * even + (1 - _FLOOR) * share
-    population = _judged(function, [_Individual(row) for row in start.tolist()])
+    population = _judged(function, [Individual(row) for row in start.tolist()])
     with deap_seeded(seed):
         for _ in range(_GENERATIONS):
             children = [_child(population, often, rng) for _ in range(_CHILDREN)]
@@ -61,19 +62,19 @@ def evolve(
 
 
 def _judged(
-    function: Callable[[Floats], Floats], individuals: list[_Individual]
-) -> list[_Individual]:
+    function: Callable[[Floats], Floats], individuals: list[Individual]
+) -> list[Individual]:
     values = function(np.array(individuals))
     for individual, value in zip(individuals, values.tolist(), strict=True):
         individual.fitness.values = (value,)
     return individuals
 
 
-def _child(population: list[_Individual], often: Floats, rng: np.random.Generator) -> _Individual:
+def _child(population: list[Individual], often: Floats, rng: np.random.Generator) -> Individual:
     mother, father = tools.selTournament(population, 2, tournsize=3)
-    child = _Individual(mother)
+    child = Individual(mother)
     if random.random() < 0.5:
-        child, _ = tools.cxUniform(child, _Individual(father), 0.5)
+        child, _ = tools.cxUniform(child, Individual(father), 0.5)
     moved = np.flatnonzero(rng.random(len(often)) < _MOVES * often)
     if moved.size == 0:
         moved = rng.choice(len(often), size=1, p=often)

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deap import base, tools
+from deap import tools
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.evaluation.leaders import leaders
 from optimizer.ranking.sampling import decides_at, enough_drawn
 from optimizer.strategies.draws import propose_draw, sampled
-from optimizer.strategies.evolution import deap_seeded
+from optimizer.strategies.evolution import Individual, deap_seeded
 from optimizer.strategies.strategy import Proposal, Strategy, first_new
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
@@ -31,20 +30,6 @@ SURVIVORS = 4
 CHILDREN = 2
 _STALE_GENERATIONS = 3
 _CROSSOVERS = 20  # attempts at a child that was never measured, before a new chromosome
-
-
-class _Fitness(base.Fitness):  # type: ignore[misc]
-    """One value, to be raised."""
-
-    weights = (1.0,)
-
-
-class _Chromosome(list[float]):
-    """Latent coordinates of the searched parameters, in their order."""
-
-    def __init__(self, genes: Sequence[float]) -> None:
-        super().__init__(genes)
-        self.fitness = _Fitness()
 
 
 @dataclass(frozen=True)
@@ -160,7 +145,7 @@ def _chromosome(
     return first_new(evaluation, Phase.SEARCH, why, point)
 
 
-def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[_Chromosome]:
+def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[Individual]:
     """The best four so far: survivors stay in the population, so none better is ever lost."""
     history = evaluation.history
     if history.nowhere(Purpose.CANDIDATE, Phase.SEARCH):  # told by a runner of the user's own
@@ -170,15 +155,15 @@ def _survivors(evaluation: Evaluation, genes: tuple[str, ...]) -> list[_Chromoso
     population = []
     for value, trial in ranked:
         if trial.point is not None and set(genes) <= trial.point.keys():
-            chromosome = _Chromosome([trial.point[name] for name in genes])
+            chromosome = Individual([trial.point[name] for name in genes])
             chromosome.fitness.values = (value,)
             population.append(chromosome)
-    best: list[_Chromosome] = tools.selBest(population, SURVIVORS)
+    best: list[Individual] = tools.selBest(population, SURVIVORS)
     return best
 
 
-def _child(parents: list[_Chromosome], rng: random.Random, place: int) -> list[float]:
+def _child(parents: list[Individual], rng: random.Random, place: int) -> list[float]:
     mother, father = rng.sample(parents, 2)
     with deap_seeded(rng.getrandbits(63)):
-        children = tools.cxUniform(_Chromosome(mother), _Chromosome(father), 0.5)
+        children = tools.cxUniform(Individual(mother), Individual(father), 0.5)
     return list(children[place % 2])

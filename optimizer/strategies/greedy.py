@@ -17,12 +17,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.strategies.strategy import Proposal, Strategy, next_start, planned_starts
-from optimizer.strategies.trial_series import Probe, TrialSeries, trial_series_of
+from optimizer.strategies.strategy import (
+    Proposal,
+    Strategy,
+    next_start,
+    planned_starts,
+    said_value,
+)
+from optimizer.strategies.sweeps import Probe, SweepProgress, sweep_progress
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
-from sampler.common.byte_size import format_bytes
-from sampler.parameters.parameter import Parameter, Value
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,18 @@ class Greedy(Strategy):
         problem, history = evaluation.problem, evaluation.history
         if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
             return None
-        series = trial_series_of(evaluation, explore)
+        series = sweep_progress(evaluation, explore)
         if series.probe is None or series.parameter is None:
             return None
         why = _why(evaluation, series, series.parameter, series.probe)
         return Proposal(Phase.SEARCH, series.probe.point, series.probe.configuration, why)
 
-    def trial_series(self, evaluation: Evaluation, explore: int) -> TrialSeries:
-        """How far it has come; see ``Strategy.trial_series``."""
-        return trial_series_of(evaluation, explore)
+    def sweep_progress(self, evaluation: Evaluation, explore: int) -> SweepProgress:
+        """How far it has come; see ``Strategy.sweep_progress``."""
+        return sweep_progress(evaluation, explore)
 
 
-def _why(evaluation: Evaluation, series: TrialSeries, name: str, probe: Probe) -> str:
+def _why(evaluation: Evaluation, series: SweepProgress, name: str, probe: Probe) -> str:
     problem, history = evaluation.problem, evaluation.history
     parameter = problem.space.by_name[name]
     around = history[series.incumbent].configuration
@@ -80,9 +84,3 @@ def _why(evaluation: Evaluation, series: TrialSeries, name: str, probe: Probe) -
         f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
         f"{said_value(parameter, around.get(name, 'none'))} of trial {series.incumbent}"
     )
-
-
-def said_value(parameter: Parameter, value: Value) -> str:
-    """A value for people: sizes with their unit."""
-    in_bytes = parameter.scaled and value not in parameter.special and not isinstance(value, str)
-    return format_bytes(int(value)) if in_bytes else str(value)

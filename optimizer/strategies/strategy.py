@@ -18,7 +18,7 @@ from sampler.space.latent import Point, encode
 from sampler.space.space import digest
 
 if TYPE_CHECKING:
-    from optimizer.strategies.trial_series import TrialSeries
+    from optimizer.strategies.sweeps import SweepProgress
 
 
 _ATTEMPTS = 1000
@@ -107,11 +107,11 @@ class Strategy(ABC):
         """What is expected of one more run; None where that cannot be said."""
         return None
 
-    def trial_series(
+    def sweep_progress(
         self,
         evaluation: Evaluation,  # noqa: ARG002
         explore: int,  # noqa: ARG002
-    ) -> TrialSeries | None:
+    ) -> SweepProgress | None:
         """How far it has come that varies one parameter after the other; None: it does not."""
         return None
 
@@ -175,8 +175,8 @@ def starting_point(
     if digest(found) == digest(space.default_configuration()):
         return None
     changed = [
-        f"{parameter} {_said(space.by_name[parameter], found[parameter])} for "
-        f"{_said(space.by_name[parameter], value)}"
+        f"{parameter} {said_value(space.by_name[parameter], found[parameter])} for "
+        f"{said_value(space.by_name[parameter], value)}"
         for parameter, value in wanted.items()
         if parameter in found and found[parameter] != value
     ]
@@ -230,6 +230,7 @@ def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Valu
     return {**values, number: min(int(values[number]), fits)}
 
 
-def _said(parameter: Parameter, value: Value) -> str:
-    in_bytes = parameter.scaled and value not in parameter.special
+def said_value(parameter: Parameter, value: Value) -> str:
+    """A value for people: sizes with their unit."""
+    in_bytes = parameter.scaled and value not in parameter.special and not isinstance(value, str)
     return format_bytes(int(value)) if in_bytes else str(value)

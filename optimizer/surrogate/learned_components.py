@@ -99,11 +99,5 @@ def _rows(
     baseline = evaluation.baseline_at(numbers[-1])
     few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
     data = training_data_of(problem, history, baseline, names, few)
-    rows = prior_rows(
-        problem.prior,
-        names,
-        levels=data.levels(),
-        logarithmic=data.logarithmic,
-        most=min(MOST_PRIOR, _MOST - len(few)),
-    )
+    rows = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST - len(few)))
     return data.points, data.targets, rows

@@ -20,7 +20,6 @@ from optimizer.surrogate.training_data import (
     TrainingData,
     chosen_few,
     coordinates_of,
-    prior_rows,
     teaching,
     training_data_of,
 )
@@ -145,13 +144,7 @@ def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | No
     }
     few = chosen_few(numbers, worth, _MOST)
     data = training_data_of(problem, history, evaluation.baseline, names, few)
-    prior = prior_rows(
-        problem.prior,
-        names,
-        levels=data.levels(),
-        logarithmic=data.logarithmic,
-        most=min(MOST_PRIOR, _MOST - len(few)),
-    )
+    prior = data.earlier(problem.prior, names, most=min(MOST_PRIOR, _MOST - len(few)))
     surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
     flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
     if flying:
@@ -186,10 +179,7 @@ def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | N
         settings = layout.settings(data.points)
         kernels = kernel_matrices(settings, settings)
         learned = {name: learn_alone(kernels, values) for name, values in data.targets.items()}
-        none = prior_rows(
-            NO_PRIOR, names, levels=data.levels(), logarithmic=data.logarithmic, most=0
-        )
-        return _fitted(layout, data, none, learned)
+        return _fitted(layout, data, data.earlier(NO_PRIOR, names, most=0), learned)
 
     trials = tuple((number, history[number].attempt) for number in numbers)
     return evaluation.once(("surrogate", tuple(names)), trials, learn)

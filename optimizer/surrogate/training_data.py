@@ -45,6 +45,12 @@ class TrainingData:
             for name, values in self.targets.items()
         }
 
+    def earlier(self, prior: Prior, names: Sequence[str], *, most: int) -> PriorRows:
+        """The rows of earlier jobs that go below these, at most so many; see ``prior_rows``."""
+        return prior_rows(
+            prior, names, levels=self.levels(), logarithmic=self.logarithmic, most=most
+        )
+
 
 def teaching(history: History) -> list[int]:
     """The numbers of the new configurations that have ended, in whatever way, and teach."""

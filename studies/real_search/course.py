@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from optimizer.budget.budget import cutoff_seconds
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.run.steps import candidate_trial
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -21,7 +22,7 @@ from sampler.space.space import digest
 from studies.real_search.book import Book
 from studies.real_search.measure import measured
 from studies.real_search.study import Study
-from studies.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
+from studies.search.asking import baseline_due, baseline_trial, plan_for
 from studies.search.run import recommended
 
 
@@ -58,7 +59,7 @@ def next_asked(
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     if proposal is None:
         return None
-    return Asked(candidate_trial(problem, history, proposal), wall, processor)
+    return Asked(candidate_trial(evaluation, proposal), wall, processor)
 
 
 def run_seed(study: Study, book: Book, strategies: Mapping[str, Strategy], seed: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from optimizer.budget.budget import LEAST_TRIALS, Plan, divide
-from optimizer.strategies.strategy import Proposal
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -33,21 +32,4 @@ def baseline_trial(problem: Problem, history: History) -> Trial:
         configuration=default,
         digest=digest(default),
         subject=1,
-    )
-
-
-def candidate_trial(problem: Problem, history: History, proposal: Proposal) -> Trial:
-    """What was proposed, as the next trial."""
-    number = history.next_number
-    return Trial(
-        number=number,
-        phase=proposal.phase,
-        purpose=Purpose.CANDIDATE,
-        seed=problem.seed_of(number),
-        configuration=proposal.configuration,
-        digest=digest(proposal.configuration),
-        point=proposal.point,
-        subject=proposal.subject,
-        why=proposal.why,
-        based_on=history.finished,
     )

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.run.steps import candidate_trial
 from optimizer.strategies.strategy import Proposal, Strategy, next_start
 from optimizer.trials.history import History
 from optimizer.trials.trial import Purpose, Trial
 from sampler.space.space import Configuration, digest
-from studies.search.asking import baseline_due, baseline_trial, candidate_trial, plan_for
+from studies.search.asking import baseline_due, baseline_trial, plan_for
 from studies.search.function import TestFunction
 
 
@@ -90,7 +91,7 @@ def measure_baseline(function: TestFunction, evaluation: Evaluation) -> None:
 
 def measure(function: TestFunction, evaluation: Evaluation, proposal: Proposal) -> None:
     """Adds what was proposed to the history, as the function answers."""
-    trial = candidate_trial(evaluation.problem, evaluation.history, proposal)
+    trial = candidate_trial(evaluation, proposal)
     level = evaluation.baseline.metrics.get("time")
     evaluation.history.put(function.measured(trial, level))
 

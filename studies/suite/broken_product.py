@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,9 +53,9 @@ BREAKS = (
     Break("two controllers may hold the lock of a host", "sampler/runner/host_lock.py",
           "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB", ("test_host_locks",)),
     Break("a metric that should fall is better when it rises", "optimizer/objective/objective.py",
-          'return change if self.direction == "max" else -change', "return change",
+          'return clipped if self.direction == "max" else -clipped', "return clipped",
           ("test_objective_value",)),
-    Break("a broken limit confirms a winner", "optimizer/confirmation/confirmation.py",
+    Break("a broken limit confirms a winner", "optimizer/confirmation/proof.py",
           "enough and not broken and not failed and", "enough and not failed and",
           ("test_limits_in_the_proof",)),
     Break("a winner may be proven in two pairs", "optimizer/budget/budget.py",
@@ -73,44 +73,54 @@ BREAKS = (
 )  # fmt: skip
 
 
-def broken(each: Break, folder: Path) -> None:
-    """Makes a copy of the sources with one break.
+def copied(folder: Path) -> None:
+    """Makes a copy of the sources."""
+    for name in _COPIED:
+        source = Path(name)
+        if source.is_dir():
+            left_out = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, folder / name, ignore=left_out)
+        else:
+            shutil.copy(source, folder / name)
+
+
+def first_failure(folder: Path, tests: Iterable[str]) -> str | None:
+    """The first test of these files that fails in a copy; None where all pass.
+
+    Raises:
+        ValueError: The tests cannot be run.
+    """
+    files = [
+        str(path.relative_to(folder))
+        for test in tests
+        for path in (folder / "tests").rglob(f"{test}.py")
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
+         "-m", "not (postgres or chromium)", *files],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if ended.returncode not in (0, 1):
+        raise ValueError(f"{files}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+    found = _FAILED.search(ended.stdout)
+    return found[1] if found else None
+
+
+def noticed(each: Break, folder: Path) -> str | None:
+    """The first test that fails when a copy is broken, which is mended again.
 
     Raises:
         ValueError: What should be broken does not stand there once.
     """
-    for name in _COPIED:
-        source = Path(name)
-        if source.is_dir():
-            left_out = shutil.ignore_patterns("__pycache__", "results", "*.png", "*.pdf")
-            shutil.copytree(source, folder / name, ignore=left_out)
-        else:
-            shutil.copy(source, folder / name)
     path = folder / each.file
     text = path.read_text()
     if text.count(each.right) != 1:
         raise ValueError(f"{each.file} does not hold {each.right!r} once")
     path.write_text(text.replace(each.right, each.wrong))
-
-
-def noticed(each: Break) -> str | None:
-    """The first test that fails; None where all pass."""
-    with tempfile.TemporaryDirectory(prefix="rocktune-broken-") as name:
-        folder = Path(name)
-        broken(each, folder)
-        files = [str(path.relative_to(folder)) for test in each.tests
-                 for path in (folder / "tests").rglob(f"{test}.py")]  # fmt: skip
-        if len(files) != len(each.tests):
-            raise ValueError(f"of {each.tests} there are only {files}")
-        ended = subprocess.run(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
-             "-m", "not (postgres or chromium)", *files],
-            cwd=folder, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if ended.returncode not in (0, 1):
-            raise ValueError(f"{each.what}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
-        found = _FAILED.search(ended.stdout)
-        return found[1] if found else None
+    try:
+        return first_failure(folder, each.tests)
+    finally:
+        path.write_text(text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,11 +129,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=PAGE, help="receives the page")
     asked = parser.parse_args(arguments)
     rows, missed = [], 0
-    for each in BREAKS:
-        test = noticed(each)
-        missed += test is None
-        rows.append(f"| {each.what} | `{each.file}` | {f'`{test}`' if test else 'nothing'} |")
-        print(rows[-1], flush=True)
+    with tempfile.TemporaryDirectory(prefix="rocktune-broken-") as name:
+        folder = Path(name)
+        copied(folder)
+        if failing := first_failure(folder, {test for each in BREAKS for test in each.tests}):
+            sys.exit(f"{failing} fails although nothing is broken")
+        for each in BREAKS:
+            test = noticed(each, folder)
+            missed += test is None
+            rows.append(f"| {each.what} | `{each.file}` | {f'`{test}`' if test else 'nothing'} |")
+            print(rows[-1], flush=True)
     lines = [
         "# Breaks that the tests notice",
         "",

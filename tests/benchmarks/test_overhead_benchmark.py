@@ -16,6 +16,7 @@ def test_forty_trials_on_each_database(empty_database_url: str, tmp_path: Path):
     assert len(figures.row("SQLite")) == 10
 
 
+@pytest.mark.slow
 def test_it_prints_a_table(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("PGHOST", raising=False)
     main([LEAST_TRIALS])

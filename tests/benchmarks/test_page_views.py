@@ -9,10 +9,11 @@ from sqlalchemy import Engine
 from benchmarks.page_views import long_job
 from benchmarks.page_views.__main__ import main
 from db.jobs.job_store import JobStore
-from jobs.views.trial_series import trial_series_of
+from jobs.views.job_series import job_series_of
 from optimizer.trials.trial import Phase, Purpose
 
 
+@pytest.mark.slow
 def test_a_job_is_made_longer_between_its_search_and_its_proof(
     database: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -28,7 +29,7 @@ def test_a_job_is_made_longer_between_its_search_and_its_proof(
     row = store.job(job_id)
     assert row.standing is not None
     assert row.standing["done"] + row.standing["failed"] == row.standing["total"] == 100
-    course = trial_series_of(database, row)
+    course = job_series_of(database, row)
     assert course is not None and course.best is not None
 
 

@@ -19,6 +19,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_artefact(case: Case, tmp_path: Path) -> None:
     ran = case.run(tmp_path)

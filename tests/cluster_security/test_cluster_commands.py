@@ -30,6 +30,7 @@ def run(*arguments: object) -> int:
     return main(["cluster", *map(str, arguments)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_scheduler_ends_quietly(tmp_path: Path, number: signal.Signals) -> None:
     with scheduler(tmp_path, "--address-file", "address") as started:

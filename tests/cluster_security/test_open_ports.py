@@ -58,6 +58,7 @@ def test_the_http_server_of_the_scheduler_answers_nothing(plain: SmallCluster) -
         assert refused.value.code == 404
 
 
+@pytest.mark.slow
 def test_a_controller_with_its_certificate_runs_a_trial(
     encrypted: SmallCluster, certificates: Path
 ) -> None:

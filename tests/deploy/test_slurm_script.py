@@ -13,6 +13,8 @@ import pytest
 from tests.support.cluster.command_lines import not_taken
 from tests.support.cluster.slurm_scene import SCRIPT, SlurmScene
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def scene(tmp_path: Path) -> SlurmScene:

@@ -30,6 +30,8 @@ from tests.support.jobs.instant import (
 )
 from tests.support.jobs.night_scene import ITEMS, NIGHTLY, batches, write_nightly
 
+pytestmark = pytest.mark.slow
+
 Here = Callable[..., int]
 FILES = {"result.json", "trials.csv", "report.html"}
 TRIALS = 12

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 from tests.support.api.processes import environment, rocktune
 from tests.support.api.seen_page import SeenPage
 
+pytestmark = pytest.mark.slow
+
 # So small that a trial takes a second.
 WORKLOAD = """
 name = "small"

@@ -15,6 +15,8 @@ from tests.support.api.seen_page import SeenPage
 from tests.support.api.stored_job import keep, proved, unproven
 from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 
+pytestmark = pytest.mark.slow
+
 PATHS = (
     "/jobs/1/matters", "/jobs/1/won", "/jobs/1/trials", "/jobs/2/won", "/compare", "/hosts",
     "/compare?jobs=1,2", "/schedules", "/nights/nightly", "/nights/nightly?parameter=block_size",

@@ -7,6 +7,8 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.api.seen_page import SeenPage, seen_page
 
+pytestmark = pytest.mark.slow
+
 Stocked = tuple[str, str]
 PAGES = ("/", "/docs", "/jobs/new", "/jobs/1", "/jobs/2", "/jobs/3", "/jobs/1/clone", "/nowhere")
 

@@ -77,6 +77,7 @@ def test_each_is_shown_in_under_twenty_lines() -> None:
     assert all(0 < changed(diff) < 20 for diff in SHOWN.values())
 
 
+@pytest.mark.slow
 @pytest.mark.db_bench
 def test_a_new_parameter_workload_and_metric_are_measured(copy: Path) -> None:
     asked = ("bench", "--workload=large-values", "--set=experimental_mempurge_threshold=0.5")
@@ -87,6 +88,7 @@ def test_a_new_parameter_workload_and_metric_are_measured(copy: Path) -> None:
     rocktune(ROOT, *asked, status=2)  # nothing of it is there without the changes
 
 
+@pytest.mark.slow
 def test_a_new_strategy_tunes(copy: Path, tmp_path: Path) -> None:
     workload = tmp_path / "instant.toml"
     workload.write_text(INSTANT)

@@ -15,6 +15,7 @@ MODULES = sorted(
 )
 
 
+@pytest.mark.slow
 def test_every_module_is_imported() -> None:
     """In a process of its own: that takes what they would wait for anyway."""
     script = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
@@ -26,6 +27,7 @@ def test_every_module_is_imported() -> None:
     assert len(MODULES) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "study", ["studies.search", "studies.watch.power", "benchmarks.page_views"]
 )

@@ -13,6 +13,8 @@ from sampler.bench.installed import InstalledDbBench, try_options
 from sampler.options.options_file import CF, parse_options
 from tests.support.api.processes import environment, rocktune
 
+pytestmark = pytest.mark.slow
+
 # So small, with memory as small, that a trial takes a fraction of a second; without settling,
 # since RocksDB's LOG is slow to say that a tree is at rest.
 WORKLOAD = """

@@ -14,6 +14,8 @@ from test_from_submit_to_options_file import JOB, WORKLOAD
 from sampler.options.options_file import CF, parse_options
 from tests.support.api.processes import ROOT, environment
 
+pytestmark = pytest.mark.slow
+
 
 def walk() -> str:
     text = (ROOT / "README.md").read_text(encoding="utf-8")

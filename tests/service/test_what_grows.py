@@ -7,6 +7,8 @@ import pytest
 
 from studies.faults import endurance
 
+pytestmark = pytest.mark.slow
+
 FLAT = {"ms": 25.0, "rss": 250 * 2**20, "handles": 30, "threads": 16, "folders": 1}
 
 

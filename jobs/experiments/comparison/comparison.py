@@ -117,7 +117,7 @@ def compare_subjects(
     out: Path,
     *,
     resume: bool,
-    watcher: RunsObserver,
+    observer: RunsObserver,
     caution: Callable[[str], None] = lambda _: None,
 ) -> ComparisonResult:
     """Measures what is missing and compares.
@@ -127,7 +127,7 @@ def compare_subjects(
         settings: Where things are on this machine.
         out: Receives every run as it ends.
         resume: Go on with the runs that are there.
-        watcher: Told how it goes.
+        observer: Told how it goes.
         caution: Told what must be known before the figures are read, before the first run.
 
     Raises:
@@ -140,7 +140,7 @@ def compare_subjects(
     names = [subject.name for subject in asked.subjects]
     loads = [workload.name for workload in asked.workloads]
     with runs_file(out, _identity(asked), resume=resume) as kept:
-        sets = measure_interleaved(_turns(asked, names, loads), settings, kept, watcher)
+        sets = measure_interleaved(_turns(asked, names, loads), settings, kept, observer)
     found = tables(sets, loads, names[0], names[1:], asked.metrics)
     runs = sorted(
         (run for each in sets.values() for run in each.values()), key=lambda run: run.started_at

@@ -136,7 +136,7 @@ def check_upgrade(
     pairs: int,
     draws: int,
     resume: bool,
-    watcher: RunsObserver,
+    observer: RunsObserver,
 ) -> Checked:
     """Measures what is missing and compares.
 
@@ -149,7 +149,7 @@ def check_upgrade(
         pairs: Runs of every case on either build; 0: nothing is measured.
         draws: Random configurations of the space, beside the defaults and the user's file.
         resume: Go on with the runs that are there.
-        watcher: Told how it goes.
+        observer: Told how it goes.
 
     Raises:
         InputError: Something is wrong with what is asked for, or with this machine.
@@ -166,7 +166,7 @@ def check_upgrade(
         asked = _asked(specification, builds, cases, pairs)
         with runs_file(out, asked, resume=resume) as kept:
             turns = _turns(cases, pairs, specification.seed)
-            measured = pairs_of(measure_interleaved(turns, settings, kept, watcher), *SIDES)
+            measured = pairs_of(measure_interleaved(turns, settings, kept, observer), *SIDES)
     terms = objective_from_document(specification.objective).terms
     changes = compare_cases(measured, [case.name for case in cases], terms)
     has_kept = any(case.name == KEPT for case in cases)

@@ -96,7 +96,7 @@ def test_runs_are_kept_as_they_end_and_only_those_missing_are_made(
     made = steps({"350": 1})
     kept = [row(step.policy, 0, 1e6) for step in made[:4]]
     raw.write_text("".join(json.dumps(each) + "\n" for each in (probe, *kept)))
-    monkeypatch.setattr("jobs.autotune.compare.measure", _instant)
+    monkeypatch.setattr("jobs.autotune.compare.measure_policy", _instant)
     main(["--repeats", "1", "--share", "0.002", "--raw", str(raw)])
     rows = read_lines(raw)
     assert [each["run"] for each in rows[1:]] == [step.name for step in made]

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import httpx2
+import pytest
 from sqlalchemy import Engine, make_url
 
 from api.app import make_app
@@ -20,6 +21,7 @@ def pieces(secret: str) -> set[str]:
     return {secret[at : at + 20] for at in range(len(secret) - 19)}
 
 
+@pytest.mark.slow
 def test_the_log_of_a_server_at_debug_holds_no_secret(
     database_url: str, database: Engine, tmp_path: Path
 ) -> None:
@@ -60,6 +62,7 @@ def test_the_log_of_a_server_at_debug_holds_no_secret(
             assert str(url.password) not in text
 
 
+@pytest.mark.slow
 def test_a_failure_that_nobody_foresaw_is_a_problem_without_its_cause(database: Engine) -> None:
     app = make_app(database)
 

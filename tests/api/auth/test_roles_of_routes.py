@@ -118,6 +118,7 @@ def test_every_route_has_a_rule_and_every_rule_a_route(app: FastAPI) -> None:
             assert secured == (role is not None), (method, path)
 
 
+@pytest.mark.slow
 @pytest.mark.one_database
 def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Role, str]) -> None:
     with local(app) as client:
@@ -145,6 +146,7 @@ def test_each_role_may_do_what_it_may_and_no_more(app: FastAPI, tokens: dict[Rol
                     assert ("www-authenticate" in answer.headers) == (role is None)
 
 
+@pytest.mark.slow
 @pytest.mark.one_database
 def test_who_may_not_ask_does_not_learn_what_there_is(
     app: FastAPI, tokens: dict[Role, str]

@@ -23,6 +23,7 @@ def database_file(tmp_path: Path) -> Path:
     return tmp_path / "rocktune.db"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("host", "variables", "warned"),
     [
@@ -49,6 +50,7 @@ def test_listening_beyond_loopback_without_tls_is_warned_of_once(
         assert line["host"] == host
 
 
+@pytest.mark.slow
 def test_without_a_token_nothing_listens_beyond_loopback(
     database_file: Path, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def app(engine: Engine) -> FastAPI:
     return make_app(engine, ServiceSettings(rate_limit="100000/second"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of the libraries that call
 @pytest.mark.parametrize("role", [Role.ADMIN, None])
 def test_nothing_is_answered_but_what_is_described(
@@ -100,6 +101,7 @@ def test_every_error_is_described_as_a_problem(app: FastAPI) -> None:
             assert content["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
 
 
+@pytest.mark.slow
 def test_every_body_has_examples_that_are_taken(app: FastAPI) -> None:
     schemas = app.openapi()["components"]["schemas"]
     bodies = {

@@ -82,6 +82,7 @@ def once(place: str) -> Any:
     return place if stored else pytest.param(place, marks=pytest.mark.one_database)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [once(place) for place in PLACES])
 def test_no_value_of_any_field_breaks_the_submission(hurried: TestClient, place: str) -> None:
     client = hurried
@@ -100,6 +101,7 @@ def test_no_value_of_any_field_breaks_the_submission(hurried: TestClient, place:
     assert client.get("/v1/jobs", params={"limit": 1000}).status_code == 200
 
 
+@pytest.mark.slow
 def test_no_value_of_any_field_breaks_a_telling(hurried: TestClient) -> None:
     client = hurried
     job, other = submit(client, EXTERNAL), submit(client, EXTERNAL)

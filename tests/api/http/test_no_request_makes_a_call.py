@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
+import pytest
 
 from tests.support.api.callers import EXTERNAL, QUEUED
 from tests.support.api.real_server import real_server
@@ -128,6 +129,7 @@ def connected(listening: socket.socket) -> int:
         count += 1
 
 
+@pytest.mark.slow
 def test_nothing_connects_to_an_address_that_a_request_holds(tmp_path: Path, whole: bool) -> None:
     """Each place holds one way to write the address, and another the next; with --whole all."""
     statuses: Counter[int] = Counter()

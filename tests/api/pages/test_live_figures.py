@@ -15,8 +15,8 @@ from db.trials.trial_course import read_baseline_runs, read_latest, read_trial_f
 from jobs.charts.metric_series import metric_series_chart
 from jobs.results import cache
 from jobs.views import live as live_module
+from jobs.views.job_series import baseline_so_far, job_series_of
 from jobs.views.live import live_job
-from jobs.views.trial_series import baseline_so_far, trial_series_of
 from optimizer.baseline.baseline import MetricNoise, summarise
 from optimizer.objective.objective import Term
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -47,7 +47,7 @@ def test_the_best_of_the_plots_is_that_of_the_job(client: TestClient, database: 
     assert client.get("/v1/jobs/1/charts").json() == {"charts": []}
     advance(client, 1, 7)
     best = client.get("/v1/jobs/1").json()["best"]
-    course = trial_series_of(database, JobStore(database).job(1))
+    course = job_series_of(database, JobStore(database).job(1))
     assert course is not None and course.breaking
     assert course.best == best["trial"]
     assert course.fitness[best["trial"]] == pytest.approx(best["fitness"])
@@ -64,7 +64,7 @@ def test_the_table_and_the_plots_tell_the_same_of_the_best(
     submit(client, {**EXTERNAL, "trials": 24, "strategy": "random"})
     advance(client, 1, 7)
     row = JobStore(database).job(1)
-    course, live = trial_series_of(database, row), live_job(database, row)
+    course, live = job_series_of(database, row), live_job(database, row)
     assert course is not None and course.best is not None
     assert live.metrics
     for each in live.metrics:

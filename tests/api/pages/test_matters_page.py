@@ -43,6 +43,7 @@ def learned_in(finished: JobOutcome, **more: Any) -> dict[str, Any]:
     return {name: finished.result[name] for name in kept} | more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [DRAWS, MODELS])
 def test_the_parameters_are_ranked_as_over_the_interface(
     client: TestClient, database: Engine, strategy: str
@@ -70,6 +71,7 @@ def test_the_parameters_are_ranked_as_over_the_interface(
     assert figures(page_of_all) >= 4
 
 
+@pytest.mark.slow
 def test_tests_and_stability_are_told(client: TestClient, database: Engine) -> None:
     job = keep(database, proved())
     page = see(client, f"/jobs/{job}/matters?metric=waf").text
@@ -100,6 +102,7 @@ def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Eng
     assert [list(pair) for pair in pairs] == [p["parameters"] for p in found["pairs"][:10]]
 
 
+@pytest.mark.slow
 def test_dependence_finds_what_was_put_in(client: TestClient, database: Engine) -> None:
     """The pretended load writes less with a higher trigger, by 12% of the rest per doubling."""
     job = keep(database, proved())

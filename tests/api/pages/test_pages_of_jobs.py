@@ -39,6 +39,7 @@ def test_the_table_is_filtered_searched_and_sorted(client: TestClient) -> None:
     assert wrong.status_code == 422 and "<h1>" in wrong.text
 
 
+@pytest.mark.slow
 def test_the_table_goes_on_page_by_page(client: TestClient) -> None:
     assert "No job yet" in see(client, "/").text
     made = [submit(client, EXTERNAL) for _ in range(52)]

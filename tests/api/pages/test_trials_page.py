@@ -51,6 +51,7 @@ def test_a_page_is_sorted_and_goes_on_where_the_last_one_ended(
     assert rates == sorted(rates, reverse=True) and len(rates) == 12
 
 
+@pytest.mark.slow
 def test_every_trial_has_an_address(client: TestClient, job: int) -> None:
     page = see(client, f"/jobs/{job}/trials?trial=7").text
     assert rows_of(page) == [7, 8, 9, 10, 11, 12]

@@ -78,6 +78,7 @@ def test_plots_of_all_trials_come_by_and_by(client: TestClient, job: int) -> Non
     assert numbers and set(numbers) <= set(proved().result["pareto"])
 
 
+@pytest.mark.slow
 def test_a_preference_picks_what_the_interface_picks(client: TestClient, job: int) -> None:
     page = see(client, f"/jobs/{job}/won?{WEIGHTS}&limit=sa+%3C%3D+1.5+baseline")
     assert page.status_code == 200

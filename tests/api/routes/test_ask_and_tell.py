@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from api.app import make_app
@@ -15,6 +16,7 @@ from tests.support.api.fake_runner import Suggestion, ask, drive, measure, tell
 PATHS = ("result", "parameters", "anova", "pareto", "report", "options", "trials", "events")
 
 
+@pytest.mark.slow
 def test_a_whole_job_with_several_out_and_told_in_any_order(client: TestClient) -> None:
     job = submit(client, {**EXTERNAL, "space": TWO_PARAMETERS, "trials": 40})
     suggested = drive([client], job, at_once=5)
@@ -84,6 +86,7 @@ def test_what_comes_next_waits_for_what_it_rests_on(client: TestClient) -> None:
     assert ", ".join(map(str, numbers[:10])) in waiting["why"]
 
 
+@pytest.mark.slow
 def test_two_servers_serve_one_job_at_once(database_url: str, client: TestClient) -> None:
     other_engine = make_engine(database_url)
     with TestClient(make_app(other_engine), base_url="http://localhost") as other:

@@ -24,6 +24,7 @@ def serve(served: Serve, folder: Path, *, wins: str = "fast") -> TestClient:
     return served(ServiceSettings(workloads_dir=workloads))
 
 
+@pytest.mark.slow
 def test_what_it_says_and_the_file_with_fewer_changes(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_job_without_a_winner_has_nothing_to_explain(
     assert "nothing better" in require_problem(options)["detail"]
 
 
+@pytest.mark.slow
 def test_a_job_with_four_configurations_is_not_explained(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def job(client: TestClient) -> int:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [JSON, CSV, NDJSON, PARQUET])
 def test_every_format_holds_the_same_trials(client: TestClient, job: int, kind: str) -> None:
     path = f"/v1/jobs/{job}/trials"

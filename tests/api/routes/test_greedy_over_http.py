@@ -17,6 +17,7 @@ pytestmark = pytest.mark.one_database
 Serve = Callable[..., TestClient]
 
 
+@pytest.mark.slow
 def test_what_each_parameter_contributed(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def serve(served: Serve, folder: Path) -> TestClient:
     return served(ServiceSettings(workloads_dir=register(folder / "workloads")))
 
 
+@pytest.mark.slow
 def test_what_another_preference_picks(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
@@ -23,6 +24,7 @@ def serve(served: Serve, folder: Path, **register_as: str) -> TestClient:
     return served(ServiceSettings(workloads_dir=workloads))
 
 
+@pytest.mark.slow
 def test_models_rank_where_they_guide_the_search(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:
@@ -43,6 +45,7 @@ def test_models_rank_where_they_guide_the_search(
     assert first["better"] == "fast"
 
 
+@pytest.mark.slow
 def test_all_that_a_finished_job_has_found(
     served: Serve, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_wrong_wish_is_refused(client: TestClient, job: int, body: Row, field:
     assert errors_of(send(client, f"/v1/jobs/{job}/suggestions", body)).keys() == {field}
 
 
+@pytest.mark.slow
 def test_trials_that_were_measured_before_teach_the_job(client: TestClient) -> None:
     job = submit(client, {**EXTERNAL, "space": TWO_PARAMETERS})
     draw = {"configuration": {"batch": 2}, "metrics": {"rate": 20.0}}

@@ -109,6 +109,7 @@ def hurried(served: Served) -> TestClient:
     return served(ServiceSettings(rate_limit="100000/second"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", REFUSED)
 def test_what_pretends_to_be_a_flag_is_refused_by_the_fields_name(
     hurried: TestClient, field: str
@@ -154,6 +155,7 @@ def command(assembly: Assembly, folder: Path) -> list[str]:
     return [argument.replace(str(folder), "FOLDER") for argument in argv]
 
 
+@pytest.mark.slow
 @pytest.mark.db_bench
 def test_the_text_of_an_options_file_stays_within_the_file(
     hurried: TestClient, database: Engine, settings: Settings, tmp_path: Path, whole: bool
@@ -204,6 +206,7 @@ def opens(assembly: Assembly, folder: Path) -> None:
     assert (folder / "db" / "CURRENT").exists() == (ended.returncode == 0)
 
 
+@pytest.mark.slow
 def test_choices_of_ones_own_go_to_a_benchmark_of_ones_own_as_they_are(
     served: Served, database: Engine, settings: Settings, tmp_path: Path
 ) -> None:

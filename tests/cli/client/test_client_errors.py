@@ -260,6 +260,7 @@ def test_what_is_no_token(client: Client, capsys: Capture, token: str):
     assert capsys.readouterr().err == said
 
 
+@pytest.mark.slow
 def test_a_token_of_the_service(client: Client, service: Scene, capsys: Capture):
     """From here on the module's service wants one: the last test."""
     assert client("token", "make", "reader", "--role", "read", "--db", service.database) == 0

@@ -77,6 +77,7 @@ def test_cancelled_and_resumed(client: Client, service: Scene, capsys: Capture):
     assert "12/12 trials, 0 failed" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_while_it_follows(service: Scene, number: int):
     service.gate.unlink(missing_ok=True)
@@ -147,6 +148,7 @@ def test_what_the_application_cannot_do_is_one_line(client: Client, capsys: Capt
     assert printed.err.startswith("rocktune: ")
 
 
+@pytest.mark.slow
 def test_no_job_is_submitted_to_it(client: Client, desk: Desk, capsys: Capture):
     assert client("submit", ROCKTUNE_DB=desk.database) == 2
     assert "on this machine use `rocktune tune`" in capsys.readouterr().err

@@ -245,6 +245,7 @@ def test_ctrl_c_leaves_the_job_alone(service: Scene, gated: int):
     assert service.job(gated)["state"] == "running"
 
 
+@pytest.mark.slow
 def test_a_live_view_outlives_a_restart_of_the_service(tmp_path: Path):
     with serving(tmp_path) as service:
         job_id = service.submitted("gated", trials=12)
@@ -262,6 +263,7 @@ def test_a_live_view_outlives_a_restart_of_the_service(tmp_path: Path):
             assert bytes(run.shown).count(b"trying again") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["submit", "jobs", "show", "parameters", "options", "cancel", "resume"]
 )

@@ -196,6 +196,7 @@ def test_what_was_never_sent_is_not_tried_again(client: Client, capsys: Capture)
     assert said == f"rocktune: {served.url} cannot be reached: Connection refused\n"
 
 
+@pytest.mark.slow
 def test_watched_to_the_end(client: Client, service: Scene, capsys: Capture):
     assert client(*service.asked("--watch"), url=service.url) == 0
     printed = capsys.readouterr()

@@ -90,6 +90,7 @@ def test_what_matters_is_explained_and_measured(
         assert f"rocktune: {field}: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_few_configurations_are_not_explained(desk: Desk, client: Client, capsys: Capture):
     (desk.folder / "tiny.toml").write_text(WORKLOAD)
     (desk.folder / "codecs.toml").write_text(SPACE)

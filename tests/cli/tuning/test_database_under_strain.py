@@ -91,6 +91,7 @@ def test_no_connection_at_first_is_one_clear_line(desk: Desk, server: PrivateSer
     assert "not-to-be-told" not in said
 
 
+@pytest.mark.slow
 def test_no_connection_in_the_middle_is_waited_for(
     desk: Desk, zygote: Zygote, server: PrivateServer, url: str
 ):

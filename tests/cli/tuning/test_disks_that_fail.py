@@ -14,6 +14,8 @@ from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.instant import SCRIPT, left_running, write_space, write_workload
 from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 24
 STRIKES_AT = 9
 # Once, at the beginning of a run: the line of a shell that spoils the disk.

@@ -54,6 +54,7 @@ def in_its_fifth_trial(process: "subprocess.Popen[str]", pipe: int) -> None:
     assert read_from(pipe, process.pid) == b"holds\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 def test_a_signal_ends_it_and_it_goes_on_later(
     desk: Desk, arguments: list[object], pipe: int, number: signal.Signals
@@ -83,6 +84,7 @@ def test_a_signal_ends_it_and_it_goes_on_later(
     assert (desk.folder / "runs").read_text().count("x") == 13
 
 
+@pytest.mark.slow
 def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe: int):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
@@ -97,6 +99,7 @@ def test_a_kill_ends_the_benchmark_too(desk: Desk, arguments: list[object], pipe
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object], pipe: int):
     with desk.start(*arguments) as process:
         in_its_fifth_trial(process, pipe)
@@ -113,6 +116,7 @@ def test_a_second_process_is_told_who_runs_it(desk: Desk, arguments: list[object
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 def test_one_that_waits_for_the_host_can_be_interrupted(
     desk: Desk, arguments: list[object], pipe: int
 ):

@@ -26,6 +26,8 @@ from tests.support.jobs.instant import (
     write_workload,
 )
 
+pytestmark = pytest.mark.slow
+
 KILLS = 8
 TRIALS = 60
 

@@ -17,6 +17,7 @@ printf 'measured\\n{"waf": 2.0, "sa": 1.2, "time": 0.3, "rate": 10, "wall_second
 """
 
 
+@pytest.mark.slow
 def test_tune_and_show_count_them_apart(
     desk: Desk, client: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ):

@@ -20,6 +20,7 @@ def asked(desk: Desk, *more: object, wins: str = "fast") -> list[object]:
             *more]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_better_one_is_found(desk: Desk):
     ended = desk.run(*asked(desk))
     assert ended.returncode == 0, ended.stderr
@@ -83,6 +84,7 @@ def test_nothing_better_is_found(desk: Desk, here: Here, capfd: pytest.CaptureFi
         "report.html", "result.json", "trials.csv"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_strategy_uses_the_budget(desk: Desk, here: Here):
     for strategy in ("random", "lhs", "sobol", "genetic", "forest"):
         status = here(*asked(desk, "--strategy", strategy, "--json", "--trials", 16))
@@ -91,6 +93,7 @@ def test_every_strategy_uses_the_budget(desk: Desk, here: Here):
         assert result["trials"]["total"] == 16, strategy
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same(desk: Desk, here: Here):
     def drawn(*more: object) -> list[str]:
         here(*asked(desk, *more))
@@ -132,6 +135,7 @@ class TestResume:
         assert here(*asked(desk, wins="none")) == 3
         assert here(*asked(desk, "--resume", wins="none")) == 3
 
+    @pytest.mark.slow
     def test_with_another_specification_starts_a_new_one(
         self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
     ):
@@ -140,6 +144,7 @@ class TestResume:
         assert here(*asked(desk, "--resume", "--seed", 2)) in (0, 3)
         assert "job 2, files go to" in capfd.readouterr().err
 
+    @pytest.mark.slow
     def test_without_it_the_same_specification_is_a_new_one(
         self, desk: Desk, here: Here, capfd: pytest.CaptureFixture[str]
     ):

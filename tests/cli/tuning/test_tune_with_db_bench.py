@@ -10,6 +10,8 @@ from sampler.options.options_file import parse_options
 from sampler.space.space_file import load_space
 from tests.support.cli.terminal import Desk
 
+pytestmark = pytest.mark.slow
+
 # Sequential writes and codecs alone: what is written is the same to the byte in every run.
 WORKLOAD = """\
 name = "tiny"

@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.cli.terminal import Desk
 
+pytestmark = pytest.mark.slow
+
 WORKLOAD = """\
 name = "tiny"
 benchmarks = ["fillseq"]

@@ -115,6 +115,7 @@ def test_tables_of_something_else_are_left_alone(empty_database: Engine):
     assert table_names(empty_database) == {"job"}
 
 
+@pytest.mark.slow
 def test_two_processes_may_upgrade_at_once(empty_database_url: str):
     with (
         started("upgrade", empty_database_url) as one,

@@ -1,12 +1,15 @@
 import random
 from itertools import islice
 
+import pytest
+
 from db.jobs.job_store import JobStore
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
 from tests.support.db.writing_process import ended_trial, proposed_trial, started
 
 
+@pytest.mark.slow
 def test_eight_writers_in_two_processes_never_fail(database_url: str, store: JobStore):
     jobs = [store.create_job({}, "d") for _ in range(8)]
     with (
@@ -25,6 +28,7 @@ def whole(trial: Trial) -> bool:
     return trial in (proposed_trial(trial.number), ended_trial(trial.number))
 
 
+@pytest.mark.slow
 def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(
     database_url: str, store: JobStore
 ):

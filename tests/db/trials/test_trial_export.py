@@ -76,6 +76,7 @@ class TestPages:
             assert export.names() == TrialNames((), ())
             assert list(export.pages()) == []
 
+    @pytest.mark.slow
     @settings(
         deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
     )
@@ -143,6 +144,7 @@ class TestNames:
                 assert (export.names() == kept) == known
                 assert numbers(export.pages()) == [[1, 2, 3], [4]]
 
+    @pytest.mark.slow
     @given(any_trials)
     def test_to_keep_are_those_that_reading_all_would_find(self, given: list[Trial]):
         in_order = sorted(given, key=lambda trial: trial.number)

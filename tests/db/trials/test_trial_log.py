@@ -267,6 +267,7 @@ def without_what_is_not_finite(values: Mapping[str, float]) -> dict[str, float]:
 numbers = count(1)
 
 
+@pytest.mark.slow
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -24,6 +24,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCKTUNE_LOCK", str(tmp_path / "lock"))
 
 
+@pytest.mark.slow
 def test_policies_are_compared_and_plotted(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     given = [*SMALL, "--policy", "off", "--policy", "duty", "--out", str(tmp_path / "out")]
     assert main(given) == 0

@@ -12,6 +12,8 @@ from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.db.stored_trials import trials_of
 from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 40  # with fewer the second host would not be worth its baseline
 # On host `a`, once: something fills the disk and the run ends at once, before anybody has looked.
 _FILLS = """\

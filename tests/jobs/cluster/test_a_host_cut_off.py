@@ -16,7 +16,10 @@ from tests.support.jobs.service_desk import ServiceProcess, wait_until
 
 TRIALS = 40  # with fewer the second host would not be worth its baseline
 _WHY_NOT = why_impossible()
-pytestmark = pytest.mark.skipif(_WHY_NOT is not None, reason=f"no network of hosts: {_WHY_NOT}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(_WHY_NOT is not None, reason=f"no network of hosts: {_WHY_NOT}"),
+]
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import pytest
 from tests.support.cluster.bench_cluster import bench_cluster
 from tests.support.sampler.small_disk import SmallDisk, made_or_skipped, small_disk
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.support.cluster.bench_cluster import bench_cluster
 from tests.support.jobs.service_desk import wait_until
+
+pytestmark = pytest.mark.slow
 
 WAITS = "the scheduler"
 

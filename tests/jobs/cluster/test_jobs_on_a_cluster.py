@@ -16,6 +16,8 @@ from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster, res
 from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.service_desk import ServiceProcess, wait_until
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 64  # with fewer a third host would not be worth its baseline
 
 

@@ -18,6 +18,8 @@ from sampler.runner.outcome import TrialState
 from tests.support.cluster.bench_cluster import BenchCluster, bench_cluster
 from tests.support.jobs.service_desk import wait_until
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 400  # more than will be made
 
 

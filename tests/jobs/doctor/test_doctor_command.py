@@ -144,6 +144,7 @@ class TestMadeBad:
         assert found(told, "file system").startswith("tmpfs on ")
         assert list(shared_memory.iterdir()) == []
 
+    @pytest.mark.slow
     def test_a_full_disk(self, desk: Desk):
         """A file system of one megabyte, in a namespace of the test's own."""
         if shutil.which("unshare") is None:
@@ -246,6 +247,7 @@ def test_bad_input_is_told_before_anything_is_looked_at(desk: Desk, diagnose: Di
             assert "findings" not in told
 
 
+@pytest.mark.slow
 def test_a_signal_ends_it_and_the_benchmark(desk: Desk):
     os.mkfifo(desk.folder / "measured")
     pipe = os.open(desk.folder / "measured", os.O_RDWR)

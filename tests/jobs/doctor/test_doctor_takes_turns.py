@@ -42,8 +42,8 @@ class Scene:
         def never(*_: object) -> None:
             raise AssertionError("nothing is waited for, nothing run")
 
-        watcher = ExaminationObserver(found=self.found, waiting=never, began=never, ended=never)
-        diagnosis = examine(specify(), self.settings, runs=runs, watcher=watcher)
+        observer = ExaminationObserver(found=self.found, waiting=never, began=never, ended=never)
+        diagnosis = examine(specify(), self.settings, runs=runs, observer=observer)
         return {finding.check: finding for finding in diagnosis.findings}
 
 

@@ -134,6 +134,7 @@ class TestUse:
         assert moment.processes == {(41, 777): ("a b) c", pytest.approx(400 / tick))}
         assert running("a b) c", proc) == (41,)
 
+    @pytest.mark.slow
     def test_what_this_process_itself_does_is_its_own(self):
         first = read_moment()
         spent = os.times().user
@@ -149,6 +150,7 @@ class TestUse:
         assert use.stolen is not None
         assert use.own + use.others + use.stolen <= 1.0001
 
+    @pytest.mark.slow
     def test_what_another_process_does_is_others(self):
         # It says so when it has used a third of a CPU second, and then stays to be seen.
         script = (

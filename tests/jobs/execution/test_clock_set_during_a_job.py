@@ -38,6 +38,7 @@ class Silent:
     def tick(self) -> None: ...
 
 
+@pytest.mark.slow
 @pytest.mark.db_bench
 def test_the_run_is_made_again(
     database: Engine, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,8 @@ from tests.support.db.stored_trials import trials_of
 from tests.support.jobs.instant import SCRIPT, Watcher, left_running, write_space, write_workload
 from tests.support.sampler.killed_child import CHANGES_FILES, Steps, killed
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 120  # more than a trial has steps: each is killed in one of its own
 EVENTS = CHANGES_FILES | {"fcntl.flock", "subprocess.Popen", "os.killpg"}
 STATEMENTS = ("before_cursor_execute", "commit", "checkin")

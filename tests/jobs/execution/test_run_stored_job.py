@@ -398,6 +398,7 @@ class TestWhatGoesWrong:
 
 
 class TestTheSame:
+    @pytest.mark.slow
     def test_interrupted_anywhere_ends_with_the_same_trials(
         self, database: Engine, tmp_path: Path, settings: Settings
     ):

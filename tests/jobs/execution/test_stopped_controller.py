@@ -59,6 +59,7 @@ def controller_of(url: str, job: int, folder: Path) -> Iterator[subprocess.Popen
             process.kill()
 
 
+@pytest.mark.slow
 def test_writes_nothing_once_its_job_was_taken_over(
     database: Engine, database_url: str, tmp_path: Path, settings: Settings
 ):

@@ -56,7 +56,7 @@ class Explained:
 
         return measure_explanation(
             self.engine, self.store.job(self.id), self.settings, runs=runs, steps=steps,
-            margin=0.1, watcher=RunsObserver(ended=ended),
+            margin=0.1, observer=RunsObserver(ended=ended),
         )  # fmt: skip
 
     @property
@@ -69,6 +69,7 @@ def job(database: Engine, tmp_path: Path, settings: Settings) -> Explained:
     return Explained(database, tmp_path, settings)
 
 
+@pytest.mark.slow
 def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained):
     found = job.measure(runs=4)
     subjects = {"baseline", "step 1", "winner"}  # the minimal one is the first step's
@@ -96,6 +97,7 @@ def test_every_round_measures_each_configuration_and_all_is_kept(job: Explained)
     assert job.store.job(job.id).lease_owner is None
 
 
+@pytest.mark.slow
 def test_a_run_that_counts_for_nothing_is_made_again(
     job: Explained, monkeypatch: pytest.MonkeyPatch
 ):
@@ -113,6 +115,7 @@ def test_a_run_that_counts_for_nothing_is_made_again(
     assert found["measured"]["runs"] == {"done": 9, "total": 9}
 
 
+@pytest.mark.slow
 def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     job: Explained, monkeypatch: pytest.MonkeyPatch
 ):
@@ -134,6 +137,7 @@ def test_fewer_changes_that_failed_alone_are_not_said_to_be_as_good(
     assert "1 of its runs failed, where the others ended well" in minimal["why"]
 
 
+@pytest.mark.slow
 def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     job.stop_after = 4
     with pytest.raises(KeyboardInterrupt):
@@ -153,6 +157,7 @@ def test_what_an_interruption_left_is_gone_on_with(job: Explained):
     assert kept is not None and kept["runs"] == json.loads(json.dumps([*left[:3], *job.ended]))
 
 
+@pytest.mark.slow
 def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     job.measure()
     job.measure()  # that design is complete: whoever asks again wants new runs
@@ -165,6 +170,7 @@ def test_only_what_was_left_of_the_same_design_is_gone_on_with(job: Explained):
     assert len(job.measured) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other", [{"host": "elsewhere"}, {"build": {"version": "7.7.2"}}, {"host": ...}],
     ids=["another host", "another RocksDB", "an earlier version's, which told of neither"],
@@ -185,6 +191,7 @@ def test_what_another_host_or_rocksdb_has_measured_is_measured_anew(
     assert len(job.measured) == 9
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time(job: Explained):
     lease = acquire(job.engine, job.id, "somebody else")
     with pytest.raises(LeaseHeld):

@@ -1,5 +1,6 @@
 """A user's own runner, and a proof that is planned to show a change."""
 
+import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
@@ -9,6 +10,7 @@ from optimizer.trials.trial import Purpose
 from tests.support.jobs.elsewhere import run_to_the_end, submit_external
 
 
+@pytest.mark.slow
 def test_is_planned_by_the_noise_that_was_told(database: Engine):
     search = SearchSettings(detect=0.001)
     job_id = submit_external(database, trials=40, search=search)

@@ -63,6 +63,7 @@ def store(database: Engine) -> JobStore:
 
 
 class TestRecordedTrials:
+    @pytest.mark.slow
     @pytest.mark.parametrize("space", ["default", "paper"])
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     def test_teach_what_matters(
@@ -82,6 +83,7 @@ class TestRecordedTrials:
         assert order[0] == "write_buffer_size"
         assert "compression_type" in order[:6]
 
+    @pytest.mark.slow
     def test_told_again_are_the_same(self, jobs: ExternalJobs, store: JobStore, database: Engine):
         job_id = submit_external(database, objective="paper", trials=12)
         told = recorded("default")[:40]
@@ -95,6 +97,7 @@ class TestRecordedTrials:
         result = store.result(job_id)
         assert result is not None and result["trials"]["total"] == 55
 
+    @pytest.mark.slow
     def test_do_not_stop_a_job_that_runs(
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):

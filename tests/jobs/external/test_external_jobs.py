@@ -43,6 +43,7 @@ def other(database_url: str) -> Iterator[Engine]:
 
 
 class TestAWholeJob:
+    @pytest.mark.slow
     def test_ends_with_a_result_and_an_options_file(
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
@@ -65,6 +66,7 @@ class TestAWholeJob:
         assert row.standing is not None
         assert (row.standing["done"], row.standing["total"]) == (24, 24)
 
+    @pytest.mark.slow
     def test_learns_before_it_searches(
         self, jobs: ExternalJobs, store: JobStore, database: Engine
     ):
@@ -126,6 +128,7 @@ class TestSeveralProcesses:
         assert sorted(handed) == list(range(1, 13))
         assert store.job(job_id).state is JobState.DONE
 
+    @pytest.mark.slow
     def test_at_once_lose_nothing_and_measure_nothing_twice(
         self, jobs: ExternalJobs, store: JobStore, database: Engine, other: Engine
     ):

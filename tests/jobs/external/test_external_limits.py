@@ -1,5 +1,6 @@
 """A user's own runner, and limits on what it tells."""
 
+import pytest
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
@@ -22,6 +23,7 @@ def told(trial: Trial) -> ReportedTrial:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_winner_that_breaks_one_is_not_called_proven(database: Engine):
     job_id = submit_external(database, trials=24, limits=[LIMIT])
     jobs = ExternalJobs(database)

@@ -221,6 +221,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
 @settings(
     deadline=None,
     max_examples=60,

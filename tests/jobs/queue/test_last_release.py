@@ -82,6 +82,7 @@ def left_by_dbos(engine: Engine) -> list[Any]:
         )
 
 
+@pytest.mark.slow
 def test_its_jobs_are_shown(scene: Scene, capsys: pytest.CaptureFixture[str]):
     listed = json.loads(said(capsys, "jobs", "--json", "--db", scene.url))["jobs"]
     assert {each["id"]: each["state"] for each in listed} == {
@@ -118,6 +119,7 @@ def test_its_nights_are_compared(scene: Scene, capsys: pytest.CaptureFixture[str
     assert "2 nights" in text
 
 
+@pytest.mark.slow
 def test_what_was_queued_or_running_is_taken_up_once(scene: Scene):
     kept = left_by_dbos(scene.engine)
     assert [name for name, status in kept if status in ("PENDING", "ENQUEUED")] == [
@@ -173,6 +175,7 @@ def test_a_worker_waits_for_the_lease_of_one_that_still_ends_its_trial(engine: E
     assert JobStore(engine).job(INTERRUPTED).state is JobState.RUNNING
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_after_the_upgrade_loses_nothing_either(scene: Scene):
     with worker_process(scene) as first:
         scene.await_trials(INTERRUPTED, 12)

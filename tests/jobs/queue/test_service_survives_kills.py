@@ -3,9 +3,13 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.support.jobs.crash_bench import NAME, SPACE, RecordedBench
 from tests.support.jobs.crash_job import CrashedJob
 from tests.support.jobs.service_desk import ServiceDesk
+
+pytestmark = pytest.mark.slow
 
 KILLS = 3
 TRIALS = 30

@@ -1,5 +1,7 @@
 """A job that is cancelled while it is measured, and jobs that cannot begin."""
 
+import pytest
+
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 from sampler.machine.process_identity import start_time
@@ -10,6 +12,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.slow
 def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
     job = scene.submit(trials=14)
     with at_work(scene):
@@ -36,6 +39,7 @@ def test_cancelled_while_it_runs_ends_the_benchmark_and_can_go_on(scene: Scene):
     assert list(scene.settings.bench_dir.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_cancelled_and_let_go_on_before_the_worker_looked(scene: Scene):
     """Then it is queued, and what runs must not go on beside it, or under a row that says so."""
     scene.hold.touch()
@@ -52,6 +56,7 @@ def test_cancelled_and_let_go_on_before_the_worker_looked(scene: Scene):
     assert scene.row(job).run == 2
 
 
+@pytest.mark.slow
 def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     gone, fine = scene.submit(priority=9, program="removed.sh"), scene.submit()
     program = scene.folder / "removed.sh"
@@ -68,6 +73,7 @@ def test_a_job_that_cannot_begin_fails_and_the_next_one_runs(scene: Scene):
     scene.check_done(gone)
 
 
+@pytest.mark.slow
 def test_a_job_whose_baseline_fails_says_why_and_the_next_one_runs(scene: Scene):
     broken = scene.submit(priority=9)
     program = scene.folder / "bench.sh"

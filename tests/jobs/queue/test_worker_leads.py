@@ -39,6 +39,7 @@ def test_sigterm_ends_the_trial_in_flight_and_another_worker_goes_on(scene: Scen
     assert list(scene.settings.bench_dir.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["killed", "stopped"])
 def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
     job = scene.submit()
@@ -63,6 +64,7 @@ def test_a_second_worker_waits_and_takes_over(scene: Scene, end: str):
     assert [trial.attempt for trial in scene.store.trials(job)] == [2] + [1] * 11
 
 
+@pytest.mark.slow
 def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: Scene):
     job = scene.submit()
     scene.hold.touch()

@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+import pytest
+
 from db.schema.job_row import JobState
 from jobs.queue import lifecycle
 from tests.support.jobs.worker_scene import Scene, at_work, scene
@@ -9,6 +11,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.slow
 def test_the_highest_priority_goes_first_and_one_job_at_a_time(scene: Scene):
     jobs = [scene.submit(priority=priority) for priority in (0, -3, 5, 5, 1000, -1000)]
     with at_work(scene):
@@ -25,6 +28,7 @@ def test_the_highest_priority_goes_first_and_one_job_at_a_time(scene: Scene):
     assert all(first[1] <= second[0] for first, second in pairwise(spans))  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
     scene.hold.touch()
     first, second, third = (scene.submit() for _ in range(3))
@@ -41,6 +45,7 @@ def test_what_is_cancelled_while_it_waits_is_never_begun(scene: Scene):
         scene.check_done(job)
 
 
+@pytest.mark.slow
 def test_two_workers_in_turn_in_one_process(scene: Scene):
     """What the first has left is no burden to the second."""
     for _ in range(2):

@@ -14,6 +14,7 @@ from tests.support.jobs.worker_scene import Scene, at_work, scene
 __all__ = ["scene"]
 
 
+@pytest.mark.slow
 def test_what_was_queued_while_no_worker_ran(scene: Scene):
     """As a server leaves it that is killed between taking a job and telling anybody."""
     jobs = [scene.submit() for _ in range(3)]
@@ -25,6 +26,7 @@ def test_what_was_queued_while_no_worker_ran(scene: Scene):
         assert scene.row(job).run == 1
 
 
+@pytest.mark.slow
 def test_a_job_that_nobody_runs_is_ended_from_its_trials(scene: Scene):
     """As a worker leaves it that is killed between the last trial and the result."""
     job = scene.submit()
@@ -37,6 +39,7 @@ def test_a_job_that_nobody_runs_is_ended_from_its_trials(scene: Scene):
     assert scene.store.trials(job) == before
 
 
+@pytest.mark.slow
 def test_jobs_of_the_terminal_are_left_alone(scene: Scene):
     theirs = JobStore(scene.engine).create_job({"workload": {}}, "d")
     ours = scene.submit()

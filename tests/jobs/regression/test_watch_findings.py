@@ -57,6 +57,7 @@ def test_a_new_kernel_that_slows_is_told_with_date_size_and_p() -> None:
     assert document == slowed(1.12).document()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", BASE)
 def test_five_percent_is_found_in_any_metric_and_none_is_not(metric: str) -> None:
     """Where nights differ by 1%; what other noise leaves of it is in docs/results/watch.md."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from test_report_page import plots, read
 
 from jobs.charts.contributions import contributions_chart
@@ -71,6 +72,7 @@ def test_without_a_step_there_is_no_plot():
     assert contributions_chart({**EXPLANATION, "steps": []}) is None
 
 
+@pytest.mark.slow
 def test_the_report_has_the_section(finished: JobOutcome):
     page = read(finished)
     explanation = finished.result["explanation"]

@@ -44,6 +44,7 @@ def test_so_does_the_screen_instead_of_a_ranking(greedy: JobOutcome):
     assert "What matters most" not in said
 
 
+@pytest.mark.slow
 def test_another_strategy_has_no_contributions():
     other = finished_job(24, strategy="random")
     assert "contributions" not in other.result

@@ -1,6 +1,7 @@
 """The report of a job that was proved at a larger scale than it was searched at."""
 
 import numpy as np
+import pytest
 
 from jobs.report.artifacts import report_html
 from jobs.report.content import content
@@ -9,6 +10,7 @@ from tests.support.jobs.pretended_job import finished_job, lsm
 from tests.support.optimizer.two_loads import LARGER, TwoLoads
 
 
+@pytest.mark.slow
 def test_says_where_and_compares_runs_of_one_load_alone() -> None:
     noise = {"waf": 0.02, "time": 0.06, "rate": 0.06}
     finished = finished_job(40, bench=TwoLoads(lsm, noise=noise), confirm=LARGER, strategy="sobol")

@@ -12,7 +12,7 @@ from jobs.results.outcome import JobOutcome
 from jobs.results.pages import whole_page
 from tests.support.api.chromium import Page, chromium
 
-pytestmark = pytest.mark.chromium
+pytestmark = [pytest.mark.slow, pytest.mark.chromium]
 
 DRAWN = "document.documentElement.dataset.drawn"
 # What Plotly draws data with: points, lines and bars, boxes.

@@ -25,6 +25,7 @@ def rows(**totals: float) -> list[dict]:
     return [{"name": n, "model": {"waf": {**SURE, "total": t}}} for n, t in totals.items()]
 
 
+@pytest.mark.slow
 def test_models_say_what_matters(guided: JobOutcome):
     said, page = content(guided), report_html(guided)
     assert said["modelled"]

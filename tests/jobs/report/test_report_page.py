@@ -106,6 +106,7 @@ class TestAWholeJob:
         assert all("alert" not in text for _, text in page.scripts)
 
 
+@pytest.mark.slow
 def test_choices_of_ones_own_are_only_words():
     """In texts, in data, and in what Plotly would take for markup."""
     name, choice = "codec", "<a>&lt;</script>"
@@ -154,6 +155,7 @@ def on_three_hosts() -> JobOutcome:
 
 
 class TestManyHosts:
+    @pytest.mark.slow
     def test_the_result_tells_them_apart(self, on_three_hosts: JobOutcome):
         job = on_three_hosts
         told = {host["name"]: host for host in job.result["hosts"]}
@@ -181,6 +183,7 @@ def lsm_slow(configuration: Mapping[str, Any]) -> dict[str, float]:
 
 
 class TestOtherJobs:
+    @pytest.mark.slow
     def test_nothing_was_better(self):
         job = finished_job(24, bench=PretendBench(flat, noise=0.01), strategy="random")
         assert job.result["best"] is None and job.options is None

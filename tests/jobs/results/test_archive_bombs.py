@@ -67,6 +67,7 @@ def test_the_same_line_again_and_again_ends_the_reading(tmp_path: Path):
     assert refused(path, r"bomb\.gz' is no whole archive: two trials share a number") < 8 * MEBI
 
 
+@pytest.mark.slow
 def test_lines_that_pack_too_well_end_the_reading(tmp_path: Path):
     """Each is a trial, and shorter than a line may be."""
     path = tmp_path / "bomb.gz"

@@ -41,6 +41,7 @@ def kept(engine: Engine, asked: Specification, trials: list[Trial]) -> int:
     return restore_job(engine, asked.document(), asked.digest(), {"cpu": "one"}, trials)
 
 
+@pytest.mark.slow
 @given(any_trials)
 @settings(
     deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -157,6 +157,7 @@ def run(specification: Specification, database: Engine, settings: Settings) -> J
     return run_job(database, job, specification, assembly, settings, progress=Watcher())
 
 
+@pytest.mark.slow
 @pytest.mark.db_bench
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("budget", "settle"), [("true", "wait"), ("false", "flush")])

@@ -61,6 +61,7 @@ def test_a_batch_asks_for_it_by_the_same_name():
         specified({"confirm_scale": "8"})
 
 
+@pytest.mark.slow
 @pytest.mark.db_bench
 def test_only_the_confirmation_measures_the_larger_load(settings: Settings, tmp_path: Path):
     path = tmp_path / "small.toml"

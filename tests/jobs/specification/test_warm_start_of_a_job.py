@@ -52,6 +52,7 @@ def bench(database: Engine, tmp_path: Path, settings: Settings) -> Bench:
     return Bench(database, tmp_path, settings)
 
 
+@pytest.mark.slow
 def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     first, _ = bench.done()
     job_id, finished = bench.done(strategy="forest", warm_start="auto", trials=14)
@@ -66,6 +67,7 @@ def test_a_job_takes_similar_ones_along_and_says_so(bench: Bench) -> None:
     assert "warm_start" not in bench.done(strategy="forest", trials=14)[1].result
 
 
+@pytest.mark.slow
 def test_what_was_taken_stays_whatever_becomes_of_the_store(bench: Bench) -> None:
     first, _ = bench.done()
     specification = bench.specified(strategy="forest", warm_start="auto", trials=14)

@@ -182,6 +182,7 @@ class TestCsv:
 
 
 class TestNdjson:
+    @pytest.mark.slow
     @any_jobs(max_examples=80)
     @given(any_trials)
     def test_reads_back_as_the_trials(self, database: Engine, given: list[Trial]):
@@ -412,6 +413,7 @@ def peak(chunks: Iterator[bytes]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.one_database
 @pytest.mark.parametrize("written", FORMATS)
 def test_the_benchmark_prints_a_line_for_each_job(

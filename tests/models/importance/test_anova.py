@@ -24,6 +24,7 @@ def test_an_example_by_hand():
     assert found.n_left_out == 0
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(st.floats(-100, 100), min_size=2, max_size=12), min_size=2, max_size=5

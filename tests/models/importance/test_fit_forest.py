@@ -101,6 +101,7 @@ def test_a_fold_without_variance_is_left_out_of_the_mean():
     assert forest.r2_cross_validated_std == 0
 
 
+@pytest.mark.slow
 def test_the_seed_decides(planted):
     def scores(seed):
         forest = fit_forest(planted.features, planted.target, seed=seed, trees=20)

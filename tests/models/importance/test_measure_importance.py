@@ -70,6 +70,7 @@ def test_it_asks_about_unseen_trials_only():
     assert measure_importance(features, noise, forest, seed=0).permutation_mean.max() < 0.1
 
 
+@pytest.mark.slow
 def test_a_monotone_change_of_unit_moves_no_impurity():
     rng = np.random.default_rng(0)
     ranks = np.stack([rng.permutation(200) for _ in range(3)], axis=1).astype(float)

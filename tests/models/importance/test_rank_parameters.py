@@ -30,6 +30,7 @@ def two_metrics(planted):
     return {"first": planted.target, "second": second}
 
 
+@pytest.mark.slow
 def test_metrics_count_alike_in_the_order(planted, two_metrics):
     # In units of a millionth the second metric must weigh as much as it did.
     targets = two_metrics | {"second": two_metrics["second"] * 1e-6}
@@ -42,6 +43,7 @@ def test_metrics_count_alike_in_the_order(planted, two_metrics):
     assert (np.diff(ranking.importance[position]) <= 0).all()
 
 
+@pytest.mark.slow
 def test_p_values_are_corrected_within_a_metric(planted, two_metrics):
     ranking = rank_parameters(planted.features, two_metrics, planted.groups, seed=0, **FAST)
     first = ranking.metrics["first"]
@@ -52,6 +54,7 @@ def test_p_values_are_corrected_within_a_metric(planted, two_metrics):
     assert first.p_holm["noise_0"] > 0.05
 
 
+@pytest.mark.slow
 def test_a_metric_is_found_alike_alone_and_in_company(planted, two_metrics):
     both = rank_parameters(planted.features, two_metrics, planted.groups, seed=0, **FAST)
     alone = rank_parameters(
@@ -69,6 +72,7 @@ def test_the_seed_decides(planted):
     assert rank(1) != rank(2)
 
 
+@pytest.mark.slow
 def test_missing_values_leave_a_trial_out_for_their_metric_alone(planted, two_metrics):
     gaps = two_metrics["second"].copy()
     gaps[:150] = np.nan
@@ -88,6 +92,7 @@ def test_missing_values_leave_a_trial_out_for_their_metric_alone(planted, two_me
     assert shown(ranking)["second"] == shown(rest)["second"]
 
 
+@pytest.mark.slow
 def test_row_order_does_not_change_what_matters(planted):
     order = np.random.default_rng(0).permutation(400)
     ranking = rank_parameters(
@@ -100,6 +105,7 @@ def test_row_order_does_not_change_what_matters(planted):
     assert ranking.order[:3] == ("strong", "codec", "weak")
 
 
+@pytest.mark.slow
 def test_metrics_that_tell_nothing_are_left_out_of_the_order(planted):
     few = np.full(400, np.nan)
     few[:5] = planted.features.values[:5, 6]

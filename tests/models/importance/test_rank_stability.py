@@ -46,6 +46,7 @@ def test_a_wrong_reference_is_told(planted):
     assert found.top_k_overlap == 0
 
 
+@pytest.mark.slow
 def test_few_trials_are_less_certain(planted):
     few = planted.features.rows(np.arange(25))
     small = rank_stability(few, planted.target[:25], TRUTH, seed=0)

@@ -44,6 +44,7 @@ def rank_of(ranking, metric, name):
     return by_impurity.tolist().index(ranking.names.index(name)) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "least"), [("waf", 0.5), ("sa", 0.45), ("log_time", 0.3)])
 def test_forests_predict_unseen_trials(ranking, metric, least):
     forest = ranking.metrics[metric].forest

@@ -17,6 +17,7 @@ def test_halves_agree_on_clear_effects_and_more_so_with_more_trials(planted):
     assert many.overlap.mean() > few.overlap.mean()
 
 
+@pytest.mark.slow
 def test_halves_of_noise_agree_by_chance(planted):
     rng = np.random.default_rng(1)
     found = [
@@ -27,6 +28,7 @@ def test_halves_of_noise_agree_by_chance(planted):
     assert 0.15 < np.mean(found) < 0.5
 
 
+@pytest.mark.slow
 def test_no_trial_is_in_both_halves(planted):
     # Twice the same 12 trials: if halves could share, they would rank alike more often.
     rng = np.random.default_rng(2)

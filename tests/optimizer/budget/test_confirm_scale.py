@@ -31,6 +31,7 @@ def document(conclusion: Conclusion):
     return result_document(conclusion, job={}, environment={})
 
 
+@pytest.mark.slow
 def test_a_gain_that_is_not_there_at_the_larger_scale_is_not_proved():
     _, same = concluded(bowl)
     assert same.verdict is not None
@@ -58,6 +59,7 @@ def test_without_a_baseline_there_nothing_wins():
     assert (conclusion.winner, conclusion.verdict) == (None, None)
 
 
+@pytest.mark.slow
 def test_figures_of_the_two_loads_are_never_mixed():
     job, conclusion = concluded(bowl)
     result = document(conclusion)
@@ -98,6 +100,7 @@ def test_time_left_counts_the_larger_runs():
     assert alone.progress(11, confirming=4).seconds_left == 10 * 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minutes", [60, 240])
 def test_minutes_hold_the_larger_runs(minutes: int):
     job = Job(two_loads(), Budget(minutes=minutes), TwoLoads())

@@ -151,6 +151,7 @@ class TestPlan:
         conclusion = job(48, detect=None, noise=LOUD).run()
         assert conclusion.plan == divide(48)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("count", [2, 5])
     def test_on_several_hosts_is_by_the_noise_within_each(self, count: int):
         hosts = PretendHosts(machines(count), function=flat, seed=5)
@@ -197,6 +198,7 @@ def test_runs_that_are_given_do_not_count():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["random", "genetic"])
 def test_a_job_that_is_killed_anywhere_plans_the_same(strategy: str):
     def bench() -> PretendBench:

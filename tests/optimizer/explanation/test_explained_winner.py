@@ -38,6 +38,7 @@ def found() -> Explanation:
     return explanation
 
 
+@pytest.mark.slow
 def test_the_path_has_the_true_order_and_sizes(found: Explanation):
     assert [step.names for step in found.steps[:3]] == [("much",), ("some",), ("little",)]
     asked, made = problem(), dict(effects_space().default_configuration())
@@ -72,6 +73,7 @@ def test_just_what_does_nothing_is_left_out(found: Explanation):
     assert minimal.loss.expected <= minimal.noise
 
 
+@pytest.mark.slow
 def test_a_loss_beyond_the_noise_is_not_taken():
     """However noisy the proof was: a tenth of the gain is the most."""
     asked = problem()
@@ -117,6 +119,7 @@ def test_what_only_the_winner_has_moved_gets_what_the_others_leave():
     assert "inert" in found.minimal.kept
 
 
+@pytest.mark.slow
 def test_a_limit_that_the_winner_keeps_is_kept():
     """`dull` gains nothing, and without it writes are too slow."""
 
@@ -144,6 +147,7 @@ def test_nothing_to_explain():
     assert explain_winner(Evaluation(asked, few), WINNER, error=NOISE) is None
 
 
+@pytest.mark.slow
 def test_a_winner_that_the_models_hold_for_worse_has_no_minimal_one():
     asked = problem()
 

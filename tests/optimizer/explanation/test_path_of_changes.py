@@ -54,6 +54,7 @@ def require_valid(asked: Problem, configuration: Mapping[str, Any], chosen: set[
             assert value % values[parameter.multiple_of] == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 10**6))
 def test_every_point_is_valid_and_the_last_is_the_winner(name: str, seed: int):

@@ -112,6 +112,7 @@ class TestTheRule:
 
 
 class TestInAJob:
+    @pytest.mark.slow
     def test_strong_effects_end_the_sampling_sooner_than_weak_ones(self):
         strong, weak = (
             draws_of(AskingRunner(problem(top=2), 400, bench(noise))) for noise in (0.03, 0.4)
@@ -119,6 +120,7 @@ class TestInAJob:
         assert FIRST_CHECKPOINT < strong < weak <= planned(400)
         assert strong in checkpoints(400)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", [1, 2])
     def test_noise_alone_is_drawn_to_the_end(self, seed):
         nothing = PretendBench(
@@ -150,6 +152,7 @@ class TestInAJob:
         )
         assert draws_of(runner) == planned(200)
 
+    @pytest.mark.slow
     def test_the_saved_runs_go_to_the_search(self):
         runner = AskingRunner(problem(top=2), 200, bench())
         runner.finish(4)
@@ -161,6 +164,7 @@ class TestInAJob:
 
 
 class TestWhatItRestsOn:
+    @pytest.mark.slow
     @settings(max_examples=6, deadline=None)
     @given(seed=st.integers(0, 2**32))
     def test_any_order_of_asking_and_telling_ends_the_sampling_at_the_same_draw(self, seed):
@@ -185,6 +189,7 @@ class TestWhatItRestsOn:
         with pytest.raises(ValueError, match=f"draw {last} has not ended"):
             enough_drawn(Evaluation(runner.problem, runner.history), planned(200))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("length", [66, 76, 90])
     @pytest.mark.parametrize("running", [True, False])
     def test_a_job_that_is_killed_goes_on_as_if_nothing_had_happened(self, whole, length, running):
@@ -193,6 +198,7 @@ class TestWhatItRestsOn:
         assert configurations(again.log.trials()) == configurations(whole.log.trials())
         assert len(History(again.log.trials()).own(*DRAWN)) == 68
 
+    @pytest.mark.slow
     def test_a_look_depends_on_nothing_that_comes_later(self, whole):
         trials = whole.log.trials()
         history = History(trials)
@@ -234,6 +240,7 @@ class TestWhatIsTold:
         document = result_document(job.run(), job={}, environment={})
         return document["sampling"], job.log.whys
 
+    @pytest.mark.slow
     def test_where_it_was_enough(self):
         sampling, whys = self.ran(200, top=2)
         assert (sampling["draws"], sampling["planned"]) == (68, planned(200))
@@ -256,11 +263,13 @@ class TestWhatIsTold:
             f"all {planned(90)} draws are in: the ranking is not yet stable, random halves"
         )
 
+    @pytest.mark.slow
     def test_where_a_number_was_asked_for(self):
         sampling, _ = self.ran(90, samples=50)
         assert sampling["why"].startswith("all 50 draws that were asked for are in: ")
         assert [point["draws"] for point in sampling["curve"]] == [48, 50]
 
+    @pytest.mark.slow
     def test_where_everything_is_searched(self):
         assert self.ran(90, top=30)[0]["why"].endswith("so no ranking decides")
 

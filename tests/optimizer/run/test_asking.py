@@ -30,6 +30,7 @@ def noisy() -> PretendBench:
     return PretendBench(noise=0.03, seed=4, fails=fails)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @given(
@@ -45,6 +46,7 @@ def test_any_order_of_asking_and_telling_divides_the_budget_as_planned(
     runner.check()
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(count=st.integers(1, 100), seed=st.integers(0, 2**32))
 def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(count, seed):
@@ -57,6 +59,7 @@ def test_without_failures_the_job_makes_exactly_as_many_trials_as_asked_for(coun
 
 
 class TestOneAtATime:
+    @pytest.mark.slow
     @pytest.mark.parametrize("trials", [12, 48, 110])
     @pytest.mark.parametrize("strategy", [*STRATEGY_NAMES, "greedy"])
     def test_is_what_a_tuning_run_does(self, strategy: str, trials: int):

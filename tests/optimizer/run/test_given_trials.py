@@ -35,6 +35,7 @@ def runner_of(strategy: str, trials: int = 48, **more: object) -> AskingRunner:
     return AskingRunner(problem_of(strategy, **more), trials, PretendBench(noise=0.02))
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None)
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @given(
@@ -68,6 +69,7 @@ class TestTheyTeach:
         assert Evaluation(runner.problem, runner.history).ranking().order[0] == "x"
         assert searched_parameters(Evaluation(runner.problem, runner.history)) == ("x",)
 
+    @pytest.mark.slow
     def test_so_that_the_search_begins_sooner(self):
         runner = runner_of("genetic")
         explore = runner.plan.explore
@@ -78,6 +80,7 @@ class TestTheyTeach:
         assert len(own(Purpose.CANDIDATE, Phase.SAMPLE)) == samples - (explore // 2 - 3)
         assert len(own(Purpose.CANDIDATE)) == explore
 
+    @pytest.mark.slow
     def test_nothing_by_having_failed(self):
         runner = runner_of("genetic")
         runner.give()
@@ -138,6 +141,7 @@ class TestTheyTeach:
 
 
 class TestTheyMayWin:
+    @pytest.mark.slow
     @pytest.mark.parametrize("strategy", ["random", "genetic"])
     @pytest.mark.parametrize("trials", [12, 48])
     def test_and_are_confirmed_on_fresh_runs(self, strategy: str, trials: int):

@@ -67,6 +67,7 @@ class TestGenerations:
         found = [generation_of(index) for index in range(20)]
         assert found == [1] * 8 + [2] * 4 + [3] * 4 + [4] * 4
 
+    @pytest.mark.slow
     def test_are_told_with_each_proposal(self, searched: list[Trial]):
         for index, trial in enumerate(searched):
             assert trial.why.startswith(f"generation {generation_of(index)}: ")
@@ -82,6 +83,7 @@ class TestGenerations:
 
 
 class TestChromosomes:
+    @pytest.mark.slow
     def test_hold_the_most_important_parameters_alone(self, job: Job, searched: list[Trial]):
         genes = searched_parameters(Evaluation(job.problem, History(job.log.trials())))
         assert len(genes) == 3
@@ -154,6 +156,7 @@ def paper() -> Job:
 
 
 class TestThePapersSpace:
+    @pytest.mark.slow
     def test_threads_are_ranked_but_never_searched(self, paper: Job):
         history = History(paper.log.trials())
         top = Evaluation(paper.problem, history).ranking().order[:5]
@@ -185,6 +188,7 @@ class TestStopping:
         assert len(candidates(job.log.trials(), Phase.SEARCH)) == 12
         assert job.log.trials()[-1].purpose is Purpose.PROVE
 
+    @pytest.mark.slow
     def test_when_the_fitness_is_reached(self):
         whole = candidates(run(objective="waf").log.trials(), Phase.SEARCH)
         fitness = [1000 * (1 - t.metrics["waf"] / BASELINE["waf"]) for t in whole]

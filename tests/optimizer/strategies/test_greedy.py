@@ -13,7 +13,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.results.contributions import contributions_document
 from optimizer.run.planning import Budget
 from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.trial_series import probes_of, trial_series_of
+from optimizer.strategies.sweeps import probes_of, sweep_progress
 from optimizer.trials.history import History
 from optimizer.trials.problem import StartingPoint
 from optimizer.trials.trial import Phase, Purpose, Trial
@@ -98,7 +98,7 @@ def test_a_parameter_that_does_nothing_is_passed_over():
 def test_it_ends_when_a_pass_keeps_nothing():
     done = job(trials=400)
     done.run()
-    course = trial_series_of(Evaluation(done.problem, History(done.log.trials())), 400)
+    course = sweep_progress(Evaluation(done.problem, History(done.log.trials())), 400)
     assert course.parameter is None
     assert {sweep.number for sweep in course.sweeps} == {1, 2}
     # idle = 5 is one of its own values. In pass 2 only those of x are new: beside the y that was
@@ -157,7 +157,7 @@ def test_all_values_failing_leaves_everything_where_it_is():
 
 
 def _course(done: Job, explore: int = EXPLORE):
-    return trial_series_of(Evaluation(done.problem, History(done.log.trials())), explore)
+    return sweep_progress(Evaluation(done.problem, History(done.log.trials())), explore)
 
 
 def noisy() -> PretendBench:
@@ -176,13 +176,14 @@ def test_a_killed_job_goes_on_as_if_nothing_had_happened():
         assert configurations(again.log.trials()) == configurations(done.log.trials())
 
 
+@pytest.mark.slow
 def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     """The clocks drift, so each run of the baseline corrects those of the sweeps before it."""
     bench = PretendBench(noise=0.15, drift=lambda seconds: 1 + 0.5 * math.sin(seconds / 150))
     done = job(bench, objective="rate", trials=120)
     done.run()
     trials = [t for t in done.log.trials() if t.purpose in (Purpose.BASELINE, Purpose.CANDIDATE)]
-    whole = trial_series_of(Evaluation(done.problem, History(trials)), 120)
+    whole = sweep_progress(Evaluation(done.problem, History(trials)), 120)
     varied, incumbent = {}, whole.first
     for sweep in whole.sweeps:  # around which trial each sweep was, as the whole history says
         varied[sweep.parameter, sweep.number] = incumbent
@@ -190,7 +191,7 @@ def test_what_was_kept_stays_kept_whatever_the_baseline_shows_later():
     assert len(varied) >= 15
     for place, trial in enumerate(trials):
         if trial.purpose is Purpose.CANDIDATE:
-            then = trial_series_of(Evaluation(done.problem, History(trials[:place])), 120)
+            then = sweep_progress(Evaluation(done.problem, History(trials[:place])), 120)
             known = varied.get((then.parameter, then.number), whole.incumbent)
             assert then.incumbent == known, trial.why
 

@@ -75,6 +75,7 @@ def measured(trials: list[Trial], proposal: Proposal, **outcome: object) -> list
                              subject=proposal.subject, **outcome)]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_lucky_run_is_measured_again_and_then_no_longer_believed():
     trials, number = lucky(searching())
     proposal = propose(trials)
@@ -123,6 +124,7 @@ def test_no_configuration_is_measured_more_than_three_times(monkeypatch: pytest.
     assert propose(trials).subject != number
 
 
+@pytest.mark.slow
 def test_no_more_than_a_tenth_of_what_is_explored_measures_again(monkeypatch: pytest.MonkeyPatch):
     """Where half a standard deviation is a doubt, there would be many more."""
     bench = PretendBench(flat, noise={"waf": 0.3, "sa": 0.01, "time": 0.02, "rate": 0.02})

@@ -234,6 +234,7 @@ def test_versions_options_stall_lines_and_tickers_go_to_their_opening() -> None:
     assert second.options["default"] == {"max_write_buffer_number": "20"}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(any_file())
 def test_nothing_that_a_file_holds_breaks_the_reader(told: str) -> None:

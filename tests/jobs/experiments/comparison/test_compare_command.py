@@ -14,6 +14,8 @@ from jobs.experiments.interleaved import RUNS
 from tests.support.cli.terminal import Desk
 from tests.support.sampler.second_builds import build, with_default
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 Compare = Callable[..., int]
 OUT = "rocktune-compare"

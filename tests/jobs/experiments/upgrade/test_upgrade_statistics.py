@@ -73,6 +73,7 @@ def simulated(
     return whole_pairs(runs)
 
 
+@pytest.mark.slow
 def test_the_same_build_twice_is_called_changed_in_at_most_5_of_100_checks():
     """Three cases of four metrics each: without a correction it would be about 4 of 10."""
     rng = np.random.default_rng(20261121)

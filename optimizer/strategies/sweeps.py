@@ -131,7 +131,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class TrialSeries:
+class SweepProgress:
     """How far the search has come.
 
     Attributes:
@@ -165,7 +165,7 @@ class TrialSeries:
 _BASELINE = 1  # the number of its first trial
 
 
-def trial_series_of(evaluation: Evaluation, explore: int) -> TrialSeries:
+def sweep_progress(evaluation: Evaluation, explore: int) -> SweepProgress:
     """Where the search stands.
 
     Args:
@@ -191,15 +191,15 @@ class _Reading:
         self._baselines = self._history.of(Purpose.BASELINE)
         self._last = 0  # the number of the last trial that was looked at
 
-    def series(self, explore: int) -> TrialSeries:
+    def series(self, explore: int) -> SweepProgress:
         problem = self._problem
         starts = [problem.configuration(s.point) for s in planned_starts(problem, explore)]
         runs = [run for each in starts for run in self._runs(digest(each))]
         if not all(run.has_outcome for run in runs):
-            return TrialSeries(first=1, parameter=problem.searched[0])
+            return SweepProgress(first=1, parameter=problem.searched[0])
         self._last = max((run.number for run in runs), default=0)
         first = self._best([run.number for run in runs], 1) or 1
-        series = TrialSeries(first=first, incumbent=first)
+        series = SweepProgress(first=first, incumbent=first)
         been = {first}
         for number in count(1):
             kept = False
@@ -215,7 +215,7 @@ class _Reading:
                 return series
         raise AssertionError("a count never ends")
 
-    def _turn(self, series: TrialSeries, name: str, number: int) -> TrialSeries:
+    def _turn(self, series: SweepProgress, name: str, number: int) -> SweepProgress:
         """One parameter's turn: the same course with its sweep, or as far as that has come."""
         values = self._history[series.incumbent].configuration
         held = {**self._problem.space.start, **values}  # what the space fixes, a baseline lacks

@@ -25,7 +25,7 @@ _baselines = JobCache[Baseline | None]()
 
 
 @dataclass(frozen=True)
-class TrialSeries:
+class JobSeries:
     """A job's whole measurements of the load that it searches by.
 
     Attributes:
@@ -62,7 +62,7 @@ class TrialSeries:
         return max(found, key=lambda number: self.fitness[number], default=None)
 
 
-def trial_series_of(engine: Engine, row: JobRow) -> TrialSeries | None:
+def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
     """The course of a job; None before a run of its baseline has ended well."""
     objective = objective_from_document(row.specification["objective"])
     others = not set(objective.metrics) <= set(MAIN_METRICS)
@@ -81,7 +81,7 @@ def trial_series_of(engine: Engine, row: JobRow) -> TrialSeries | None:
     once = measured(baseline, runs) if len(trials) < len(runs) else {}
     bounds = objective.bounds(baseline.metrics)
     metrics |= once
-    return TrialSeries(
+    return JobSeries(
         objective=objective,
         baseline=baseline,
         trials=trials,
