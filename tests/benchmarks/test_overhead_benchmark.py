@@ -6,6 +6,7 @@ from benchmarks.overhead import instant, main, measure
 from optimizer.budget.budget import LEAST_TRIALS
 
 
+@pytest.mark.slow
 def test_forty_trials_on_each_database(empty_database_url: str, tmp_path: Path):
     figures = measure(empty_database_url, instant(40, tmp_path), tmp_path)
     assert figures.trials == 40

@@ -48,6 +48,7 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return data[:first] + middle + data[last:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", QUICK)
 def test_seeds_and_what_was_kept_are_read_or_refused(target: str):
     inputs = seeds(target)

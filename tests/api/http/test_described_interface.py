@@ -61,6 +61,7 @@ def test_nothing_is_answered_but_what_is_described(
     assert (findings.statuses[201] > 5) == (role is Role.ADMIN)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_status_that_is_not_described_is_found(app: FastAPI) -> None:
     """The proof of the proof."""

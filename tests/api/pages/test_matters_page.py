@@ -85,6 +85,7 @@ def test_tests_and_stability_are_told(client: TestClient, database: Engine) -> N
     assert f"{forest['kendall_tau']:.2f}" in sure
 
 
+@pytest.mark.slow
 def test_what_needs_the_trials_comes_by_and_by(client: TestClient, database: Engine) -> None:
     job = keep(database, proved())
     path = f"/jobs/{job}/matters"

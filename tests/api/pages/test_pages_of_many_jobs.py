@@ -16,6 +16,7 @@ from tests.support.api.watched_nights import kept_nights, nights_that_turn_worse
 BATCH = {"workloads": ["load-quick"], "spaces": ["default"]}
 
 
+@pytest.mark.slow
 def test_jobs_are_compared_column_by_column(client: TestClient, database: Engine) -> None:
     one, other = keep(database, proved()), keep(database, unproven(proved(), low=-1.0, high=2.0))
     page = see(client, f"/compare?jobs={one},{other}")

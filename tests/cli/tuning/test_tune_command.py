@@ -153,6 +153,7 @@ class TestResume:
         assert "job 2, files go to" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_jobs_at_once_end_right(desk: Desk, database_url: str):
     arguments = asked(desk, "--json")
     place = arguments.index("--db")

@@ -87,6 +87,7 @@ class TestTaking:
             acquire(database, lease.job_id, ANOTHER)
 
 
+@pytest.mark.slow
 class TestAHolderThatWasKilled:
     def test_is_followed_at_once(self, database: Engine, database_url: str, store: JobStore):
         job_id = store.create_job({}, "d")

@@ -18,6 +18,7 @@ __all__ = ["scene"]
 LATE = "2000-01-01 00:00:00"
 
 
+@pytest.mark.slow
 def test_sigterm_ends_the_trial_in_flight_and_another_worker_goes_on(scene: Scene):
     job = scene.submit()
     scene.hold.touch()
@@ -100,6 +101,7 @@ def test_a_worker_that_sleeps_through_its_turn_writes_nothing_and_waits(scene: S
     assert [trial.attempt for trial in trials] == [2] + [1] * 11
 
 
+@pytest.mark.slow
 def test_a_replaced_worker_can_be_stopped_while_the_other_is_at_work(scene: Scene):
     """It must not wait for the end of what it no longer runs."""
     job = scene.submit()

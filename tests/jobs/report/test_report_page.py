@@ -154,6 +154,7 @@ def on_three_hosts() -> JobOutcome:
     return finished_job(400, hosts=hosts, strategy="random")
 
 
+@pytest.mark.slow
 class TestManyHosts:
     @pytest.mark.slow
     def test_the_result_tells_them_apart(self, on_three_hosts: JobOutcome):

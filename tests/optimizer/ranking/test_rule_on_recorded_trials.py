@@ -23,6 +23,7 @@ def halves(learned, seed, draws):
     return _halves(learned, rows, top_k=5, seed=seed)
 
 
+@pytest.mark.slow
 def test_halves_of_real_draws_agree_and_of_shuffled_ones_do_not(load):
     order = np.random.default_rng(5).permutation(load.features.n_trials)
     targets = {metric: target[order] for metric, target in load.targets.items()}

@@ -108,6 +108,7 @@ class TestFair:
         raw = [t.metrics["time"] for t in conclusion.history.of(Purpose.BASELINE)]
         assert max(raw) / min(raw) > 1.5
 
+    @pytest.mark.slow
     def test_a_real_gain_is_proven_across_hosts(self):
         conclusion, _, _ = run(4, 200, "genetic")
         assert conclusion.verdict is not None and conclusion.verdict.confirmed

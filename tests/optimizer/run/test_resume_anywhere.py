@@ -43,6 +43,7 @@ def resumed(job: Job, length: int, *, running: bool, slope: float = 0.0) -> Job:
     return again
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @given(length=st.integers(1, TRIALS), running=st.booleans())

@@ -28,6 +28,7 @@ SIZES = (12, 16, 24, 48, 96)
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @pytest.mark.parametrize("trials", SIZES)
 class TestBudgetOfTrials:
+    @pytest.mark.slow
     def test_is_spent_to_the_last_run(self, strategy: str, trials: int):
         job = run(trials, strategy, noise=0.02)
         assert [trial.number for trial in job.log.trials()] == list(range(1, trials + 1))

@@ -116,6 +116,7 @@ class TestChildren:
         assert children(ended, seed=1) != children(ended, seed=2)
 
 
+@pytest.mark.slow
 def test_it_finds_more_than_chance():
     def best(strategy: str, seed: int) -> float:
         problem = problem_of(strategy, objective="waf", seed=seed)

@@ -89,6 +89,7 @@ def best_after(seed: int, kind: str, count: int) -> float:
     return max(fitness(trial.configuration) for trial in found) / fitness(BEST)
 
 
+@pytest.mark.slow
 def test_with_one_that_agrees_the_first_step_of_the_search_is_near_the_best():
     for seed in (1, 2):
         warm, cold = (candidates(ran(seed, kind).log.trials()) for kind in ("warm", "cold"))

@@ -176,6 +176,7 @@ def test_a_bench_folder_without_copies_has_none_to_clean(copies: PreparedCopies,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_killed_at_any_step_a_copy_is_whole_or_not_there_and_nothing_else_is_left(tmp_path: Path):
     copies = PreparedCopies(tmp_path, int(1.5 * SIZE))  # the second makes the first go
 

@@ -64,6 +64,7 @@ def simulated(
     return whole_sets(runs, subjects)
 
 
+@pytest.mark.slow
 def test_of_the_same_thing_something_differs_in_at_most_5_of_100_comparisons():
     rng = np.random.default_rng(20261122)
     count, alarms = 300, 0
