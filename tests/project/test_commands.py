@@ -120,3 +120,17 @@ def test_a_python_that_is_too_old_is_refused_in_one_line(tmp_path: Path) -> None
     assert done.returncode == 1
     assert done.stderr.startswith("rocktune needs Python 3.11 or later")
     assert done.stderr.count("\n") == 1
+
+
+def test_where_there_is_no_python_debians_is_installed(tmp_path: Path) -> None:
+    """The fake apt puts one in place, as Debian's does."""
+    python = tmp_path / "python3"
+    installs = f'case "$*" in *install*python3*) echo "exit 0" >{python}; chmod +x {python};; esac'
+    (tmp_path / "chmod").symlink_to(shutil.which("chmod"))
+    path = a_machine(tmp_path, **{"apt-get": installs, "id": "echo 0"})
+    python_sh = ROOT / "scripts/python.sh"
+    done = subprocess.run(
+        [str(python_sh)], cwd=ROOT, capture_output=True, text=True, env={"PATH": path}
+    )
+    assert (done.returncode, done.stdout) == (0, "python3\n"), done.stderr
+    assert "installing the package python3" in done.stderr
