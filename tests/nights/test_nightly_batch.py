@@ -26,6 +26,8 @@ from jobs.schedule.schedules import (
 from tests.support.jobs.night_scene import ITEMS, Clock, await_batches, batches, plan_of
 from tests.support.jobs.worker_scene import Scene, at_work
 
+pytestmark = pytest.mark.slow
+
 # 02:30 in Berlin. On the 29th the clock goes from 02:00 to 03:00, and 02:30 comes at 03:00.
 FIRST, SECOND, THIRD = (
     datetime(2026, 3, 28, 1, 30, tzinfo=UTC),

@@ -27,6 +27,8 @@ from jobs.trial_export.trial_formats import csv_chunks, ndjson_chunks, parquet_c
 from optimizer.trials.trial import Trial
 from tests.support.db.any_trials import add_trials, any_trials, job_of, plain_trial
 
+pytestmark = pytest.mark.slow
+
 FIRST = ["number", "phase", "purpose", "state", "subject", "attempt", "given", "host",
          "started_at", "finished_at", "bench_seconds"]  # fmt: skip
 MAIN = ["waf", "sa", "time", "rate", "memory"]
@@ -182,7 +184,6 @@ class TestCsv:
 
 
 class TestNdjson:
-    @pytest.mark.slow
     @any_jobs(max_examples=80)
     @given(any_trials)
     def test_reads_back_as_the_trials(self, database: Engine, given: list[Trial]):
@@ -413,7 +414,6 @@ def peak(chunks: Iterator[bytes]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.slow
 @pytest.mark.one_database
 @pytest.mark.parametrize("written", FORMATS)
 def test_the_benchmark_prints_a_line_for_each_job(

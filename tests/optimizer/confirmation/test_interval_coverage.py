@@ -11,6 +11,8 @@ from optimizer.budget.power import ALPHA
 from studies import coverage_table
 from tests.support.optimizer.known_truth import BLOCKS, KINDS, METRICS, line_of
 
+pytestmark = pytest.mark.slow
+
 EFFECTS, NULL, HEAVY, _ = BLOCKS
 QUICK = KINDS.index((24, "random", "paper", None))
 JOBS = 100
@@ -31,7 +33,6 @@ def nulls() -> list[Line]:
     return lines_of(NULL, JOBS)
 
 
-@pytest.mark.slow
 def test_intervals_hold_the_truth_in_95_percent(effects: list[Line]):
     counts = [coverage_table.held(effects, metric) for metric in METRICS]
     for held, cases in counts:
@@ -42,7 +43,6 @@ def test_intervals_hold_the_truth_in_95_percent(effects: list[Line]):
     assert 0.93 <= pooled <= 0.97
 
 
-@pytest.mark.slow
 def test_the_truth_differs_from_job_to_job_and_from_none(effects: list[Line], nulls: list[Line]):
     true = [line["changes"]["waf"][0] for line in effects if line["changes"]]
     assert len(set(true)) > 0.9 * len(true)
@@ -103,7 +103,6 @@ class TestTable:
         assert coverage_table.read(path) == [json.loads(whole)]
         assert path.read_text() == whole + "\n"
 
-    @pytest.mark.slow
     def test_what_is_there_is_not_simulated_again(self, tmp_path: Path):
         path = tmp_path / "lines.jsonl"
         known = "".join(json.dumps(self.line(block.name, 0)) + "\n" for block in BLOCKS)

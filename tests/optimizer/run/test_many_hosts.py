@@ -27,6 +27,8 @@ from tests.support.optimizer.pretend_hosts import (
     tuned,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def run(count: int, trials: int, strategy: str = "random", **more: object):
     hosts = PretendHosts(machines(count))
@@ -108,7 +110,6 @@ class TestFair:
         raw = [t.metrics["time"] for t in conclusion.history.of(Purpose.BASELINE)]
         assert max(raw) / min(raw) > 1.5
 
-    @pytest.mark.slow
     def test_a_real_gain_is_proven_across_hosts(self):
         conclusion, _, _ = run(4, 200, "genetic")
         assert conclusion.verdict is not None and conclusion.verdict.confirmed

@@ -35,7 +35,7 @@ from tests.support.optimizer.pretend_bench import (
 )
 from tests.support.optimizer.two_loads import LARGER
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
 BEST = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}
 DEFAULT = {"x": 0.9, "y": 2, "codec": "fast", "sync": False}
 TRIALS = 44
@@ -89,7 +89,6 @@ def best_after(seed: int, kind: str, count: int) -> float:
     return max(fitness(trial.configuration) for trial in found) / fitness(BEST)
 
 
-@pytest.mark.slow
 def test_with_one_that_agrees_the_first_step_of_the_search_is_near_the_best():
     for seed in (1, 2):
         warm, cold = (candidates(ran(seed, kind).log.trials()) for kind in ("warm", "cold"))
