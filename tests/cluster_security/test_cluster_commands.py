@@ -1,9 +1,8 @@
-import gc
 import logging
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -42,19 +41,6 @@ def test_the_scheduler_ends_quietly(tmp_path: Path, number: signal.Signals) -> N
         assert "Traceback" not in started.log.read_text()
 
 
-@pytest.fixture
-def _collected() -> Iterator[None]:
-    yield
-    gc.collect()
-
-
-def leaves_a_socket(test: Callable[..., None]) -> Callable[..., None]:
-    """Tornado leaves one that it could not bind to the garbage collector, which complains."""
-    ignored = pytest.mark.filterwarnings("ignore::ResourceWarning")
-    return ignored(pytest.mark.usefixtures("_collected")(test))
-
-
-@leaves_a_socket
 def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -64,7 +50,6 @@ def test_a_port_in_use_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
-@leaves_a_socket
 def test_an_address_of_another_machine_is_one_clear_line(
     certificates: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
