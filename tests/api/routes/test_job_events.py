@@ -17,6 +17,8 @@ from tests.support.api.fake_runner import ask, drive, measure, tell
 from tests.support.api.real_server import serving
 from tests.support.api.sse import Event, events, tags
 
+pytestmark = pytest.mark.slow
+
 Served = Callable[..., TestClient]
 
 
@@ -41,7 +43,6 @@ def seen(client: TestClient, job: int, last: str | None = None) -> list[Event]:
     return list(events(answer.text.splitlines()))
 
 
-@pytest.mark.slow
 def test_a_watcher_sees_each_trial_as_it_ends_and_the_end(
     client: TestClient, database: Engine
 ) -> None:
@@ -69,7 +70,6 @@ def test_a_watcher_sees_each_trial_as_it_ends_and_the_end(
     assert trial == client.get(f"/v1/jobs/{job}/trials").json()["trials"][1]
 
 
-@pytest.mark.slow
 def test_who_comes_back_goes_on_without_loss_or_repetition(client: TestClient) -> None:
     job = submit(client, EXTERNAL)
     drive([client], job, at_once=4)

@@ -12,6 +12,8 @@ import pytest
 from tests.support.cli.terminal import Desk
 from tests.support.jobs.instant import write_space, write_workload
 
+pytestmark = pytest.mark.slow
+
 Here = Callable[..., int]
 FILES = {
     "typo.toml": 'name = "x"\nnmu = 5\n',

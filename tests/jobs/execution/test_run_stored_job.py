@@ -31,6 +31,8 @@ from sampler.runner.outcome import TrialState
 from sampler.runner.settings import Settings
 from tests.support.jobs.instant import Watcher, left_running, write_space, write_workload
 
+pytestmark = pytest.mark.slow
+
 
 def remembering(recall: Callable[..., object], name: str, stored: object) -> Callable[..., object]:
     """``JobStore.recall`` of a database that an earlier version has written one document into."""
@@ -398,7 +400,6 @@ class TestWhatGoesWrong:
 
 
 class TestTheSame:
-    @pytest.mark.slow
     def test_interrupted_anywhere_ends_with_the_same_trials(
         self, database: Engine, tmp_path: Path, settings: Settings
     ):

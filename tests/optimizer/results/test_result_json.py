@@ -22,7 +22,7 @@ from tests.support.optimizer.pretend_bench import (
     small_space,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
 Document = dict[str, Any]
 MAIN = ("waf", "sa", "time", "rate")
 

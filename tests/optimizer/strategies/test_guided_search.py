@@ -25,7 +25,7 @@ from tests.support.optimizer.pretend_bench import (
     problem_of,
 )
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
 TRIALS = 60
 
 
@@ -45,7 +45,6 @@ def true_fitness(trial: Trial) -> float:
     return found
 
 
-@pytest.mark.slow
 def test_it_comes_far_nearer_to_the_best_than_draws():
     optimum = {"x": 0.3, "y": 181, "codec": "fast", "sync": False}
     highest = true_fitness(replace(candidates(ran("random"))[0], configuration=optimum))

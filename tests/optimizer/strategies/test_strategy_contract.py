@@ -9,7 +9,7 @@ from sampler.common.errors import InputError
 from tests.support.optimizer.pretend_bench import STRATEGY_NAMES
 from tests.support.optimizer.strategy_contract import StrategyContract
 
-pytestmark = pytest.mark.usefixtures("quick_ranking")
+pytestmark = [pytest.mark.usefixtures("quick_ranking"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("strategy", STRATEGY_NAMES)
