@@ -15,9 +15,9 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Trial
 from sampler.common.atomic_write import atomic_write
-from studies.explanation_coverage.machine import FunctionMachine
 from studies.memory_log import MemoryLog
 from studies.search.function import TestFunction
+from studies.search.machine import SimulatedMachine
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Ended:
 def run_job(function: TestFunction, key: Key) -> Ended:
     """Runs a job: draws, search, choice and proof."""
     machine, strategy, log = (
-        FunctionMachine(function, key.seed),
+        SimulatedMachine(function.truth.metrics, function.noise, key.seed, stream=7),
         find_strategy(key.strategy),
         MemoryLog(),
     )

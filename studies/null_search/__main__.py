@@ -22,7 +22,7 @@ from optimizer.evaluation import evaluation as knowledge
 from sampler.common.errors import InputError
 from studies.arguments import make_command, names
 from studies.null_search.job import Key, Line, keys_of, run_job
-from studies.null_search.machine import level_of
+from studies.null_search.level import level_of
 from studies.null_search.page import too_often, write_page
 from studies.search.recorded import read_recorded
 

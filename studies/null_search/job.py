@@ -14,7 +14,7 @@ from optimizer.strategies.registry import find_strategy
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose
 from studies.memory_log import MemoryLog
-from studies.null_search.machine import Level, NullMachine
+from studies.null_search.level import Level, null_machine
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,11 @@ def run_job(problem: Problem, level: Level, key: Key) -> Line:
         seed=key.seed,
         search=replace(problem.search, stop_early=key.stop_early),
     )
-    machine, strategy, log = NullMachine(level, key.seed), find_strategy(key.strategy), MemoryLog()
+    machine, strategy, log = (
+        null_machine(level, key.seed),
+        find_strategy(key.strategy),
+        MemoryLog(),
+    )
     tuning = Tuning(
         posed, Budget(trials=key.trials), strategy,
         log=log, hosts=OneHost(machine), progress=log, now=machine.now,

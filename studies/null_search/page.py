@@ -12,7 +12,7 @@ from scipy import stats
 
 from sampler.machine.machine import fingerprint
 from studies.null_search.job import Line
-from studies.null_search.machine import Level
+from studies.null_search.level import Level
 
 MOST = 0.05
 _HEAD = (

@@ -16,7 +16,7 @@ from studies.known_truth import SPACE
 from studies.null_search import __main__ as null_search
 from studies.null_search.__main__ import main, read_lines
 from studies.null_search.job import Key, Line, keys_of, run_job
-from studies.null_search.machine import level_of
+from studies.null_search.level import level_of
 from studies.null_search.page import groups_of, too_often
 from studies.search.recorded import Recorded, Run, read_recorded
 
