@@ -307,8 +307,8 @@ def _both_sizes(
         f"{len(compared)} files, drawn before anything was measured, with {keys:,} keys at "
         f"1/{SCALE} and {keys * SCALE:,} at 1. Told are medians of runs, with least and most; "
         "off is how far the median WAF at 1/64 is from that at 1. A tree is that of the last run: "
-        "files and MiB of each level, times 64 at 1/64. Of rate, keys a second: where fixed costs "
-        "of flushes slow the writer at 1/64, compactions keep up with it that do not at 1.",
+        "files and MiB of each level, times 64 at 1/64. Rate is keys a second. Where the fixed "
+        "cost of a flush slows the writer at 1/64, compactions keep up; at 1 they fall behind.",
         "",
         "| file | kind | runs | WAF 1/64 | WAF 1 | off | SA 1/64 | SA 1 | rate 1/64 | rate 1 "
         "| tree 1/64 | tree 1 |",
