@@ -42,14 +42,10 @@ class Cuts:
 
 
 def clipped(values: Floats) -> tuple[Floats, Floats]:
-    """Values drawn in to within 2.5 robust standard deviations of their median.
+    """Values, shape `(m, n)`, drawn in to within 2.5 robust standard deviations of their median.
 
-    Args:
-        values: Shape `(m, n)`.
-
-    Returns:
-        The drawn-in values less their median, shape `(m, n)`, and the robust standard deviation
-        (1.4826 times the median distance from the median, at least `RESOLUTION`), shape `(m, 1)`.
+    Less their median, shape `(m, n)`, and the robust standard deviation (1.4826 times the median
+    distance from the median, at least `RESOLUTION`), shape `(m, 1)`.
     """
     distance = values - np.median(values, axis=1, keepdims=True)
     spread = _MAD_OF_NORMAL * np.median(np.abs(distance), axis=1, keepdims=True)
@@ -58,13 +54,9 @@ def clipped(values: Floats) -> tuple[Floats, Floats]:
 
 
 def between_sums(scores: Floats) -> Floats:
-    """What a cut at each point takes from the sum of squares.
+    """What a cut at each point takes from the sum of squares, shape `(m, n - 1)`.
 
-    Args:
-        scores: Shape `(m, n)`, each row summing to 0.
-
-    Returns:
-        Shape `(m, n - 1)`; column j is of the cut with j + 1 values before it.
+    Column j is of the cut with j + 1 values before it. Each row of scores, `(m, n)`, sums to 0.
     """
     n = scores.shape[1]
     before = np.arange(1, n)
@@ -76,9 +68,7 @@ def between_sums(scores: Floats) -> Floats:
 def strongest_cuts(values: Floats) -> Cuts:
     """The cut of each series that parts it most clearly.
 
-    Args:
-        values: Shape `(m, n)`, one series a row, in order of time; logarithms of a positive
-            metric.
+    A series is a row of shape `(m, n)`, in order of time: logarithms of a positive metric.
 
     Raises:
         ValueError: The series are shorter than five values.
@@ -108,18 +98,12 @@ def _autocorrelation(scores: Floats, at: NDArray[np.intp], within: Floats) -> Fl
     return found
 
 
-def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats, axis: int = -1) -> Floats:
-    """One autocorrelation of series that were measured together: each alone tells too little.
+def pooled_autocorrelation(autocorrelation: Floats, lengths: Floats) -> Floats:
+    """One autocorrelation, from 0 to 0.8, of series that were measured together.
 
-    Args:
-        autocorrelation: Of each series.
-        lengths: Values of each, by which they weigh.
-        axis: Over which they are one batch.
-
-    Returns:
-        From 0 to 0.8, without that axis.
+    Each alone tells too little. They weigh by their lengths; the last axis is one batch.
     """
-    mean = np.average(autocorrelation, axis=axis, weights=lengths)
+    mean = np.average(autocorrelation, axis=-1, weights=lengths)
     pooled: Floats = np.clip(mean, 0.0, _MOST_AUTOCORRELATION)
     return pooled
 
@@ -128,12 +112,8 @@ def split_p(t_squared: Floats, length: int, autocorrelation: Floats | float = 0.
     """Two-sided p-value of t as if the cut had been chosen before: still to be paid for.
 
     Neighbours that resemble each other with autocorrelation r tell less: the variance of a mean
-    is then (1 + r) / (1 - r) times as large, by which the square of t is divided.
-
-    Args:
-        t_squared: Shape `(m,)`.
-        length: Values of each series.
-        autocorrelation: From `pooled_autocorrelation`.
+    is then (1 + r) / (1 - r) times as large, by which the square of t, `(m,)`, is divided. Each
+    series has `length` values.
     """
     from scipy import stats
 
@@ -153,12 +133,7 @@ STEPS_UNTIL, _LOOKS_AT_STEPS = 7, 15.0
 def chance(p: Floats, length: int) -> Floats:
     """The probability of so strong a cut, or a stronger one, on one night of a steady series.
 
-    Args:
-        p: From `models.change_points.change_point.split_p`, any shape.
-        length: Values of the series, the newest included.
-
-    Returns:
-        The same shape, at most 1.
+    At most 1, in the shape of `p`, which is from `split_p`. The newest value counts in `length`.
 
     Raises:
         ValueError: The length is not within 5 and 100.
@@ -176,14 +151,9 @@ def chance(p: Floats, length: int) -> Floats:
 
 
 def features(length: int | Floats, level: Floats) -> Floats:
-    """What the logarithm of the looks is a sum of.
+    """What the logarithm of the looks is a sum of, one axis of 7 more than `level` has.
 
-    Args:
-        length: Values of the series: one number, or one for each level.
-        level: -log10 of the p-value, any shape.
-
-    Returns:
-        One axis of 7 more.
+    That is -log10 of the p-value; the length of the series is one number, or one for each level.
     """
     u = np.broadcast_to(1.0 / np.asarray(length, dtype=np.float64), np.shape(level))
     one = np.ones(np.shape(level))
@@ -218,10 +188,7 @@ class Size:
 def size_of(before: Floats, after: Floats, *, autocorrelation: float = 0.0) -> Size:
     """The difference of two levels, single outliers drawn in to 2.5 robust deviations.
 
-    Args:
-        before: Shape `(n_before,)`.
-        after: Shape `(n_after,)`.
-        autocorrelation: Autocorrelation of neighbours, which widens the interval.
+    The autocorrelation of neighbours widens the interval.
 
     Raises:
         ValueError: One side is empty, or there are fewer than three values.
@@ -250,12 +217,7 @@ def size_of(before: Floats, after: Floats, *, autocorrelation: float = 0.0) -> S
 def cuts_within(values: Floats, *, autocorrelation: float = 0.0) -> tuple[int, int]:
     """The 95% interval of the cut: the first and last one that fit nearly as well as the best.
 
-    Args:
-        values: Shape `(n,)`.
-        autocorrelation: Autocorrelation of neighbours, which widens the interval.
-
-    Returns:
-        Numbers of values before the change, both included.
+    Both as numbers of values before the change. The autocorrelation of neighbours widens it.
     """
     n = len(values)
     scores, spread = clipped(values[None, :])

@@ -164,13 +164,9 @@ def detect_changes(values: Floats, *, per_100_nights: float = PER_100_NIGHTS) ->
 
 
 def outlier_p(values: Floats) -> Floats:
-    """Two-sided p-value of the last value of each series as one more of those before it.
+    """Two-sided p-value of the last value of each series as one more of those before it, `(m,)`.
 
-    Args:
-        values: Shape `(m, n)`, n at least three.
-
-    Returns:
-        Shape `(m,)`.
+    Values have the shape `(m, n)`, n at least three.
     """
     from scipy import stats
 
@@ -253,8 +249,8 @@ def _sized(row: _Row, autocorrelation: Floats) -> list[Alarm]:
 def _unexplained(rows: list[_Row]) -> list[Outlier]:
     """Outlier nights but those that a change has explained since."""
     return [
-        outlier
+        each
         for row in rows
-        for outlier in row.outliers
-        if not any(a.since <= outlier.night <= a.reported for a in row.found)
+        for each in row.outliers
+        if not any(a.since <= each.night <= a.reported for a in row.found)
     ]

@@ -30,15 +30,7 @@ _STEP = 1.0  # of a proposal, on the logarithm; its tails are long
 def drawn_components(
     kernels: Singles, values: Floats, start: VarianceComponents, *, draws: int, seed: Sequence[int]
 ) -> list[VarianceComponents]:
-    """Equally likely shares.
-
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
-        start: Where the walk begins: what explains the values best.
-        draws: How many.
-        seed: Of the walk.
-    """
+    """Equally likely shares; the walk begins at ``start``, those that explain the values best."""
     walk = _Walk(kernels, values, start, np.random.default_rng(list(seed)))
     for _ in range(_BURN_IN):
         walk.sweep()
@@ -46,7 +38,7 @@ def drawn_components(
     for _ in range(draws):
         for _ in range(_BETWEEN):
             walk.sweep()
-        found.append(walk.components(start))
+        found.append(walk.components())
     return found
 
 
@@ -59,7 +51,7 @@ class _Walk:
         count = len(kernels)
         self._alike = kernels.astype(np.float64)
         self._squared = self._alike**2
-        self._values, self._rng, self._level = values, rng, start.level
+        self._values, self._rng, self._start = values, rng, start
         self._mean = np.log(
             np.append(np.full(count, _MEDIAN_OF_ALL / max(count, 1)), [_PAIRS, _TOGETHER, _NOISE])
         )
@@ -74,11 +66,11 @@ class _Walk:
         self._squares = np.tensordot(weights**2, self._squared, axes=1)
         self._density = self._log_density(self._at, self._ones, self._squares)
 
-    def components(self, like: VarianceComponents) -> VarianceComponents:
+    def components(self) -> VarianceComponents:
         """Where the walk is."""
         known = np.exp(self._at)
         return replace(
-            like,
+            self._start,
             parameters=known[:-3],
             pairs=float(known[-3]),
             together=float(known[-2]),
@@ -108,7 +100,7 @@ class _Walk:
         from scipy.linalg.lapack import dpotrf, dtrtrs
 
         prior = -0.5 * float((((at - self._mean) / self._spread) ** 2).sum())
-        known = self._level + ones + 0.5 * np.exp(at[-3]) * (ones * ones - squares)
+        known = self._start.level + ones + 0.5 * np.exp(at[-3]) * (ones * ones - squares)
         known += np.exp(at[-2]) * of_all_orders(ones, float(np.exp(at[:-3]).sum()))
         known[np.diag_indices(len(known))] += self._noise(at)
         factor, failed = dpotrf(known, lower=1, clean=0, overwrite_a=1)

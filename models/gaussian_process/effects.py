@@ -54,13 +54,7 @@ class Effects:
 
 
 def effects_of(process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]) -> Effects:
-    """The effects in what is expected, shape ``(n_parameters,)``.
-
-    Args:
-        process: Of one metric, fitted to all parameters.
-        known: The settings that it was fitted to.
-        grids: One a parameter.
-    """
+    """The effects in what is expected, shape ``(n_parameters,)``."""
     parts = _Parts(process.components, known, grids)
     return parts.effects(process.solved[None, :], None)[0]
 
@@ -76,15 +70,8 @@ def drawn_effects(
 ) -> Effects:
     """The effects in equally likely processes, shape ``(draws, n_parameters)``.
 
-    The shares are held: how sure they are is what ``evidence`` asks.
-
-    Args:
-        process: Of one metric, fitted to all parameters.
-        known: The settings that it was fitted to.
-        grids: One a parameter.
-        values: What it was fitted to, shape ``(n,)``.
-        draws: How many.
-        seed: Of the draws.
+    The shares are held: how sure they are is what ``evidence`` asks. ``values`` are what the
+    process was fitted to.
     """
     from scipy.linalg import cho_solve
 
@@ -120,17 +107,11 @@ class _Parts:
         self.size = components.parameters[self.columns]
         self.pairs = list(combinations(range(len(self.columns)), 2))
         self.strength = [components.pairs * self.size[i] * self.size[j] for i, j in self.pairs]
-        own = [grids[int(column)] for column in self.columns]
-        self.weights = [grid.weight for grid in own]
-        here = [known.of(np.array([column])) for column in self.columns]
-        self.cross = [
-            kernel_matrices(grid.settings, each)[0].astype(np.float64)
-            for grid, each in zip(own, here, strict=True)
-        ]
-        among = [kernel_matrices(g.settings, g.settings)[0].astype(np.float64) for g in own]
-        self.features = [
-            _features(grid, cross) for grid, cross in zip(among, self.cross, strict=True)
-        ]
+        own = [(int(column), grids[int(column)]) for column in self.columns]
+        self.weights = [grid.weight for _, grid in own]
+        kernels = [_kernels(grid, known, column) for column, grid in own]
+        self.cross = [cross for cross, _ in kernels]
+        self.features = [_features(among, cross) for cross, among in kernels]
 
     def drawn(self, rng: np.random.Generator, draws: int) -> _Prior:
         mains, pairs = [], []
@@ -175,6 +156,13 @@ class _Parts:
         whole = whole + alone.sum(axis=1)
         scale = np.where(whole > 0, whole, 1.0)[:, None]
         return [Effects(t, a) for t, a in zip(total / scale, alone / scale, strict=True)]
+
+
+def _kernels(grid: Grid, known: KernelInputs, column: int) -> tuple[Floats, Floats]:
+    """The kernel of a parameter between its grid and the known settings, and among the grid."""
+    here = known.of(np.array([column]))
+    cross, among = (kernel_matrices(grid.settings, each)[0] for each in (here, grid.settings))
+    return cross.astype(np.float64), among.astype(np.float64)
 
 
 def _features(among: Floats, cross: Floats) -> tuple[Floats, Floats]:
@@ -224,26 +212,13 @@ class MarginalEffects:
     def __init__(
         self, process: AdditiveProcess, known: KernelInputs, grids: Sequence[Grid]
     ) -> None:
-        """Averages the kernel over each parameter.
-
-        Args:
-            process: Of one metric, fitted to all parameters.
-            known: The settings that it was fitted to.
-            grids: One a parameter.
-        """
+        """Averages the kernel over each parameter."""
         self.process, self.weights = process, [grid.weight for grid in grids]
-        columns = [known.of(np.array([column])) for column in range(len(grids))]
-        self._cross = [
-            kernel_matrices(grid.settings, each)[0].astype(np.float64)
-            for grid, each in zip(grids, columns, strict=True)
-        ]
-        self._among = [
-            kernel_matrices(g.settings, g.settings)[0].astype(np.float64) for g in grids
-        ]
+        self._kernels = [_kernels(grid, known, column) for column, grid in enumerate(grids)]
         size = process.components.parameters
-        parts = list(zip(size, self.weights, self._cross, self._among, strict=True))
-        self._mean = np.array([s * (w @ cross) for s, w, cross, _ in parts])
-        self._mean_of_mean = np.array([s * (w @ among @ w) for s, w, _, among in parts])
+        parts = list(zip(size, self.weights, self._kernels, strict=True))
+        self._mean = np.array([s * (w @ cross) for s, w, (cross, _) in parts])
+        self._mean_of_mean = np.array([s * (w @ among @ w) for s, w, (_, among) in parts])
 
     def main(self, column: int) -> MainEffect:
         """The effect of one parameter."""
@@ -254,8 +229,9 @@ class MarginalEffects:
         # The level and all that the other parameters do is the same at every setting of this one.
         others = self._mean.sum(axis=0) - self._mean[column]
         rest = float(self._mean_of_mean.sum() - self._mean_of_mean[column])
-        cross = size * self._cross[column] * (1.0 + components.pairs * others)
-        among = size * self._among[column] * (1.0 + components.pairs * rest)
+        cross, among = self._kernels[column]
+        cross = size * cross * (1.0 + components.pairs * others)
+        among = size * among * (1.0 + components.pairs * rest)
         cross = cross - weight @ cross
         among = among - weight @ among
         among = among - (among @ weight)[:, None]
@@ -270,7 +246,8 @@ class MarginalEffects:
         """What a pair does beyond the effects of its two parameters."""
         components = self.process.components
         strength = components.pairs * components.parameters[one] * components.parameters[other]
-        surface = strength * (self.process.solved * self._cross[one]) @ self._cross[other].T
+        cross, across = self._kernels[one][0], self._kernels[other][0]
+        surface = strength * (self.process.solved * cross) @ across.T
         a, b = self.weights[one], self.weights[other]
         by_one, by_other = surface @ b, a @ surface
         beyond = surface - by_one[:, None] - by_other[None, :] + a @ surface @ b

@@ -14,6 +14,7 @@ from models.gaussian_process.kernel import (
     covariances,
 )
 from models.gaussian_process.process import AdditiveProcess, fit_process, standardised
+from models.gaussian_process.task_agreement import log_evidence
 from models.gaussian_process.variance_components import DAMPED, relearned, settled_components
 
 _STEPS_WITHOUT = 10
@@ -22,20 +23,8 @@ LEAST_JUDGED = 10  # fewer trials are not worth parting
 
 
 def log_likelihood(kernels: Singles, values: Floats, components: VarianceComponents) -> float:
-    """The logarithm of the values' density, less a constant.
-
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
-        components: Of the variance.
-    """
-    from scipy.linalg import cho_factor, cho_solve
-
-    known = covariance(kernels, components)
-    known[np.diag_indices(len(values))] += components.noise
-    factor, _ = lower = cho_factor(known, lower=True, check_finite=False)
-    fit = values @ cho_solve(lower, values, check_finite=False)
-    return float(-0.5 * fit - np.log(np.diag(factor)).sum())
+    """The logarithm of the values' density, less a constant."""
+    return log_evidence(covariance(kernels, components), components.noise, values)
 
 
 def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -> Floats:
@@ -45,11 +34,6 @@ def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -
     again. A share cannot be below 0, so half of the mass is at 0 (Self and Liang, J. Am. Stat.
     Assoc. 82, 1987, case 5). Where the trials are does not matter to a likelihood, so trials of a
     search may teach, which an analysis of variance would mistake.
-
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
-        components: Learned from them.
 
     Returns:
         Shape ``(n_parameters,)``; 1 where the parameter has no share.
@@ -73,11 +57,8 @@ def matter_p(kernels: Singles, values: Floats, components: VarianceComponents) -
 def left_out_residuals(process: AdditiveProcess) -> Floats:
     """How far each value lies from what all others make expected, in standard deviations.
 
-    In closed form (Rasmussen and Williams, "Gaussian processes for machine learning", 2006, Eq.
-    5.12).
-
-    Returns:
-        Shape ``(n,)``.
+    In closed form: Rasmussen and Williams, "Gaussian processes for machine learning", 2006, Eq.
+    5.12.
     """
     from scipy.linalg import cho_solve
 
@@ -86,16 +67,10 @@ def left_out_residuals(process: AdditiveProcess) -> Floats:
 
 
 def unseen_r2(kernels: Singles, values: Floats, *, seed: int) -> float | None:
-    """The share of the variance of unseen trials that the process explains; five folds.
+    """R2: the share of the variance of unseen trials, in any unit, that the process explains.
 
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``.
-        values: Shape ``(n,)``, in any unit.
-        seed: Of the folds.
-
-    Returns:
-        R2 over all folds, shares learned anew in each; None of fewer than 10 trials, or where all
-        are the same.
+    Over five folds, shares learned anew in each; None of fewer than 10 trials, or where all are
+    the same.
     """
     n = len(values)
     if n < LEAST_JUDGED or np.ptp(values) == 0:

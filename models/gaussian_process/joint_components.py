@@ -56,8 +56,8 @@ def learn_jointly(
     """Shares and agreements; those of the present task alone where earlier ones do harm.
 
     Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, NaN where unknown.
+        kernels: Of all values.
+        values: In any unit, NaN where unknown.
         tasks_of: Shape ``(n,)``: the task of each value, 0 for the present one.
         earlier: How many earlier tasks there are.
         before: What was learned from fewer values; learning begins there.
@@ -80,12 +80,7 @@ def learn_jointly(
 
 
 def learn_alone(kernels: Singles, values: Floats) -> LearnedComponents:
-    """The components that the values of one task tell by themselves, to where they hardly change.
-
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, NaN where unknown.
-    """
+    """What one task's values, in any unit and NaN where unknown, tell until it hardly changes."""
     known = np.isfinite(values)
     components = first_guess(len(kernels))
     if known.any():

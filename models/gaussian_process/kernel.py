@@ -48,11 +48,8 @@ class KernelInputs:
 def kernel_matrices(one: KernelInputs, other: KernelInputs, *, rough: float = 0.0) -> Singles:
     """The kernel of each parameter between all pairs: Matern 5/2 within a level, else 0.
 
-    Args:
-        one: Some settings.
-        other: Others.
-        rough: The part of each parameter's variance that may change in steps: its kernel is
-            exponential (Matern 1/2), over a shorter length.
+    Of ``rough``, the part of each parameter's variance that may change in steps, the kernel is
+    exponential (Matern 1/2), over a shorter length.
 
     Returns:
         Shape ``(n_parameters, n_one, n_other)``, each 1 on equal settings. In single precision:
@@ -114,12 +111,7 @@ def covariance(kernels: Singles, components: VarianceComponents) -> Floats:
 def covariances(kernels: Singles, components: Sequence[VarianceComponents]) -> Floats:
     """The covariance of the values without noise, for several metrics at once.
 
-    Args:
-        kernels: Shape ``(n_parameters, n, m)``, of ``kernel_matrices``.
-        components: Of the variance of each metric.
-
-    Returns:
-        Shape ``(n_metrics, n, m)``.
+    Of kernels of shape ``(n_parameters, n, m)``: ``(n_metrics, n, m)``.
     """
     count, n, m = kernels.shape
     flat = kernels.reshape(count, n * m)
@@ -140,11 +132,8 @@ def of_all_orders(ones: Floats, total: float) -> Floats:
 
     The exponential of a kernel is the sum of its powers (Shawe-Taylor and Cristianini, "Kernel
     methods for pattern analysis", 2004, proposition 3.24), so parameters have in it the weight
-    that they have alone.
-
-    Args:
-        ones: The sum of the parameters' own covariances.
-        total: The sum of their shares, the largest that ``ones`` can be.
+    that they have alone. ``ones`` is the sum of their own covariances, ``total`` that of their
+    shares, the largest that ``ones`` can be.
     """
     return np.asarray(np.exp(_ORDERS * (ones / max(total, 1e-12) - 1.0)))
 

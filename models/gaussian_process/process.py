@@ -32,14 +32,10 @@ class AdditiveProcess:
     solved: Floats
 
     def predict(self, cross: Floats) -> tuple[Floats, Floats]:
-        """What is expected of settings, without the noise of a run.
+        """What is expected of m settings, without the noise of a run.
 
-        Args:
-            cross: Shape ``(m, n)``: the covariance of m settings with the known ones, of
-                ``covariances``.
-
-        Returns:
-            Expectation and standard deviation, ``(m,)`` each, in the metric's unit.
+        Expectation and standard deviation, ``(m,)`` each, in the metric's unit, from ``cross``,
+        the covariance of the settings with the known ones, ``(m, n)``, of ``covariances``.
         """
         from scipy.linalg import solve_triangular
 
@@ -49,14 +45,10 @@ class AdditiveProcess:
         return expected, self.spread * np.sqrt(np.maximum(left, 1e-12))
 
     def predict_together(self, cross: Floats, among: Floats) -> tuple[Floats, Floats]:
-        """What is expected of settings, and how the doubts about them hang together.
+        """What is expected of settings, and the covariance of the errors.
 
-        Args:
-            cross: Shape ``(m, n)``, as for ``predict``.
-            among: Shape ``(m, m)``: the covariance of the settings with each other.
-
-        Returns:
-            Expectation ``(m,)`` in the metric's unit, and covariance ``(m, m)`` in its square.
+        Expectation ``(m,)`` in the metric's unit, and covariance ``(m, m)`` in its square, from
+        ``among``, the covariance of the settings with each other before anything is known.
         """
         from scipy.linalg import solve_triangular
 
@@ -79,7 +71,7 @@ def fit_process(
 
     Args:
         known: Shape ``(n, n)``: the covariance among the known settings, without noise.
-        values: Shape ``(n,)``, in the metric's unit.
+        values: In the metric's unit.
         components: Of the variance.
         noise: Shape ``(n,)``: how many times the share of the noise each value has; None: once.
     """

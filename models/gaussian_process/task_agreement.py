@@ -66,18 +66,10 @@ def first_agreement(earlier: int) -> Floats:
 
 
 def learn_agreement(known: Floats, noise: float, values: Floats, tasks: Tasks) -> Floats:
-    """How far each earlier task agrees, by the marginal likelihood of all values.
+    """How far each earlier task agrees, by the marginal likelihood of all values, ``(n_tasks,)``.
 
-    Each in turn, the others as they are: the mean over a grid, weighed by the likelihood.
-
-    Args:
-        known: Shape ``(n, n)``: the covariance over settings, without noise.
-        noise: The share of the noise.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
-        tasks: Which value belongs to which task, and the agreement to begin with.
-
-    Returns:
-        Shape ``(n_tasks,)``.
+    Each in turn, the others as they are: the mean over a grid, weighed by the likelihood. See
+    ``log_evidence``; learning begins at the agreement of ``tasks``.
     """
     if not (tasks.of == PRESENT).any():
         return tasks.agreement
@@ -96,19 +88,16 @@ def _with(tasks: Tasks, task: int, value: float) -> Tasks:
     return replace(tasks, agreement=changed)
 
 
-def log_evidence(known: Floats, noise: float, values: Floats, tasks: Tasks) -> float:
+def log_evidence(known: Floats, noise: float, values: Floats, tasks: Tasks | None = None) -> float:
     """The logarithm of the marginal likelihood of values, but for a constant for each of them.
 
-    Args:
-        known: Shape ``(n, n)``: the covariance over settings, without noise.
-        noise: The share of the noise.
-        values: Shape ``(n,)``.
-        tasks: Which value belongs to which task.
+    ``known`` is the covariance over settings without noise, ``(n, n)``. Without tasks all values
+    are of one.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    covariance = known * tasks.among()
-    covariance[np.diag_indices(len(values))] += noise * tasks.noise()
+    covariance = known * (1.0 if tasks is None else tasks.among())
+    covariance[np.diag_indices(len(values))] += noise * (1.0 if tasks is None else tasks.noise())
     try:
         factor = cho_factor(covariance, lower=True, check_finite=False)
     except LinAlgError:

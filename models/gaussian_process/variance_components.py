@@ -40,28 +40,22 @@ def learn_components(
     steps: int = _STEPS,
     tasks: Tasks | None = None,
 ) -> VarianceComponents:
-    """The shares that explain values best, few of them large.
+    """The shares that explain values best, few of them large; see ``relearned``.
 
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
-        start: Where to begin; None: all parameters alike.
-        steps: How many steps.
-        tasks: Which task each value belongs to; None: all to one.
+    Without a ``start`` all parameters are alike at first.
     """
-    guess = first_guess(kernels.shape[0])
-    # Nothing grows from nothing: what had fallen to 0 gets another chance.
-    components = guess if start is None else _opened(start, guess)
+    components = guess = first_guess(kernels.shape[0])
+    if start is not None:  # nothing grows from nothing: what had fallen to 0 gets another chance
+        components = replace(
+            start,
+            parameters=np.maximum(start.parameters, _REOPENED * guess.parameters),
+            pairs=max(start.pairs, _REOPENED * guess.pairs),
+        )
     return relearned(kernels, values, components, steps=steps, tasks=tasks)
 
 
 def settled_components(kernels: Singles, values: Floats) -> VarianceComponents:
-    """The shares that explain values best, to where they hardly change: slower and surer.
-
-    Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
-    """
+    """The shares that explain values best, to where they hardly change: slower and surer."""
     return relearned(
         kernels, values, learn_components(kernels, values), steps=_STEPS_TO_SETTLE, power=DAMPED
     )
@@ -79,8 +73,8 @@ def relearned(
     """The shares after so many steps from others; what has fallen to nothing stays there.
 
     Args:
-        kernels: Shape ``(n_parameters, n, n)``, of ``kernel_matrices``.
-        values: Shape ``(n,)``, of mean 0 and variance 1.
+        kernels: Of all parameters.
+        values: What they are to explain.
         components: Where to begin.
         steps: How many.
         power: Of each step's factor. Whole steps are quick, but overshoot and swing where strong
@@ -92,15 +86,6 @@ def relearned(
     for _ in range(steps):
         components = _step(kernels, squared, values, components, power, among)
     return components
-
-
-def _opened(start: VarianceComponents, guess: VarianceComponents) -> VarianceComponents:
-    least = _REOPENED * guess.parameters
-    return replace(
-        start,
-        parameters=np.maximum(start.parameters, least),
-        pairs=max(start.pairs, _REOPENED * guess.pairs),
-    )
 
 
 def _step(
@@ -141,12 +126,11 @@ def _step(
     alone = (flat @ sides.astype(np.float32)).astype(np.float64)
     slopes = alone - components.pairs * weights[:, None] * (flat_squared @ own)
     pairs = 0.5 * (ones * ones - (weights.astype(np.float32) ** 2 @ flat_squared).reshape(n, n))
+    strength = _moved(components.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)
     return replace(
         components,
         parameters=_moved(weights, slopes[:, 0], slopes[:, 1], power),
-        pairs=float(
-            _moved(components.pairs, (outer * pairs).sum(), (inverse * pairs).sum(), power)
-        ),
+        pairs=float(strength),
         noise=max(_LEAST_NOISE, float(_moved(components.noise, *noisy, power, prior=0.0))),
     )
 

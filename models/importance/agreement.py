@@ -18,22 +18,10 @@ def top_overlap(first: NDArray[np.float64], second: NDArray[np.float64], *, top_
     Parameters that tie across the edge of the top are in neither: importances that are all equal
     agree with nothing, not even with themselves.
 
-    Args:
-        first: Shape `(n_parameters,)`, more is more important.
-        second: The same shape.
-        top_k: At least 1, at most `n_parameters`.
-
-    Returns:
-        From 0 to 1. Two random orders of p parameters share k/p on average.
+    Two random orders of p parameters share k/p on average.
 
     Raises:
         ValueError: If the shapes differ or `top_k` is not within 1 and `n_parameters`.
-
-    Example:
-        >>> import numpy as np
-        >>> from models.importance.agreement import top_overlap
-        >>> top_overlap(np.array([4.0, 3, 2, 1]), np.array([4.0, 1, 3, 2]), top_k=2)
-        0.5
     """
     from scipy.stats import rankdata
 
@@ -63,13 +51,7 @@ def beyond_chance(overlap: float, *, top_k: int, n_parameters: int) -> float | N
     The share of the possible improvement over chance, as Cohen's kappa (1960): of six parameters
     two random tops of five share 83%, and an overlap of 0.8 then says nothing.
 
-    Args:
-        overlap: From `top_overlap`.
-        top_k: Of which top.
-        n_parameters: Of how many.
-
-    Returns:
-        At most 1; None where the top is everything, so that there is nothing to agree on.
+    At most 1; None where the top is everything, so that there is nothing to agree on.
     """
     if top_k >= n_parameters:
         return None
@@ -105,21 +87,8 @@ def split_half(
     """Rank the parameters on two disjoint halves of the trials, again and again.
 
     A half has half of the trials, so the ranking of all of them is steadier than what is found
-    here. Of an odd number of trials one is left out of each split.
-
-    Args:
-        features: The settings, `n_trials` rows.
-        targets: Metric to values of shape `(n_trials,)`; NaN where it was not measured.
-        seed: Decides the splits and the forests; the same seed gives the same result.
-        top_k: How many parameters count as the top; all of them if there are fewer.
-        splits: How many.
-        trees: Size of each forest.
-
-    Returns:
-        The agreements. Halves that teach nothing agree on nothing: 0.
-
-    Raises:
-        ValueError: If the shapes disagree, a target is infinite, or `splits` is below 1.
+    here. Of an odd number of trials one is left out of each split. Where there are fewer than
+    `top_k` parameters, all are the top. Halves that teach nothing agree on nothing: 0.
     """
     if splits < 1:
         raise ValueError(f"splits must be at least 1, not {splits}")

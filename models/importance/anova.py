@@ -29,21 +29,12 @@ def group_labels(
     order of the numbers only: their logarithms are grouped alike.
 
     Args:
-        values: Length `n_trials`; None or NaN where the parameter was not active.
+        values: Length `n_trials`; None or NaN where the parameter was not active, and so is its
+            label.
         special: Numbers that keep their own group.
-        quantile_groups: Into how many groups ordinary numbers are cut.
+        quantile_groups: Into how many groups ordinary numbers are cut, at least 2. In two groups
+            0, 1, 2, 3, 4 are `0`, `1 to 2`, `1 to 2`, `3 to 4`, `3 to 4` where 0 is special.
         max_levels: Up to how many ordinary values each keep a group.
-
-    Returns:
-        A label a trial; None where the parameter was not active.
-
-    Raises:
-        ValueError: If `quantile_groups` is below 2.
-
-    Example:
-        >>> from models.importance.anova import group_labels
-        >>> group_labels([0, 1, 2, 3, 4], special=[0], quantile_groups=2, max_levels=2)
-        ('0', '1 to 2', '1 to 2', '3 to 4', '3 to 4')
     """
     if quantile_groups < 2:
         raise ValueError(f"quantile_groups must be at least 2, not {quantile_groups}")
@@ -108,28 +99,26 @@ def anova(labels: Sequence[str | None], target: ArrayLike) -> AnovaResult:
     A group with a single trial is left out: it has no variance to judge by, and to merge it with
     another level would claim that the two are alike.
 
-    Args:
-        labels: Length `n_trials`, such as those of `group_labels`; None leaves a
-            trial out.
-        target: Shape `(n_trials,)`; NaN leaves a trial out.
-
-    Returns:
-        The analysis. Its statistics are None if fewer than two groups are left, or if the target
-        is constant.
-
-    Raises:
-        ValueError: If there is not one label a trial, or the target holds an infinity.
+    Statistics are None if fewer than two groups are left, or if the target is constant. A label of
+    None, as of `group_labels`, leaves a trial out, and so does a target of NaN.
     """
     y = np.asarray(target, dtype=np.float64)
     if y.shape != (len(labels),):
         raise ValueError(f"{len(labels)} labels for a target of shape {y.shape}")
     if np.isinf(y).any():
         raise ValueError("target must not be infinite")
-    samples = {label: y for label, y in _samples(labels, y).items() if y.size > 1}
+    members: dict[str, list[float]] = {}
+    for label, value in zip(labels, y.tolist(), strict=True):
+        if label is not None and value == value:
+            members.setdefault(label, []).append(value)
+    samples = {name: np.array(values) for name, values in members.items() if len(values) > 1}
     sizes = np.array([sample.size for sample in samples.values()], dtype=np.intp)
-    tested = _f_test(list(samples.values()))
-    f, p = tested or (None, None)
-    eta, omega = _effect_sizes(tested[0], sizes) if tested else (None, None)
+    f, p = _f_test(list(samples.values()))
+    eta = omega = None if f is None else 1.0
+    if f is not None and np.isfinite(f):
+        n, between = int(sizes.sum()), sizes.size - 1
+        eta = between * f / (between * f + n - sizes.size)
+        omega = between * (f - 1) / (between * (f - 1) + n)
     return AnovaResult(
         f=None if f == np.inf else f,
         p=p,
@@ -146,12 +135,7 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     """Correct p-values for having asked many questions at once (Holm, 1979).
 
     Keeps the chance of even one false alarm among all of them at the level they are judged by.
-
-    Args:
-        p_values: One a question; None where there was nothing to test. Those do not count.
-
-    Returns:
-        Corrected p-values in the same order, None where they were None.
+    None, where there was nothing to test, does not count and stays None.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -162,34 +146,13 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     return tuple(None if p is None else next(corrected) for p in p_values)
 
 
-def _samples(
-    labels: Sequence[str | None], y: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
-    """Split the measured targets by label."""
-    members: dict[str, list[float]] = {}
-    for label, value in zip(labels, y.tolist(), strict=True):
-        if label is not None and value == value:
-            members.setdefault(label, []).append(value)
-    return {label: np.array(values) for label, values in members.items()}
-
-
-def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | None:
-    """Return F (maybe infinite) and p, or None where there is nothing to compare."""
+def _f_test(samples: list[NDArray[np.float64]]) -> tuple[float, float] | tuple[None, None]:
+    """F (maybe infinite) and p, or None where there is nothing to compare."""
     from scipy.stats import f_oneway
 
     if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
-        return None
+        return None, None
     f, p = f_oneway(*samples)
     # SciPy finds the sum between groups as a difference. Where the means agree, rounding may leave
     # it below zero, and p is NaN then.
     return (float(f), float(p)) if f > 0 else (0.0, 1.0)
-
-
-def _effect_sizes(f: float, sizes: NDArray[np.intp]) -> tuple[float, float]:
-    """Return eta squared and omega squared."""
-    if np.isinf(f):
-        return 1.0, 1.0
-    n, between = int(sizes.sum()), sizes.size - 1
-    eta = between * f / (between * f + n - sizes.size)
-    omega = between * (f - 1) / (between * (f - 1) + n)
-    return eta, omega

@@ -24,17 +24,6 @@ class FeatureMatrix:
     Raises:
         ValueError: If the shapes disagree, a name comes twice, an owner is out of range, a
             parameter has no column, or a value is infinite.
-
-    Example:
-        >>> import numpy as np
-        >>> from models.importance.design import FeatureMatrix
-        >>> settings = FeatureMatrix(
-        ...     values=np.array([[4.0, 1.0, 0.0], [8.0, 0.0, 1.0]]),
-        ...     names=("size", "codec"),
-        ...     owner=np.array([0, 1, 1]),
-        ... )
-        >>> settings.sum_columns(np.array([0.5, 0.25, 0.25])).tolist()
-        [0.5, 0.5]
     """
 
     values: NDArray[np.float64]
@@ -78,13 +67,7 @@ class FeatureMatrix:
         return type(self)(values=self.values[chosen], names=self.names, owner=self.owner)
 
     def sum_columns(self, importances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum what columns contribute into what parameters contribute.
-
-        Args:
-            importances: Shape `(n_columns,)`.
-
-        Returns:
-            Shape `(n_parameters,)`, in the order of `names`.
+        """Sum what columns contribute, `(n_columns,)`, into what parameters contribute.
 
         Raises:
             ValueError: If there is not one importance a column.
@@ -101,14 +84,7 @@ class FeatureMatrix:
         """Copy the values with all columns of one parameter reordered together.
 
         Shuffling one-hot columns apart from each other would make rows with two levels or none,
-        which no trial can have, and ask the forest about them.
-
-        Args:
-            parameter: Index in `names`.
-            order: Shape `(n_trials,)`, a permutation of the row numbers.
-
-        Returns:
-            Shape `(n_trials, n_columns)`.
+        which no trial can have, and ask the forest about them. `order` permutes the row numbers.
         """
         permuted = self.values.copy()
         columns = self.owner == parameter
@@ -117,14 +93,7 @@ class FeatureMatrix:
 
 
 def measured_rows(features: FeatureMatrix, target: ArrayLike) -> NDArray[np.bool_]:
-    """Mark the rows that have a target.
-
-    Args:
-        features: The settings, `n_trials` rows.
-        target: Shape `(n_trials,)`; NaN where nothing was measured.
-
-    Returns:
-        Shape `(n_trials,)`, true where the target is a number.
+    """Mark the rows that have a target, shape `(n_trials,)`.
 
     Raises:
         ValueError: If the target's shape does not match, or it holds an infinity.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestRegressor
 
 MIN_TRIALS = 10  # below this a held-out R2 says nothing
-FOLDS = 5
+FOLDS, FOLD_TREES = 5, 25
 ROWS_PER_TREE = 800  # keeps the cost of a tree bounded; more trials still make trees more diverse
 
 
@@ -63,24 +63,14 @@ def fit_forest(
     *,
     seed: int,
     trees: int = 100,
-    fold_trees: int = 25,
 ) -> FittedForest:
     """Fit one metric's forest and judge it on trials that were held out.
 
     As in Jin et al. (2022), "Improvement of RocksDB Performance via Large-Scale Parameter Analysis
     and Optimization", JIPS 18(3): scikit-learn's random forest, R2 on an 8:2 split. The
-    cross-validation is added because one split of a few hundred trials can be lucky.
-
-    Args:
-        features: The settings, `n_trials` rows.
-        target: Shape `(n_trials,)`, the metric in any unit. Rows where it is NaN are left out.
-        seed: Decides the bootstraps, the split and the folds.
-        trees: Size of the forest that is kept.
-        fold_trees: Size of the forests that are only scored.
-
-    Returns:
-        The forest and its scores. There are 5 folds, and fewer with under 25 measured trials so
-        that each holds out at least 5.
+    cross-validation is added because one split of a few hundred trials can be lucky: 5 folds, and
+    fewer with under 25 measured trials so that each holds out at least 5. Forests that are only
+    scored have 25 trees.
 
     Raises:
         ValueError: If the target does not fit the features, or nothing was measured.
@@ -102,12 +92,12 @@ def fit_forest(
     learn, judge = train_test_split(measured, test_size=0.2, random_state=seed)
     plan = KFold(min(FOLDS, measured.size // 5), shuffle=True, random_state=seed)
     parts = [(measured[kept], measured[held]) for kept, held in plan.split(measured)]
-    folds = tuple(Fold(grow(kept, fold_trees), held) for kept, held in parts)
+    folds = tuple(Fold(grow(kept, FOLD_TREES), held) for kept, held in parts)
     scores = [_r2(fold.model, x[fold.held_out], y[fold.held_out]) for fold in folds]
     known = [score for score in scores if score is not None]
     return FittedForest(
         model=grow(measured, trees),
-        r2_split=_r2(grow(learn, fold_trees), x[judge], y[judge]),
+        r2_split=_r2(grow(learn, FOLD_TREES), x[judge], y[judge]),
         r2_cross_validated=float(np.mean(known)) if known else None,
         r2_cross_validated_std=float(np.std(known)) if known else None,
         n_trials=measured.size,
@@ -126,18 +116,9 @@ def grow_forest(
     """Fit a bare forest, with the settings that all forests here share.
 
     Leaves of three trials and half of the columns at each split cost little R2 on recorded trials
-    and take under half the time of scikit-learn's defaults.
-
-    Args:
-        x: Shape `(n_trials, n_columns)`.
-        y: Shape `(n_trials,)`, without NaN.
-        seed: Decides bootstraps and the columns tried.
-        trees: How many.
-        rows_per_tree: Upper bound of each tree's bootstrap.
-
-    Returns:
-        The fitted forest. It predicts on one thread: threads add up the trees in the order in
-        which they finish, which would change the last digits from run to run.
+    and take under half the time of scikit-learn's defaults. `y` has no NaN. A tree's bootstrap has
+    at most `rows_per_tree` rows. The forest predicts on one thread: threads add up the trees in
+    the order in which they finish, which would change the last digits from run to run.
     """
     from sklearn.ensemble import RandomForestRegressor
 

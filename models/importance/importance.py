@@ -56,16 +56,6 @@ def measure_importance(
     pooled, so that the score of one repeat is `(SSE_shuffled - SSE) / SST`, the drop in
     out-of-fold R2. Of a fold with more than 300 held-out trials only 300 are asked.
 
-    Args:
-        features: The settings that the forest was fitted on.
-        target: Shape `(n_trials,)`, the target that it was fitted on.
-        forest: From `models.importance.forest.fit_forest`.
-        seed: Decides the shuffles.
-        n_repeats: Shuffles a parameter.
-
-    Returns:
-        Importances in the order of `features.names`.
-
     Raises:
         ValueError: If the forest has no folds (too few trials or a constant target), or
             `n_repeats` is below 1.
@@ -99,11 +89,7 @@ def _error_increase(
     y: NDArray[np.float64],
     orders: list[NDArray[np.intp]],
 ) -> NDArray[np.float64]:
-    """Tell what shuffling each parameter adds to the squared error.
-
-    Returns:
-        Shape `(n_parameters, n_repeats)`.
-    """
+    """What shuffling each parameter adds to the squared error: `(n_parameters, n_repeats)`."""
     parameters = range(held_out.n_parameters)
     # One prediction for all parameters and repeats: a call costs more than its rows.
     shuffled = np.concatenate([held_out.permute(p, order) for p in parameters for order in orders])
@@ -115,15 +101,9 @@ def _error_increase(
 def mean_share(
     importances: Sequence[NDArray[np.float64]], n_parameters: int
 ) -> NDArray[np.float64]:
-    """Average importances after scaling each metric's to sum to 1.
+    """Average the importances of metrics, each scaled to sum to 1.
 
-    Args:
-        importances: One array of shape `(n_parameters,)` a metric; one that is all 0 knows no
-            order and is left out.
-        n_parameters: How many parameters there are.
-
-    Returns:
-        Shape `(n_parameters,)`; sums to 1, or is all 0 where no metric knows an order.
+    One that is all 0 knows no order and is left out; where none knows one, the mean is all 0.
     """
     shares = [mdi / mdi.sum() for mdi in importances if mdi.sum() > 0]
     return np.mean(shares, axis=0) if shares else np.zeros(n_parameters)
@@ -140,18 +120,9 @@ def quick_forests(
     seed: int,
     trees: int,
 ) -> dict[str, RandomForestRegressor]:
-    """Fit one small forest a metric on some of the trials.
+    """Fit one small forest a metric on some of the trials, the `rows`.
 
-    Args:
-        features: The settings, `n_trials` rows.
-        targets: Metric to values of shape `(n_trials,)`; NaN where it was not measured.
-        rows: Shape `(n_rows,)`, which trials to learn from.
-        seed: Decides bootstraps and the columns tried.
-        trees: Size of each forest.
-
-    Returns:
-        Metric to forest, without the metrics that fewer than 10 of these trials have or that are
-        constant among them.
+    Metrics that fewer than 10 of these trials have, or that are constant among them, have none.
     """
     forests = {}
     for metric, target in targets.items():
@@ -170,10 +141,6 @@ def quick_forests(
 def combined_importance(
     features: FeatureMatrix, forests: Mapping[str, RandomForestRegressor]
 ) -> NDArray[np.float64]:
-    """The mean over the metrics of each parameter's share, as `ranking` orders them.
-
-    Returns:
-        Shape `(n_parameters,)`; all 0 where no metric could be learned.
-    """
+    """The mean over the metrics of each parameter's share; all 0 where none could be learned."""
     found = [features.sum_columns(f.feature_importances_) for f in forests.values()]
     return mean_share(found, features.n_parameters)

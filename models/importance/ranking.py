@@ -67,21 +67,17 @@ def rank_parameters(
 
     Every metric counts the same, however many trials have it. A trial without a metric (NaN) is
     left out for that metric alone. Metrics share the seed and nothing else, so adding one does not
-    change what is found for the others.
+    change what is found for the others. Parameters that tie keep the order of `features.names`.
 
     Args:
-        features: The settings, `n_trials` rows.
-        targets: Metric to values of shape `(n_trials,)`, in any unit.
-        groups: Parameter to its label in each trial, from `group_labels`; one entry
-            for each of `features.names`.
-        seed: Decides everything random; the same seed gives the same result, digit by digit.
+        features: The settings.
+        targets: By metric.
+        groups: By parameter its label in each trial, from `group_labels`.
+        seed: Decides everything random.
         top_k: How many parameters count as the top in the stability.
         trees: Size of each metric's forest.
         resamples: Bootstrap refits of the stability.
         n_repeats: Shuffles of the permutation importance.
-
-    Returns:
-        The order and the evidence. Parameters that tie keep the order of `features.names`.
 
     Raises:
         ValueError: If the shapes disagree, a target is infinite, or `groups` does not name exactly
@@ -101,12 +97,7 @@ def rank_parameters(
             return MetricRanking(forest, None, None, tests, p_holm)
         importance = measure_importance(features, target, forest, seed=seed, n_repeats=n_repeats)
         stability = rank_stability(
-            features,
-            target,
-            importance.mdi,
-            seed=seed,
-            resamples=resamples,
-            top_k=top_k,
+            features, target, importance.mdi, seed=seed, resamples=resamples, top_k=top_k
         )
         return MetricRanking(forest, importance, stability, tests, p_holm)
 

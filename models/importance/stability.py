@@ -52,21 +52,13 @@ def rank_stability(
     the distinct trials, so the intervals are rather too wide than too narrow.
 
     Args:
-        features: The settings, `n_trials` rows.
-        target: Shape `(n_trials,)`; rows where it is NaN are left out before resampling.
-        reference: Shape `(n_parameters,)`, importances of the ranking in question, such as
-            `Importance.mdi`.
+        features: The settings.
+        target: Of the metric; something must have been measured.
+        reference: Importances of the ranking in question, such as `Importance.mdi`.
         seed: Decides the resamples and the forests.
         resamples: How many refits.
         trees: Size of each refitted forest.
         top_k: How many parameters count as the top; all of them if there are fewer.
-
-    Returns:
-        Rank intervals in the order of `features.names`.
-
-    Raises:
-        ValueError: If the shapes disagree, nothing was measured, or `resamples` or `top_k` is
-            below 1.
     """
     if resamples < 1 or top_k < 1:
         raise ValueError(f"resamples and top_k must be at least 1, not {resamples} and {top_k}")
@@ -83,13 +75,8 @@ def rank_stability(
     def refit(source: np.random.SeedSequence) -> NDArray[np.float64]:
         rng = np.random.default_rng(source)
         rows = rng.choice(measured, size=measured.size)
-        forest = grow_forest(
-            x[rows],
-            y[rows],
-            seed=int(rng.integers(2**31)),
-            trees=trees,
-            rows_per_tree=ROWS_PER_TREE,
-        )
+        own = int(rng.integers(2**31))
+        forest = grow_forest(x[rows], y[rows], seed=own, trees=trees, rows_per_tree=ROWS_PER_TREE)
         return features.sum_columns(forest.feature_importances_)
 
     importances = np.stack([refit(s) for s in np.random.SeedSequence(seed).spawn(resamples)])
@@ -99,15 +86,10 @@ def rank_stability(
 def compare_rankings(
     importances: NDArray[np.float64], reference: NDArray[np.float64], *, top_k: int
 ) -> Stability:
-    """Sum up the ranks in many sets of importances, against one reference.
+    """Sum up the ranks in importances of shape `(resamples, n_parameters)`, against a reference.
 
-    Args:
-        importances: Shape `(resamples, n_parameters)`, more is more important; ties share a rank.
-        reference: Shape `(n_parameters,)`.
-        top_k: At least 1, at most `n_parameters`.
-
-    Returns:
-        The summary. Importances without any order (all equal) count as a correlation of 0.
+    Ties share a rank. Importances without any order (all equal) count as a correlation of 0.
+    `top_k` is at most `n_parameters`.
     """
     from scipy.stats import kendalltau, rankdata
 
