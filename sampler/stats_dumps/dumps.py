@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sampler.stats_dumps.parts import DATABASE, Contents, Part
 
@@ -34,6 +34,11 @@ class Dump:
     def begin(self) -> float:
         """Seconds since the opening at which the interval begins."""
         return self.at - self.seconds
+
+    def add(self, part: Part) -> None:
+        """Takes a part in; one of the same family is merged with it."""
+        before = self.parts.get(part.family)
+        self.parts[part.family] = part if before is None else merged(before, part)
 
 
 def dumps_of(parts: Sequence[Part]) -> list[Dump]:
@@ -72,10 +77,9 @@ def _joins(part: Part, dump: Dump) -> bool:
 def _add(part: Part, dump: Dump) -> None:
     if part.at is None:
         part.at, part.seconds, part.own_clock = dump.at, dump.seconds, False
-    before = dump.parts.get(part.family)
-    dump.parts[part.family] = part if before is None else merged(before, part)
-    if part.family is DATABASE and before is None:
+    if part.family is DATABASE and DATABASE not in dump.parts:
         dump.at, dump.seconds = part.at, part.seconds or 0.0
+    dump.add(part)
 
 
 def merged(first: Part, second: Part) -> Part:
@@ -85,15 +89,12 @@ def merged(first: Part, second: Part) -> Part:
     the first part ended, and is empty.
     """
     longer = first if (first.seconds or 0.0) >= (second.seconds or 0.0) else second
-    figures = {**first.figures, **second.figures}
-    figures |= {n: v for n, v in longer.figures.items() if n.startswith("interval_")}
-    return Part(
-        family=first.family,
-        line=first.line,
-        block=first.block,
+    intervals = {n: v for n, v in longer.figures.items() if n.startswith("interval_")}
+    return replace(
+        first,
         at=longer.at,
         seconds=longer.seconds,
-        figures=figures,
+        figures={**first.figures, **second.figures, **intervals},
         stalls={**first.stalls, **second.stalls},
         levels=longer.levels or first.levels or second.levels,
         own_clock=first.own_clock or second.own_clock,
@@ -189,8 +190,7 @@ def _by_time(dumps: Sequence[Dump]) -> list[Dump]:
         if ordered and ordered[-1].at == dump.at:
             last = ordered[-1]
             for part in dump.parts.values():
-                before = last.parts.get(part.family)
-                last.parts[part.family] = part if before is None else merged(before, part)
+                last.add(part)
             last.seconds = max(last.seconds, dump.seconds)
         else:
             ordered.append(dump)

@@ -9,58 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sampler.common.documents import packaged_rows
+
 Cell = float | int | str | None
-# The header's name -> (our name, factor to our unit).
-_COLUMNS: dict[str, tuple[str, float]] = {
-    "Score": ("score", 1),
-    "Read(GB)": ("read_gib", 1),
-    "Rn(GB)": ("read_upper_gib", 1),
-    "Rnp1(GB)": ("read_output_gib", 1),
-    "Write(GB)": ("write_gib", 1),
-    "WPreComp(GB)": ("write_before_compression_gib", 1),
-    "Wnew(GB)": ("write_new_gib", 1),
-    "Moved(GB)": ("moved_gib", 1),
-    "RW-Amp": ("read_write_amplification", 1),
-    "RW-Amplify": ("read_write_amplification", 1),
-    "W-Amp": ("write_amplification", 1),
-    "Amplify": ("read_write_amplification", 1),
-    "Rd(MB/s)": ("read_mib_s", 1),
-    "Wr(MB/s)": ("write_mib_s", 1),
-    "Comp(sec)": ("compaction_seconds", 1),
-    "CompMergeCPU(sec)": ("compaction_cpu_seconds", 1),
-    "Comp(cnt)": ("compactions", 1),
-    "Avg(sec)": ("average_seconds", 1),
-    "Stall(sec)": ("stall_seconds", 1),
-    "Stall(cnt)": ("stalls", 1),
-    "Avg(ms)": ("average_stall_ms", 1),
-    "Rn(cnt)": ("files_read_upper", 1),
-    "Rnp1(cnt)": ("files_read_output", 1),
-    "Wnp1(cnt)": ("files_written", 1),
-    "Wnew(cnt)": ("files_new", 1),
-    "KeyIn": ("keys_in", 1),
-    "RecordIn": ("keys_in", 1),
-    "KeyDrop": ("keys_dropped", 1),
-    "RecordDrop": ("keys_dropped", 1),
-    "Rblob(GB)": ("read_blob_gib", 1),
-    "Wblob(GB)": ("write_blob_gib", 1),
-    # RocksDB 2.x
-    "Time(sec)": ("compaction_seconds", 1),
-    "Read(MB)": ("read_gib", 1 / 1024),
-    "Write(MB)": ("write_gib", 1 / 1024),
-    "Rn(MB)": ("read_upper_gib", 1 / 1024),
-    "Rnp1(MB)": ("read_output_gib", 1 / 1024),
-    "Wnew(MB)": ("write_new_gib", 1 / 1024),
-    "Read(MB/s)": ("read_mib_s", 1),
-    "Write(MB/s)": ("write_mib_s", 1),
-    "Rn": ("files_read_upper", 1),
-    "Rnp1": ("files_read_output", 1),
-    "Wnp1": ("files_written", 1),
-    "NewW": ("files_new", 1),
-    "Count": ("compactions", 1),
-    "msComp": ("average_ms", 1),
-    "msStall": ("average_stall_ms", 1),
-    "Ln-stall": ("stall_seconds", 1),
-    "Stall-cnt": ("stalls", 1),
+# The header's name -> (our name, divisor to our unit), RocksDB 2.x included.
+_COLUMNS = {
+    row["header"]: (row["name"], int(row["divisor"] or 1))
+    for row in packaged_rows("sampler.stats_dumps", "level_columns.csv")
 }
 _MIB = {"B": 1 / 2**20, "KB": 1 / 1024, "MB": 1.0, "GB": 1024.0, "TB": 1024.0**2}
 _FLOAT = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
@@ -84,11 +39,8 @@ def level_row(line: str, columns: Sequence[str]) -> dict[str, Cell] | None:
     """A row: ``level`` (``L0``, ``Sum``, ``Int``), ``files`` and the columns that were told.
 
     Sizes and counts that RocksDB rounds to a suffix (``174.83 MB``, ``1081M``) stay texts;
-    ``size_mib`` is the size as a number. What is no number (``nan``) is None.
-
-    Args:
-        line: A line below the header.
-        columns: Of ``header_columns``.
+    ``size_mib`` is the size as a number. What is no number (``nan``) is None, and so is a line
+    that is no row.
     """
     if found := _ROW.search(line):
         level, files, compacting, rest = found.groups()
@@ -113,9 +65,11 @@ def level_row(line: str, columns: Sequence[str]) -> dict[str, Cell] | None:
         if column == "Size(MB)":
             row["size_mib"] = _number(cells[at])
         else:
-            name, factor = _COLUMNS.get(column, (column, 1))
+            name, divisor = _COLUMNS.get(column, (column, 1))
             value = _number(cells[at])
-            row[name] = value * factor if isinstance(value, int | float) and factor != 1 else value
+            row[name] = (
+                value / divisor if divisor > 1 and isinstance(value, int | float) else value
+            )
         at += 1
     return row
 

@@ -23,19 +23,17 @@ _STALLED_BY_REASON = "total_stall_reasons_seconds"  # of each family, in 2.0 to 
 class Interval:
     """One dump. What it did not hold is None; rates in MiB/s, clocks in seconds since the opening.
 
+    What is called ``cumulative_`` is the same since the opening.
+
     Attributes:
         at: When it ended.
         seconds: How long it was.
         writes: Rate of keys and values that came in.
-        cumulative_writes: The same since the opening.
         ingested_gb: GiB that came in since the opening, to two decimals.
         compaction: Rate at which flushes and compactions wrote, all column families together.
-        cumulative_compaction: The same since the opening.
         compacted_gb: GiB that they wrote since the opening, to two decimals.
         compaction_read: Rate at which compactions read.
-        cumulative_compaction_read: The same since the opening.
         stall_percent: Share of the time in which writes waited.
-        cumulative_stall_percent: The same since the opening.
     """
 
     at: float
@@ -134,13 +132,19 @@ def _opening(
         families = _with_compaction(dump)
         told += [(index, part) for name, part in dump.parts.items() if name is not DATABASE]
         intervals.append(_interval(dump, families, known, last=index + 1 == len(dumps)))
-        known |= {name: _latest(part, known.get(name)) for name, part in families.items()}
+        for name, family in families.items():  # without a table or counts it has those before
+            earlier = known.get(name, family)
+            levels, stalled = family.levels or earlier.levels, family.stalls or earlier.stalls
+            known[name] = replace(family, levels=levels, stalls=stalled)
         if (part := dump.parts.get(DATABASE)) is not None:
             database |= part.figures
             stalls |= part.stalls
         before = dump.at
     begin, end = _reach(contents, spans, number)
-    tickers = [found for line, found in contents.tickers if spans[number][0] <= line < end]
+    first = spans[number][0]
+    tickers = [found for line, found in contents.tickers if first <= line < end]
+    lines = [line for line, _ in contents.stalls]
+    stall_lines = contents.stalls[bisect_left(lines, begin) : bisect_left(lines, end)]
     return Opening(
         intervals=tuple(intervals),
         families=tuple(known.values()),
@@ -150,24 +154,10 @@ def _opening(
         begin=max(0.0, round(dumps[0].begin, 6)),
         version=_version(contents, spans[number]),
         tickers=tickers[-1] if tickers else {},
-        stall_lines=_stall_lines(contents, begin, end),
-        options=_options(contents, spans[number][0]),
+        stall_lines=tuple(line for _, line in stall_lines),
+        # Of a header that stands before the first dump, the last header for each family.
+        options={family: told for line, family, told in contents.options if line < first and told},
     )
-
-
-def _stall_lines(contents: Contents, begin: float, end: float) -> tuple[StallLine, ...]:
-    """Those of the lines from ``begin`` to before ``end``."""
-    lines = [line for line, _ in contents.stalls]
-    found = contents.stalls[bisect_left(lines, begin) : bisect_left(lines, end)]
-    return tuple(line for _, line in found)
-
-
-def _latest(part: Part, before: Part | None) -> Part:
-    """The part, with the table and the counts of the one before where it has none."""
-    if before is None or (part.levels and part.stalls):
-        return part
-    levels, stalls = part.levels or before.levels, part.stalls or before.stalls
-    return replace(part, levels=levels, stalls=stalls)
 
 
 def _reach(
@@ -194,11 +184,6 @@ def _version(contents: Contents, span: tuple[int, int]) -> str | None:
     earlier = [version for line, version in contents.versions if line <= span[0]]
     within = [version for line, version in contents.versions if span[0] < line <= span[1]]
     return earlier[-1] if earlier else within[0] if within else None
-
-
-def _options(contents: Contents, first: int) -> dict[str, Mapping[str, str]]:
-    """The options of a header that stands before the first dump, the last header for each."""
-    return {family: told for line, family, told in contents.options if line < first and told}
 
 
 def _with_compaction(dump: Dump) -> dict[str, Part]:
@@ -245,22 +230,20 @@ def _from_table(part: Part) -> dict[str, float]:
 def _interval(
     dump: Dump, told: Mapping[str, Part], known: Mapping[str, Part], *, last: bool
 ) -> Interval:
-    """The interval that a dump ends.
+    """The interval that a dump of the families ``told`` ends.
 
-    Args:
-        dump: The dump.
-        told: Its families.
-        known: The last part of each family before it.
-        last: Whether no dump follows: it may be cut off.
+    ``known`` is the last part of each family before it. The ``last`` dump may be cut off.
     """
     database = dump.parts.get(DATABASE)
     figures: Figures = database.figures if database is not None else {}
     # db_bench is told of at least one family: a dump of it without any is cut off.
     latest = {**known, **told}.values() if told or dump.block > 0 else ()
 
-    def number(name: str) -> float | None:
+    def number(name: str, seconds: float | None = None, factor: float = 1.0) -> float | None:
+        """A figure of the database, over seconds where they are given."""
         value = figures.get(name)
-        return float(value) if value is not None else None
+        amount = float(value) if value is not None else None
+        return amount if seconds is None else _per(amount, seconds, factor)
 
     def rate(name: str) -> float | None:
         if not told:  # all were idle, unless the file ends here
@@ -271,10 +254,10 @@ def _interval(
         at=dump.at,
         seconds=dump.seconds,
         writes=_first(
-            number("interval_ingest_mib_s"), _per(number("interval_ingest_mib"), dump.seconds)
+            number("interval_ingest_mib_s"), number("interval_ingest_mib", dump.seconds)
         ),
         cumulative_writes=_first(
-            number("total_ingest_mib_s"), _per(number("total_ingest_gib"), dump.at, _MIB)
+            number("total_ingest_mib_s"), number("total_ingest_gib", dump.at, _MIB)
         ),
         ingested_gb=number("total_ingest_gib"),
         compaction=rate("write"),
@@ -283,12 +266,11 @@ def _interval(
         compaction_read=rate("read"),
         cumulative_compaction_read=_sum(_total_rate(part, dump.at, "read") for part in latest),
         stall_percent=_first(
-            number("interval_stall_percent"),
-            _per(number("interval_stall_seconds"), dump.seconds, 100.0),
+            number("interval_stall_percent"), number("interval_stall_seconds", dump.seconds, 100.0)
         ),
         cumulative_stall_percent=_first(
             number("total_stall_percent"),
-            _per(number("total_stall_seconds"), dump.at, 100.0),
+            number("total_stall_seconds", dump.at, 100.0),
             _per(_sum(p.figures.get(_STALLED_BY_REASON) for p in latest), dump.at, 100.0),
         ),
     )

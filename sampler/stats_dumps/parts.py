@@ -8,9 +8,9 @@ with an interval of 0; since 7.9 idle families are left out (pull request 10891)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from io import StringIO
 
 from sampler.stats_dumps.figure_lines import figures_in, stall_seconds
 from sampler.stats_dumps.level_table import Cell, header_columns, level_row
@@ -98,18 +98,9 @@ class Contents:
 def read_contents(text: str) -> Contents:
     """Everything that the text tells. Never raises; lines of no known kind are passed over."""
     reader = _Reader()
-    for number, line in enumerate(_lines(text)):
-        reader.take(number, line)
+    for number, line in enumerate(StringIO(text, newline="\n")):
+        reader.take(number, line.removesuffix("\n").rstrip("\r"))
     return reader.contents
-
-
-def _lines(text: str) -> Iterator[str]:
-    begin = 0
-    while begin < len(text):
-        end = text.find("\n", begin)
-        end = len(text) if end < 0 else end
-        yield text[begin:end].rstrip("\r")
-        begin = end + 1
 
 
 class _Reader:
@@ -234,7 +225,8 @@ class _Reader:
         elif "STATISTICS:" in line:
             self._tickers = None
         elif "version" in line and (found := _VERSION.search(line)):
-            contents.versions.append((number, _version(found)))
+            version = found[2] if found[1] == "RocksDB" else f"{found[1]} {found[2]}"
+            contents.versions.append((number, version))
             if f"{found[1]}:" in line:
                 contents.runs.append((number, "stderr"))
             else:
@@ -260,10 +252,6 @@ class _Reader:
                 self._options = {}
                 self.contents.options.append((number, "", self._options))
             self._options[found[1]] = found[2]
-
-
-def _version(found: re.Match[str]) -> str:
-    return found[2] if found[1] == "RocksDB" else f"{found[1]} {found[2]}"
 
 
 def _stamp(line: str) -> float | None:

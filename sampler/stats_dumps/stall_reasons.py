@@ -12,8 +12,11 @@ The lines are of ``ColumnFamilyData::RecalculateWriteStallConditions`` (db/colum
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from sampler.common.documents import packaged_rows
 
 L0_FILES = "l0_files"
 MEMTABLES = "memtables"
@@ -29,27 +32,8 @@ KINDS = (DELAYS, STOPS, "delays_with_compaction", "stops_with_compaction")
 Stalls = Mapping[tuple[str, str], int]
 
 _COUNTS = {
-    "level0_slowdown": (L0_FILES, DELAYS),
-    "level0_slowdown_with_compaction": (L0_FILES, "delays_with_compaction"),
-    "level0_numfiles": (L0_FILES, STOPS),
-    "level0_numfiles_with_compaction": (L0_FILES, "stops_with_compaction"),
-    "stop for pending_compaction_bytes": (PENDING_BYTES, STOPS),
-    "slowdown for pending_compaction_bytes": (PENDING_BYTES, DELAYS),
-    "pending_compaction_bytes": (PENDING_BYTES, STOPS),
-    "memtable_compaction": (MEMTABLES, STOPS),
-    "memtable_slowdown": (MEMTABLES, DELAYS),
-    "leveln_slowdown": (LEVEL_SCORE, DELAYS),
-    "leveln_slowdown_soft": (LEVEL_SCORE, DELAYS),
-    "leveln_slowdown_hard": (LEVEL_SCORE, STOPS),
-    "l0-file-count-limit-delays": (L0_FILES, DELAYS),
-    "l0-file-count-limit-stops": (L0_FILES, STOPS),
-    "cf-l0-file-count-limit-delays-with-ongoing-compaction": (L0_FILES, "delays_with_compaction"),
-    "cf-l0-file-count-limit-stops-with-ongoing-compaction": (L0_FILES, "stops_with_compaction"),
-    "memtable-limit-delays": (MEMTABLES, DELAYS),
-    "memtable-limit-stops": (MEMTABLES, STOPS),
-    "pending-compaction-bytes-delays": (PENDING_BYTES, DELAYS),
-    "pending-compaction-bytes-stops": (PENDING_BYTES, STOPS),
-    "write-buffer-manager-limit-stops": (WRITE_BUFFER_MANAGER, STOPS),
+    row["count"]: (row["reason"], row["kind"])
+    for row in packaged_rows("sampler.stats_dumps", "stall_counts.csv")
 }
 _BEFORE = re.compile(r"(\d{1,18}) ((?:(?:stop|slowdown) for )?\w+)")
 _AFTER = re.compile(r"([\w-]+): (\d{1,18})")
@@ -114,11 +98,10 @@ def stall_line(line: str) -> StallLine | None:
 
 def added(*several: Stalls) -> dict[tuple[str, str], int]:
     """The counts of several families together."""
-    total: dict[tuple[str, str], int] = {}
+    total = Counter[tuple[str, str]]()
     for each in several:
-        for key, number in each.items():
-            total[key] = total.get(key, 0) + number
-    return total
+        total.update(each)
+    return dict(total)
 
 
 def as_document(stalls: Stalls) -> dict[str, dict[str, int]]:
