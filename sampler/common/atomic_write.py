@@ -25,12 +25,9 @@ def atomic_write(path: Path, content: bytes | str) -> None:
 
 
 def write_output(out: Path, content: bytes, *, field: str = "--out") -> None:
-    """Writes a file that a user asked for.
+    """Writes a file that a user asked for; what a link leads to is replaced, not the link.
 
-    Args:
-        out: Where the user wants it; what a link leads to is replaced, not the link.
-        content: What it will hold.
-        field: What the user calls it.
+    ``field`` is what the user calls it.
 
     Raises:
         InputError: It cannot be written.

@@ -63,13 +63,9 @@ def finite_number(given: object) -> float | None:
 
 
 def find_document(given: str, *, kind: str, shipped: tuple[str, ...], package: str) -> str:
-    """The TOML text of a shipped entry or of a user's file.
+    """The TOML text of a shipped space, workload or objective, or of a user's file.
 
-    Args:
-        given: A shipped name, or the path of a TOML file.
-        kind: ``space``, ``workload`` or ``objective``.
-        shipped: The shipped names.
-        package: The room whose folder of the same name (plural) holds them.
+    The shipped ones are in the folder of the room ``package`` that is called so, in plural.
 
     Raises:
         InputError: Neither.

@@ -13,27 +13,12 @@ from sampler.machine.kernel_files import PROC, SYS, cpu_quota, field_of, line_of
 
 # How the firmware of guests names their maker or the machine (SMBIOS, type 1): those of
 # systemd's detect-virt that name nothing else, and makers of clouds. All are beginnings.
+# "Virtual Machine" is Hyper-V's and Azure's; other machines of Microsoft have other names.
 _GUESTS = (
-    "Alibaba Cloud ECS",
-    "Apple Virtualization",
-    "BHYVE",
-    "Bochs",
-    "Droplet",
-    "Google Compute Engine",
-    "Hyper-V",
-    "KVM",
-    "KubeVirt",
-    "OpenStack",
-    "Parallels",
-    "QEMU",
-    "VMW",
-    "VMware",
-    "Virtual Machine",  # Hyper-V's and Azure's; other machines of Microsoft have other names
-    "VirtualBox",
-    "Xen",
-    "innotek GmbH",
-    "vServer",
-)
+    "Alibaba Cloud ECS", "Apple Virtualization", "BHYVE", "Bochs", "Droplet",
+    "Google Compute Engine", "Hyper-V", "KVM", "KubeVirt", "OpenStack", "Parallels", "QEMU", "VMW",
+    "VMware", "Virtual Machine", "VirtualBox", "Xen", "innotek GmbH", "vServer",
+)  # fmt: skip
 _AMAZON, _METAL = "Amazon EC2", ".metal"
 
 
@@ -89,21 +74,16 @@ def is_virtual(proc: Path = PROC, sys: Path = SYS) -> bool | None:
     that names no hypervisor may just be unknown here.
     """
     told = _firmware(sys)
-    if told or _kernel(proc, sys):
+    try:
+        filled = any((sys / "hypervisor").iterdir())  # Linux makes it on any machine
+    except OSError:
+        filled = False
+    if told or filled or (proc / "device-tree/hypervisor").exists():
         return True
     flags = field_of(proc / "cpuinfo", "flags")  # of an x86 processor
     if flags is not None:
         return "hypervisor" in flags.split()
     return told
-
-
-def _kernel(proc: Path, sys: Path) -> bool:
-    """Linux makes /sys/hypervisor on any machine, and fills it on a hypervisor."""
-    try:
-        filled = any((sys / "hypervisor").iterdir())
-    except OSError:
-        filled = False
-    return filled or (proc / "device-tree/hypervisor").exists()
 
 
 def _firmware(sys: Path) -> bool | None:

@@ -52,11 +52,8 @@ def measure_disk(folder: Path, *, bulk_bytes: int = BULK_BYTES) -> DiskSpeed:
     """Writes two files into an empty folder and leaves them there.
 
     Uses fdatasync as RocksDB does (``use_fsync = false``), on growing files as a log's and a
-    table's are. The data cannot be compressed.
-
-    Args:
-        folder: On the disk in question.
-        bulk_bytes: At most so much; at least one step of 8 MiB is written.
+    table's are. The data cannot be compressed. At most ``bulk_bytes`` are written, at least one
+    step of 8 MiB.
 
     Raises:
         OSError: The disk is full, or broken.

@@ -6,6 +6,7 @@ import os
 import resource
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import sub
 from pathlib import Path
@@ -50,17 +51,14 @@ def _read_processor_time(proc: Path = PROC) -> tuple[ProcessorTime, ProcessorTim
     for line in (text_of(proc / "stat") or "").splitlines():
         if line.startswith("cpu"):
             name, *numbers = line.split()
-            rows[name] = _row([int(number) / tick for number in numbers])
+            # proc(5). A guest's time, which follows, is in user and nice already.
+            seconds = [int(number) / tick for number in numbers]
+            user, nice, system, waits, io, irq, soft, steal = (*seconds, *[0.0] * 8)[:8]
+            rows[name] = ProcessorTime(user + nice + system + irq + soft, waits + io, steal)
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
     shown = mine <= rows.keys()
     own = zip(*(rows[name] for name in mine if shown), strict=True)
     return ProcessorTime(*map(sum, own)), rows.get("cpu", ProcessorTime())
-
-
-def _row(seconds: list[float]) -> ProcessorTime:
-    # proc(5). A guest's time, which follows, is in user and nice already.
-    user, nice, system, waits, io, irq, soft, steal = (*seconds, *[0.0] * 8)[:8]
-    return ProcessorTime(user + nice + system + irq + soft, waits + io, steal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,23 +154,15 @@ def running(name: str, proc: Path = PROC) -> tuple[int, ...] | None:
 
 
 def _processes(proc: Path, tick: int) -> dict[tuple[int, int], tuple[str, float]]:
-    found = {}
-    for number in _numbers(proc):
-        stat = process_stat(number, proc)
-        if stat is not None:
-            name, fields = stat
-            seconds = (int(fields[11]) + int(fields[12])) / tick
-            found[number, int(fields[19])] = (name, seconds)
-    return found
-
-
-def _numbers(proc: Path) -> list[int]:
     """Of all processes that are shown, but this one."""
-    try:
-        names = [folder.name for folder in proc.iterdir() if folder.name.isdecimal()]
-    except OSError:
-        return []
-    return [int(name) for name in names if int(name) != os.getpid()]
+    found: dict[tuple[int, int], tuple[str, float]] = {}
+    with suppress(OSError):
+        numbers = [int(folder.name) for folder in proc.iterdir() if folder.name.isdecimal()]
+        for number in numbers:
+            if number != os.getpid() and (stat := process_stat(number, proc)):
+                name, fields = stat
+                found[number, int(fields[19])] = (name, (int(fields[11]) + int(fields[12])) / tick)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,12 @@ def field_of(file: Path, name: str) -> str | None:
     return None
 
 
+def numbers_of(file: Path) -> dict[str, int]:
+    """Lines of a name, perhaps a colon, and a whole number; none where there is no file."""
+    lines = re.findall(r"^(\S+?):?\s+(\d+)", text_of(file) or "", re.M)
+    return {name: int(number) for name, number in lines}
+
+
 def process_stat(pid: int, proc: Path = PROC) -> tuple[str, list[str]] | None:
     """A process's name, and its fields from the third on: ``/proc/PID/stat`` (proc(5)).
 
@@ -103,10 +109,7 @@ def _memory_left_in(folder: Path) -> int | None:
 
 def _droppable(folder: Path) -> int:
     """Bytes of files in the page cache: of the group and, as its use is, of those below it."""
-    lines: list[tuple[str, str]] = re.findall(
-        r"^(\w+) (\d+)$", text_of(folder / "memory.stat") or "", re.M
-    )
-    kept = {name: int(number) for name, number in lines}
+    kept = numbers_of(folder / "memory.stat")
     # Of version 1 the names without `total_` are of the group alone.
     names = ("active_file", "inactive_file")
     return sum(kept.get(f"total_{name}", kept.get(name, 0)) for name in names)

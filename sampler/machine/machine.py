@@ -26,12 +26,12 @@ def cpu_threads() -> int:
 
 
 def fingerprint(bench_dir: Path) -> dict[str, Any]:
-    """CPU, memory, disk, file system, kernel and system, as far as they can be read.
-
-    Args:
-        bench_dir: The folder that databases under test are made in.
-    """
+    """CPU, memory, disk (of the bench folder), kernel and system, as far as they can be read."""
     device, kind = file_system(bench_dir)
+    try:
+        system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        system = platform.system()
     return {
         "host": host_name(),
         "cpu": field_of(PROC / "cpuinfo", "model name") or platform.machine(),
@@ -42,21 +42,9 @@ def fingerprint(bench_dir: Path) -> dict[str, Any]:
         "disk": device,
         "file_system": kind,
         "kernel": platform.release(),
-        "system": _system(),
+        "system": system,
         "python": platform.python_version(),
     }
-
-
-def _system() -> str:
-    try:
-        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
-    except OSError:
-        return platform.system()
-
-
-def _unescaped(field: str) -> str:
-    r"""A field of /proc/self/mounts, where a space is ``\040`` (getmntent(3))."""
-    return _ESCAPED.sub(lambda octal: chr(int(octal.group(1), 8)), field)
 
 
 def file_system(folder: Path) -> tuple[str, str]:
@@ -69,7 +57,9 @@ def file_system(folder: Path) -> tuple[str, str]:
     place = Path(os.path.realpath(folder))
     best, found = -1, ("unknown", "unknown")
     for line in (text_of(PROC / "self/mounts") or "").splitlines():
-        device, mounted, kind, *_ = map(_unescaped, line.split(" "))
+        # A space within a field is ``\040`` (getmntent(3)).
+        parts = (_ESCAPED.sub(lambda o: chr(int(o[1], 8)), field) for field in line.split(" "))
+        device, mounted, kind, *_ = parts
         # The longest mount point that holds the folder; of equals the last one mounted.
         if place.is_relative_to(mounted) and len(mounted) >= best:
             best, found = len(mounted), (device, kind)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sampler.machine.kernel_files import PROC, SYS, line_of, memory_left, text_of
+from sampler.machine.kernel_files import PROC, SYS, line_of, memory_left, numbers_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class MemoryState:
 
 def read_memory_state(proc: Path = PROC, sys: Path = SYS) -> MemoryState:
     """Reads ``meminfo``, ``vmstat`` (proc(5)), control groups and the setting of huge pages."""
-    info, pages = _numbers(proc / "meminfo"), _numbers(proc / "vmstat")
+    info, pages = numbers_of(proc / "meminfo"), numbers_of(proc / "vmstat")
     available = info.get("MemAvailable", info.get("MemFree"))
     total, free = info.get("SwapTotal"), info.get("SwapFree")
     read, written = pages.get("pswpin"), pages.get("pswpout")
@@ -49,9 +49,3 @@ def read_memory_state(proc: Path = PROC, sys: Path = SYS) -> MemoryState:
         pages_swapped=None if read is None or written is None else read + written,
         huge_pages=chosen.group(1) if chosen else None,
     )
-
-
-def _numbers(file: Path) -> dict[str, int]:
-    """Lines of a name, perhaps a colon, and a whole number; none where there is no file."""
-    lines = re.findall(r"^(\S+?):?\s+(\d+)", text_of(file) or "", re.M)
-    return {name: int(number) for name, number in lines}

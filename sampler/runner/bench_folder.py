@@ -30,9 +30,8 @@ def make_trial_folder(bench_dir: Path) -> Path:
     try:
         folder.mkdir(parents=True)
     except OSError as error:
-        raise InputError(
-            "ROCKTUNE_BENCH_DIR", f"cannot make a folder in {bench_dir}: {error.strerror}"
-        ) from None
+        problem = f"cannot make a folder in {bench_dir}: {error.strerror}"
+        raise InputError("ROCKTUNE_BENCH_DIR", problem) from None
     return folder
 
 
@@ -148,9 +147,9 @@ def _writes_direct(file: Path) -> bool:
         os.close(descriptor)
 
 
-def _is_rotational(folder: Path, sys: Path = SYS) -> bool | None:
+def _is_rotational(folder: Path) -> bool | None:
     number = folder.stat().st_dev
-    device = (sys / f"dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    device = (SYS / f"dev/block/{os.major(number)}:{os.minor(number)}").resolve()
     for place in (device, device.parent):  # a partition's queue is its disk's
         if (text := line_of(place / "queue/rotational")) is not None:
             return text == "1"

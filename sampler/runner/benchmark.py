@@ -17,11 +17,9 @@ class SideProcess(Protocol):
     @property
     def outputs(self) -> Path:
         """The folder for its ``stdout`` and ``stderr``, yet to be made."""
-        ...
 
     def argv(self) -> list[str]:
         """Its command line."""
-        ...
 
 
 class Preparation(SideProcess, Protocol):
@@ -29,15 +27,12 @@ class Preparation(SideProcess, Protocol):
 
     def key(self) -> str | None:
         """The same for all trials that would leave the same behind; None: never shared."""
-        ...
 
     def settled(self) -> bool:
         """Whether its work is done and it merely waits."""
-        ...
 
     def finish(self, ended: EndedProcess) -> Outcome | None:
         """None when what it left can be measured, otherwise what becomes of the trial."""
-        ...
 
 
 class Count(SideProcess, Protocol):
@@ -45,7 +40,6 @@ class Count(SideProcess, Protocol):
 
     def finish(self, ended: EndedProcess) -> Outcome:
         """The trial's outcome, whole."""
-        ...
 
 
 class Benchmark(Protocol):
@@ -54,37 +48,29 @@ class Benchmark(Protocol):
     @property
     def timeout_seconds(self) -> float:
         """A trial that takes longer, its preparation included, is ``timed_out``."""
-        ...
 
     @property
     def space_bytes(self) -> int:
         """Free bytes that a trial needs."""
-        ...
 
     def prepare(self, configuration: Configuration, folder: Path) -> list[str]:
         """Writes what the command reads into the trial's folder and returns the command line."""
-        ...
 
     def preparing(self, configuration: Configuration, folder: Path) -> Preparation | None:
         """What must run before the command; None: nothing."""
-        ...
 
     def environment(self) -> Mapping[str, str]:
         """The environment of all of them."""
-        ...
 
     def settled(self, folder: Path) -> bool:
         """Whether the work is done and the command merely waits."""
-        ...
 
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
         """What the run came to."""
-        ...
 
     def counting(
         self, configuration: Configuration, folder: Path, outcome: Outcome
     ) -> Count | None:
         """What must run after the command for a figure that it does not tell; None: nothing."""
-        ...

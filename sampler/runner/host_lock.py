@@ -43,7 +43,7 @@ def host_lock(
         token: Marks the benchmark's processes: they have ``ROCKTUNE_TRIAL=token`` in their
             environment.
         waiting: Told who holds the lock, each time that it is found held.
-        pause: Waits for some seconds; may raise to give up.
+        pause: Waits for some seconds; may raise to stop waiting.
 
     Yields:
         The file descriptor to hand to the benchmark.
@@ -58,7 +58,11 @@ def host_lock(
             if not _end_orphans(holder):
                 waiting(f"process {holder['pid']}" if "pid" in holder else "another process")
             pause(_POLL_SECONDS)
-        _sign(descriptor, token)
+        pid, started = own_process()
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            signature = {"pid": pid, "started": started, "token": token}
+            os.pwrite(descriptor, json.dumps(signature).encode(), 0)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -77,10 +81,9 @@ def _open(path: Path) -> int:
         if error.errno == errno.ELOOP:
             # In a folder that all may write to, it could have us empty a file of somebody's.
             problem = f"the host's lock {path} is a symbolic link; remove it, or name its target"
-            raise InputError("ROCKTUNE_LOCK", problem) from None
-        raise InputError(
-            "ROCKTUNE_LOCK", f"cannot open the host's lock {path}: {error.strerror}"
-        ) from None
+        else:
+            problem = f"cannot open the host's lock {path}: {error.strerror}"
+        raise InputError("ROCKTUNE_LOCK", problem) from None
     return descriptor
 
 
@@ -90,14 +93,6 @@ def _try(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _sign(descriptor: int, token: str) -> None:
-    pid, started = own_process()
-    with contextlib.suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        signature = {"pid": pid, "started": started, "token": token}
-        os.pwrite(descriptor, json.dumps(signature).encode(), 0)
 
 
 def _holder(descriptor: int) -> dict[str, Any]:

@@ -116,9 +116,8 @@ class PreparedCopies:
         return min(self.most_bytes, (held + free) // _SHARE_OF_DISK)
 
     def _shrink_to(self, most_bytes: int) -> None:
-        entries = sorted(self._entries(), key=lambda each: -each[1])
         held = 0
-        for entry, _, size in entries:
+        for entry, _, size in sorted(self._entries(), key=lambda each: -each[1]):
             held += size
             if held > most_bytes or most_bytes <= 0:
                 self._drop(entry)

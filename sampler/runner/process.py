@@ -105,9 +105,10 @@ class BenchProcess:
         self._folder, self._limits = folder, limits
         self._outputs = (folder / "stdout", folder / "stderr")
         self._began, self._began_clock = _clocks()
+        tied = ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHANED, str(os.getpid()))
         with self._outputs[0].open("wb") as out, self._outputs[1].open("wb") as err:
             self._process = subprocess.Popen(
-                [*_tied_to_this_process(), *argv],
+                [*(tied if shutil.which("setpriv") else ()), *argv],
                 cwd=work_in,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
@@ -182,7 +183,7 @@ class BenchProcess:
         self._reaping = True
         now, clock = _clocks()
         wall = now - self._began
-        status, cpu_seconds, device_bytes = _asked_of_the_kernel(self._process.pid)
+        status, cpu_seconds, device_bytes = _resources_used(self._process.pid)
         self._process.returncode = status
         self._ended = EndedProcess(
             ending=self._ending_of(status),
@@ -210,7 +211,7 @@ def _clocks() -> tuple[float, float]:
     return time.monotonic(), time.time()
 
 
-def _asked_of_the_kernel(pid: int) -> tuple[int, float, int]:
+def _resources_used(pid: int) -> tuple[int, float, int]:
     """The exit status of a child that has ended, its CPU seconds and bytes written to a device.
 
     The kernel answers once. Where a signal's exception (someone pressed Ctrl-C) came before the
@@ -220,17 +221,8 @@ def _asked_of_the_kernel(pid: int) -> tuple[int, float, int]:
         _, status, used = os.wait4(pid, 0)
     except ChildProcessError:
         return -signal.SIGKILL, 0.0, 0
-    return (
-        os.waitstatus_to_exitcode(status),
-        used.ru_utime + used.ru_stime,
-        used.ru_oublock * 512,
-    )
-
-
-def _tied_to_this_process() -> tuple[str, ...]:
-    if not shutil.which("setpriv"):
-        return ()
-    return ("setpriv", "--pdeathsig", "KILL", "--", *_UNLESS_ORPHANED, str(os.getpid()))
+    cpu_seconds, device_bytes = used.ru_utime + used.ru_stime, used.ru_oublock * 512
+    return os.waitstatus_to_exitcode(status), cpu_seconds, device_bytes
 
 
 def _peak_rss(pid: int) -> int:

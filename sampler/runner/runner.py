@@ -6,7 +6,6 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sampler.common.errors import InputError
 from sampler.machine.process_identity import kill_marked
@@ -28,12 +27,6 @@ from sampler.space.space import Configuration
 _MOST_AGAIN = 2
 
 
-@dataclass
-class _InFlight:
-    processes: TrialProcesses
-    closing: contextlib.ExitStack
-
-
 class LocalRunner:
     """Runs trials one after the other, each holding the host-wide lock.
 
@@ -49,18 +42,11 @@ class LocalRunner:
         waiting: Callable[[str], None] = lambda _: None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Binds a benchmark to this machine.
-
-        Args:
-            benchmark: What is run.
-            settings: Where.
-            waiting: Told who holds the host while a trial must wait for it.
-            pause: How to wait.
-        """
+        """Binds a benchmark to this machine; ``waiting`` and ``pause`` are those of the lock."""
         self._benchmark, self._settings = benchmark, settings
         self._waiting, self._pause = waiting, pause
         self._copies = PreparedCopies(settings.bench_dir, settings.prepared_bytes)
-        self._flight: _InFlight | None = None
+        self._flight: tuple[TrialProcesses, contextlib.ExitStack] | None = None
 
     def start(
         self,
@@ -107,7 +93,7 @@ class LocalRunner:
             )
             # What left the process group is found by its environment, and ended too.
             closing.callback(kill_marked, MARK, token)
-            self._flight = _InFlight(processes, closing.pop_all())
+            self._flight = processes, closing.pop_all()
 
     def wait(self, timeout: float) -> Outcome | None:
         """The outcome, or None when the trial is not over after ``timeout`` s.
@@ -115,25 +101,26 @@ class LocalRunner:
         Raises:
             InputError: What follows its preparation cannot be started.
         """
-        flight = self._flight
-        if flight is None:
+        if self._flight is None:
             raise RuntimeError("no trial is in flight")
+        processes, closing = self._flight
         try:
-            outcome = flight.processes.wait(timeout)
+            outcome = processes.wait(timeout)
         except BaseException:
             self.cancel()
             raise
         if outcome is not None:
             self._flight = None
-            flight.closing.close()
+            closing.close()
         return outcome
 
     def cancel(self) -> None:
         """Ends the trial in flight, if there is one, and cleans up after it."""
         flight, self._flight = self._flight, None
         if flight:
-            with flight.closing:
-                flight.processes.cancel()
+            processes, closing = flight
+            with closing:
+                processes.cancel()
 
     def run(
         self,
@@ -145,32 +132,24 @@ class LocalRunner:
         """Measures one configuration from beginning to end; see ``start``.
 
         A run that counts for nothing, for the machine's clock was set, is made again; twice.
-
-        Args:
-            configuration: What is measured.
-            share: As for ``start``.
-            meanwhile: Called about every second while it is measured; what it raises ends the run.
+        ``meanwhile`` is called about every second while it is measured; what it raises ends the
+        run.
         """
-        for _ in range(_MOST_AGAIN):
-            outcome = self._run(configuration, share, meanwhile)
-            if outcome.state is not TrialState.LOST:
+        again = _MOST_AGAIN
+        while True:
+            self.start(configuration, share=share)
+            try:
+                while (outcome := self.wait(1.0)) is None:
+                    meanwhile()
+            except BaseException:
+                self.cancel()
+                raise
+            if outcome.state is not TrialState.LOST or not again:
                 return outcome
-        return self._run(configuration, share, meanwhile)
-
-    def _run(
-        self, configuration: Configuration, share: bool, meanwhile: Callable[[], None]
-    ) -> Outcome:
-        self.start(configuration, share=share)
-        try:
-            while (outcome := self.wait(1.0)) is None:
-                meanwhile()
-        except BaseException:
-            self.cancel()
-            raise
-        return outcome
+            again -= 1
 
     def _make_room(self) -> None:
-        """Cleans the copies of prepared databases, and gives them up where the disk is full."""
+        """Cleans the copies of prepared databases, and removes all where the disk is full."""
         self._copies.clean()
         try:
             require_space(self._settings.bench_dir, self._benchmark.space_bytes)

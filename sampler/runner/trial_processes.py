@@ -61,9 +61,8 @@ class TrialProcesses:
         self._key = key or ""
         if self._preparation and not self._taken():
             self._preparation.outputs.mkdir()
-            preparation = self._preparation
             self._process = self._spawn(
-                preparation.argv(), preparation.outputs, preparation.settled
+                self._preparation.argv(), self._preparation.outputs, self._preparation.settled
             )
         else:
             self._preparation = None
