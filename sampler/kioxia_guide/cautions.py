@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sampler.common.byte_size import format_decimal as said
@@ -34,70 +33,35 @@ class Caution:
 
 def guide_cautions(guide: Guide) -> tuple[Caution, ...]:
     """All that is to be said against these settings, the guide's own limits first."""
-    return tuple(_cautions(guide))
-
-
-def _cautions(guide: Guide) -> Iterator[Caution]:
-    planned = guide.planned
+    planned, more, fewer = guide.planned, _more_files(guide), _fewer_files(guide)
     file, base = guide.target_file_size_base, guide.max_bytes_for_level_base
-    if base > MOST_LEVEL_BASE:
-        yield Caution(
-            "max_bytes_for_level_base",
-            f"{said(base)} is over 100 MB: compactions get slow; {_more_files(guide)}",
-        )
-    if file > MOST_FILE:
-        yield Caution(
-            "target_file_size_base",
-            f"{said(file)} is over 12 MB, an eighth of what level 1 should hold at most; "
-            f"{_more_files(guide)}",
-        )
-    if guide.memtables > planned.memory:
-        yield Caution(
-            "write_buffer_size",
-            f"{guide.max_write_buffer_number} write buffers of {said(guide.write_buffer_size)} "
-            f"are {said(guide.memtables)}, beyond the memory of {said(planned.memory)}: take "
-            "fewer or smaller ones, each at least a file large",
-        )
-    if planned.value_size > MOST_VALUE:
-        yield Caution(
-            "write_buffer_size",
-            f"values of {said(planned.value_size)} are over 10 MB: the guide is not for them; "
-            "size the write buffers by the memory that there is",
-        )
-    if guide.write_buffer_size > MOST_BUFFER:
-        yield Caution(
-            "write_buffer_size",
-            f"{said(guide.write_buffer_size)} is more than RocksDB takes: it cuts it to 64 GiB",
-        )
-    if planned.open_files > MOST_OPEN_FILES:
-        yield Caution(
-            "open_files",
-            f"{planned.open_files:,} are over 100,000: many open files make everything slower",
-        )
-    yield from _small(guide)
-
-
-def _small(guide: Guide) -> Iterator[Caution]:
-    planned = guide.planned
-    if guide.write_buffer_size < LEAST_BUFFER:
-        yield Caution(
-            "write_buffer_size",
-            f"{said(guide.write_buffer_size)} is less than RocksDB takes: it makes it 64 KiB; "
-            f"{_fewer_files(guide)}",
-        )
-    if guide.target_file_size_base < _SMALL_FILE:
-        yield Caution(
-            "target_file_size_base",
-            f"{said(guide.target_file_size_base)} is small: the database needs fewer files; "
-            f"{_fewer_files(guide)}",
-        )
-    if planned.cpu_threads < LEAST_STOP:
-        yield Caution(
-            "level0_slowdown_writes_trigger",
-            f"{planned.cpu_threads} CPU threads would slow or stop writes at hardly more files "
-            f"than the compaction trigger, {COMPACTION_TRIGGER}: taken are "
-            f"{guide.level0_slowdown_writes_trigger} and {guide.level0_stop_writes_trigger}",
-        )
+    buffer, all_buffers = said(guide.write_buffer_size), said(guide.memtables)
+    cautions = (
+        (base > MOST_LEVEL_BASE, "max_bytes_for_level_base",
+         f"{said(base)} is over 100 MB: compactions get slow; {more}"),
+        (file > MOST_FILE, "target_file_size_base",
+         f"{said(file)} is over 12 MB, an eighth of what level 1 should hold at most; {more}"),
+        (guide.memtables > planned.memory, "write_buffer_size",
+         f"{guide.max_write_buffer_number} write buffers of {buffer} are {all_buffers}, beyond "
+         f"the memory of {said(planned.memory)}: take fewer or smaller ones, each at least a file "
+         "large"),
+        (planned.value_size > MOST_VALUE, "write_buffer_size",
+         f"values of {said(planned.value_size)} are over 10 MB: the guide is not for them; "
+         "size the write buffers by the memory that there is"),
+        (guide.write_buffer_size > MOST_BUFFER, "write_buffer_size",
+         f"{buffer} is more than RocksDB takes: it cuts it to 64 GiB"),
+        (planned.open_files > MOST_OPEN_FILES, "open_files",
+         f"{planned.open_files:,} are over 100,000: many open files make everything slower"),
+        (guide.write_buffer_size < LEAST_BUFFER, "write_buffer_size",
+         f"{buffer} is less than RocksDB takes: it makes it 64 KiB; {fewer}"),
+        (file < _SMALL_FILE, "target_file_size_base",
+         f"{said(file)} is small: the database needs fewer files; {fewer}"),
+        (planned.cpu_threads < LEAST_STOP, "level0_slowdown_writes_trigger",
+         f"{planned.cpu_threads} CPU threads would slow or stop writes at hardly more files than "
+         f"the compaction trigger, {COMPACTION_TRIGGER}: taken are "
+         f"{guide.level0_slowdown_writes_trigger} and {guide.level0_stop_writes_trigger}"),
+    )  # fmt: skip
+    return tuple(Caution(setting, text) for told, setting, text in cautions if told)
 
 
 def _more_files(guide: Guide) -> str:

@@ -45,17 +45,12 @@ def with_threads(name: str, threads: int) -> str:
 
 
 def planned_for(workload: Workload, *, cpu_threads: int, memory: int | None) -> Planned:
-    """The database that a workload stands for, at full scale.
+    """The database that a workload of db_bench stands for, at full scale.
 
     A workload at scale 64 has a 64th of the keys. There are so few open files that each file of
     keys is 8 MB, as in the guide's example, 80,000 at most; and so many that two write buffers,
-    which hold a file each, fit into the memory. More of them may not: a starting point is given
-    fewer write buffers before smaller ones.
-
-    Args:
-        workload: One of db_bench's.
-        cpu_threads: Hardware threads of the host.
-        memory: Bytes for the write buffers; None for no bound.
+    which hold a file each, fit into the memory (None: no bound). More of them may not: a starting
+    point is given fewer write buffers before smaller ones.
     """
     planned = Planned(
         keys=workload.num * workload.scale,

@@ -60,15 +60,7 @@ def read_planned(
     memory: str,
     open_files: str = str(OPEN_FILES),
 ) -> Planned:
-    """What was typed or sent, as numbers.
-
-    Args:
-        keys: A whole number, also as ``8e9``.
-        key_size: Bytes, as ``20`` or ``1KiB``.
-        value_size: Likewise.
-        cpu_threads: A whole number.
-        memory: Bytes, as ``128GB``.
-        open_files: A whole number, also as ``8e4``.
+    """What was typed or sent: whole numbers, also as ``8e9``, and sizes, as ``20`` or ``128GB``.
 
     Raises:
         InputError: One is not what it should be, or out of range.
@@ -83,16 +75,12 @@ def read_planned(
     )
     for name, text, least, most in counts:
         with noting(found):
-            read[name] = _count(text, _option(name), least, most)
+            read[name] = _count(text, f"--{name.replace('_', '-')}", least, most)
     for name, text in (("key_size", key_size), ("value_size", value_size), ("memory", memory)):
         with noting(found):
-            read[name] = _bytes(text, _option(name))
+            read[name] = _bytes(text, f"--{name.replace('_', '-')}")
     refuse_noted(found)
     return Planned(**read)
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _count(text: str, field: str, least: int, most: int) -> int:
@@ -126,12 +114,7 @@ class GuideLevel:
 
 
 def levels_for(files: int, file_size: int) -> tuple[GuideLevel, ...]:
-    """Level 1 and those below it, down to the first with which all files have room.
-
-    Args:
-        files: Files of keys that the database needs, at least 1.
-        file_size: Bytes of one.
-    """
+    """Level 1 and those below it, down to the first with which all files of keys have room."""
     levels: list[GuideLevel] = []
     room = 0
     while room < files:
@@ -193,9 +176,6 @@ def compute_guide(planned: Planned) -> Guide:
     keys / (f/2) keys in each. A file of keys has these times the key and its pointer; eight such
     files are level 1, and each level is eight times the one above. A write buffer holds one file
     of keys and one of values.
-
-    Args:
-        planned: The database and its machine.
     """
     threads = planned.cpu_threads
     files = planned.open_files // 2

@@ -46,18 +46,7 @@ COUNTERPARTS = {
     "fraction_remapped_during_compaction": "blob_garbage_collection_age_cutoff",
     "fragmentation_active_recycling_trigger": "blob_garbage_collection_force_threshold",
 }
-WITHOUT_COUNTERPART = (
-    "allow_trivial_move",
-    "compaction_score_limit_L0",
-    "fraction_remapped_during_active_recycling",
-    "fragmentation_active_recycling_klaxon",
-    "active_recycling_sst_minct",
-    "active_recycling_sst_maxct",
-    "active_recycling_vlogfile_freed_min",
-    "active_recycling_size_trigger",
-    "compaction_picker_age_importance",
-    "vlog_direct_IO",
-)
+WITHOUT_COUNTERPART = tuple(name for name in PRESET if name not in COUNTERPARTS)
 
 
 def comments(guide: Guide) -> list[str]:

@@ -45,11 +45,9 @@ _KINDS: Mapping[str, tuple[str, str, str]] = {
 
 
 def fact_of(section: str, key: str) -> OptionFact | None:
-    """What is known of an option, or of the structure that a field belongs to.
+    """What is known of an option, or of the structure that a field, ``struct.field``, belongs to.
 
-    Args:
-        section: A title, such as ``TableOptions/BlockBasedTable "default"``.
-        key: ``struct.field`` for a field.
+    ``section`` is a title, such as ``TableOptions/BlockBasedTable "default"``.
     """
     kind = section.partition(" ")[0].removeprefix("TableOptions/")
     facts = option_facts()
@@ -61,13 +59,9 @@ def fact_of(section: str, key: str) -> OptionFact | None:
 
 
 def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
-    """The default family's options as they are measured.
+    """The default family's options, of a file in its normal form, as they are measured.
 
     Sizes of catalogued parameters are divided as well; a search writes its own over them.
-
-    Args:
-        options: A file in its normal form, full scale.
-        scale: The divisor of sizes.
     """
     part = options.of_family(DEFAULT_FAMILY).without(TABLE, _BY_FLAG)
     memtable = part.get(CF, MEMTABLE)
@@ -79,7 +73,12 @@ def measured_part(options: OptionsFile, scale: int) -> OptionsFile:
         fact = fact_of(section, key)
         if fact is not None and fact.measure in ("scale", "derive") and scale != 1:
             part = part.with_values(section, {key: divided(text, scale, fact.floor)})
-    return _with_needed(part, scale) if scale != 1 else part
+    # A size that a file leaves to RocksDB, and that acts under its compaction style.
+    key = "compaction_options_fifo.max_table_files_size"
+    fact, fifo = fact_of(CF, key), part.get(CF, "compaction_style") == "kCompactionStyleFIFO"
+    if scale != 1 and fifo and fact is not None and part.get(CF, key) is None:
+        part = part.with_values(CF, {key: divided(fact.default, scale)})
+    return part
 
 
 def unmeasured_options(options: OptionsFile) -> Iterator[tuple[str, str, OptionFact]]:
@@ -136,16 +135,6 @@ def overriding(parameter: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _with_needed(part: OptionsFile, scale: int) -> OptionsFile:
-    """Sizes that a file leaves to RocksDB, and that act under its compaction style, divided."""
-    key = "compaction_options_fifo.max_table_files_size"
-    fact = fact_of(CF, key)
-    fifo = part.get(CF, "compaction_style") == "kCompactionStyleFIFO"
-    if not fifo or fact is None or part.get(CF, key) is not None:
-        return part
-    return part.with_values(CF, {key: divided(fact.default, scale)})
-
-
 def memtable_in_full(text: str) -> str:
     """A memtable as a structure that names its count; what counts nothing stays as it is."""
     fields = parse_struct(text) if text.startswith("{") else {}
@@ -153,8 +142,5 @@ def memtable_in_full(text: str) -> str:
     if name not in _KINDS:
         return text
     kind, counted, default = _KINDS[name]
-    return format_struct({"id": kind, counted: number or default, **_rest(fields)})
-
-
-def _rest(fields: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in fields.items() if key != "id"}
+    fields.pop("id", None)
+    return format_struct({"id": kind, counted: number or default, **fields})

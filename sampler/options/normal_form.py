@@ -28,24 +28,18 @@ _TABLES = {
     "plain_table_factory": 'TableOptions/PlainTable "default"',
 }
 _FACTORY = "table_factory"
-_OLD_KEYS = {"memtable": "memtable_factory"}
 # The order of fields where a list is given (ParseCompressionOptions in cf_options.cc).
 _COMPRESSION = (
     "window_bits", "level", "strategy", "max_dict_bytes", "zstd_max_train_bytes",
     "parallel_threads", "enabled", "max_dict_buffer_bytes", "use_zstd_dict_trainer",
 )  # fmt: skip
 _LISTED = ("compression_opts", "bottommost_compression_opts")
-_EMPTY_IS_ABSENT = ("compression_per_level",)
 # Facts of the file that are no parameters; see ``sampler.space.space.memory_bytes``.
 MEMTABLE_LIMIT, OTHER_CACHES = "db_write_buffer_size", "other_caches"
 
 
 def read_user_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
-    """A user's OPTIONS file in its normal form.
-
-    Raises:
-        InputError: See ``sampler.options.options_file.parse_options``.
-    """
+    """A user's OPTIONS file in its normal form; errors are those of ``parse_options``."""
     return normalized(parse_options(text, name=name))
 
 
@@ -58,9 +52,8 @@ def normalized(options: OptionsFile) -> OptionsFile:
     sections = {title: dict(keys) for title, keys in options.sections.items()}
     family = sections.setdefault(CF, {})
     had_section = options.table() in sections
-    for old, new in _OLD_KEYS.items():
-        if old in family and new not in family:
-            family[new] = family.pop(old)
+    if "memtable" in family and "memtable_factory" not in family:  # its old name
+        family["memtable_factory"] = family.pop("memtable")
     _gather_dotted(family)
     for title, keys in sections.items():
         if title == DB or title == options.table():
@@ -68,9 +61,8 @@ def normalized(options: OptionsFile) -> OptionsFile:
     for key in _LISTED:
         if key in family:
             family[key] = _compression_struct(family[key])
-    for key in _EMPTY_IS_ABSENT:
-        if family.get(key) == "":
-            del family[key]
+    if family.get("compression_per_level") == "":
+        del family["compression_per_level"]
     if had_section:
         for key in _TABLES:
             family.pop(key, None)

@@ -110,56 +110,37 @@ def derived_values(formula: str, values: Mapping[str, Number]) -> frozenset[int]
         formula: ``OptionFact.derived_as``.
         values: The numbers of the same file by key, of its database and one family; what is
             missing has RocksDB's default.
-
-    Raises:
-        KeyError: There is no such formula.
     """
-    return _FORMULAS[formula](values)
+    return frozenset(_FORMULAS[formula](values))
 
 
-def _arena_block_size(values: Mapping[str, Number]) -> frozenset[int]:
+def _arena_block_size(values: Mapping[str, Number]) -> set[int]:
     """An eighth of the memtable, in whole pages; since 6.21 a MiB at most."""
-    eighth = max(int(values.get("write_buffer_size", 64 * _MIB)), 64 * _KIB) // 8
-    return frozenset(-(-size // 4096) * 4096 for size in (eighth, min(eighth, _MIB)))
+    eighth = max(_buffer(values), 64 * _KIB) // 8
+    return {-(-size // 4096) * 4096 for size in (eighth, min(eighth, _MIB))}
 
 
-def _max_compaction_bytes(values: Mapping[str, Number]) -> frozenset[int]:
-    return frozenset({25 * int(values.get("target_file_size_base", 64 * _MIB))})
+def _buffer(values: Mapping[str, Number]) -> int:
+    return int(values.get("write_buffer_size", 64 * _MIB))
 
 
 def _memtables(values: Mapping[str, Number]) -> int:
     return max(int(values.get("max_write_buffer_number", 2)), 2)
 
 
-def _max_write_buffer_size_to_maintain(values: Mapping[str, Number]) -> frozenset[int]:
-    return frozenset({_memtables(values) * int(values.get("write_buffer_size", 64 * _MIB))})
-
-
-def _max_total_wal_size(values: Mapping[str, Number]) -> frozenset[int]:
-    """Of one family; never written into a file (``GetMaxTotalWalSize``)."""
-    return frozenset({4 * _memtables(values) * int(values.get("write_buffer_size", 64 * _MIB))})
-
-
-def _soft_pending(values: Mapping[str, Number]) -> frozenset[int]:
-    return frozenset({int(values.get("hard_pending_compaction_bytes_limit", 256 * 2**30))})
-
-
-def _compaction_readahead_size(values: Mapping[str, Number]) -> frozenset[int]:
-    return frozenset({2 * _MIB} if values.get("use_direct_reads") else ())
-
-
-_FORMULAS: Mapping[str, Callable[[Mapping[str, Number]], frozenset[int]]] = MappingProxyType(
-    {
-        "arena_block_size": _arena_block_size,
-        "max_compaction_bytes": _max_compaction_bytes,
-        "max_write_buffer_size_to_maintain": _max_write_buffer_size_to_maintain,
-        "max_write_buffer_number_to_maintain": lambda values: frozenset({_memtables(values)}),
-        "max_total_wal_size": _max_total_wal_size,
-        "soft_pending_compaction_bytes_limit": _soft_pending,
-        "compaction_readahead_size": _compaction_readahead_size,
-        "delayed_write_rate": lambda _: frozenset({2 * _MIB, 16 * _MIB}),
-        "never_with_fifo": lambda _: frozenset({_NEVER}),
-        "ttl": lambda _: frozenset({0, _THIRTY_DAYS, _UNSET}),
-        "periodic_compaction_seconds": lambda _: frozenset({0, _THIRTY_DAYS, _UNSET}),
-    }
-)
+_FORMULAS: Mapping[str, Callable[[Mapping[str, Number]], set[int]]] = {
+    "arena_block_size": _arena_block_size,
+    "max_compaction_bytes": lambda v: {25 * int(v.get("target_file_size_base", 64 * _MIB))},
+    "max_write_buffer_size_to_maintain": lambda v: {_memtables(v) * _buffer(v)},
+    "max_write_buffer_number_to_maintain": lambda v: {_memtables(v)},
+    # Of one family; never written into a file (``GetMaxTotalWalSize``).
+    "max_total_wal_size": lambda v: {4 * _memtables(v) * _buffer(v)},
+    "soft_pending_compaction_bytes_limit": lambda v: {
+        int(v.get("hard_pending_compaction_bytes_limit", 256 * 2**30))
+    },
+    "compaction_readahead_size": lambda v: {2 * _MIB} if v.get("use_direct_reads") else set(),
+    "delayed_write_rate": lambda _: {2 * _MIB, 16 * _MIB},
+    "never_with_fifo": lambda _: {_NEVER},
+    "ttl": lambda _: {0, _THIRTY_DAYS, _UNSET},
+    "periodic_compaction_seconds": lambda _: {0, _THIRTY_DAYS, _UNSET},
+}

@@ -42,15 +42,11 @@ class OptionFlag:
     written: str
 
     def instead(self, value: Value) -> str:
-        """What to do about it, for a message.
-
-        Args:
-            value: What the flag was given.
-        """
+        """What to do about a flag that was given this value, for a message."""
         if not self.key:
             return "no key of an OPTIONS file stands for it; leave it out"
-        text = self._text(value)
-        return f"write {self._line(text)} in [{self.title}] of an OPTIONS file for --baseline"
+        line = self._line(self._text(value))
+        return f"write {line} in [{self.title}] of an OPTIONS file for --baseline"
 
     def _text(self, value: Value) -> str:
         """What stands for a value in an OPTIONS file; empty where that is not known."""
@@ -81,11 +77,7 @@ def option_flags() -> Mapping[str, OptionFlag]:
     """All of them, by name."""
     return {
         row["flag"]: OptionFlag(
-            row["flag"],
-            _TITLES[row["section"]],
-            row["key"],
-            row["tried"],
-            row["written"],
+            row["flag"], _TITLES[row["section"]], row["key"], row["tried"], row["written"]
         )
         for row in packaged_rows("sampler", "option_flags.csv")
     }

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from sampler.options.options_file import CF, DB, TABLE, OptionsFile, parse_struct
+from sampler.parameters.catalogue import catalogue
 from sampler.parameters.parameter import Parameter, Value
 
 _TITLES = {"DBOptions": DB, "CFOptions": CF, "Table": TABLE}
@@ -94,13 +95,11 @@ def _with_codecs(
 ) -> OptionsFile:
     """Puts one codec a level into a file; no list where every level has the same.
 
-    Args:
-        options: The file so far.
-        given: As it was before anything was moved.
-        values: The value of every known parameter.
+    ``given`` is the file before anything was moved.
     """
     first, levels = int(values["min_level_to_compress"]), int(values["num_levels"])
-    codec = _codec_text(values["compression_type"])
+    asked = values["compression_type"]
+    codec = dict(catalogue()["compression_type"].choices).get(asked, str(asked))
     listed = _codecs(given)
     used = [each for each in listed if each != _NO_COMPRESSION]
     if used and (first, codec) == (_first_compressed(listed), used[-1]):
@@ -119,12 +118,6 @@ def _with_codecs(
         return used[0] if there == _NO_COMPRESSION else there
 
     return options.with_values(CF, {_PER_LEVEL: ":".join(map(at, range(levels)))})
-
-
-def _codec_text(value: Value) -> str:
-    from sampler.parameters.catalogue import catalogue
-
-    return dict(catalogue()["compression_type"].choices).get(value, str(value))
 
 
 def _codecs(options: OptionsFile) -> list[str]:

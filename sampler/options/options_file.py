@@ -25,6 +25,7 @@ DEFAULT_FAMILY = "default"
 _CF_KIND, _TABLE_KIND = "CFOptions", "TableOptions/"
 _DOTTED = re.compile(r"\d{1,4}(\.\d{1,4}){0,2}", re.ASCII)
 _LEADS_OUT = re.compile(rf"^[^\S\n]*(?:{'|'.join(ELSEWHERE)})[^\S\n]*=.*\n?", re.MULTILINE)
+_COMMENT = re.compile(r"(?<!\\)#.*")  # what follows an unescaped #, as RocksDB's own parser
 _SECTION = re.compile(r'\[\s*([\w/]+)(?:\s+"([^"]*)")?\s*\]')
 
 
@@ -76,7 +77,7 @@ class OptionsFile:
         keys = dict(self.sections.get(section, {}))
         for key, text in values.items():
             struct, _, member = key.partition(".")
-            keys[struct] = _with_field(keys.get(struct, "{}"), member, text) if member else text
+            keys[struct] = _edited(keys.get(struct, "{}"), member, text) if member else text
         return OptionsFile({**self.sections, section: keys}, self.lines)
 
     def without(self, section: str, names: Iterable[str]) -> OptionsFile:
@@ -95,12 +96,17 @@ class OptionsFile:
         return OptionsFile(kept, self.lines)
 
 
-def _with_field(struct: str, key: str, text: str) -> str:
-    """A structure with one of its fields, ``field`` or ``field.field``, set."""
+def _edited(struct: str, key: str, text: str | None) -> str:
+    """A structure with one of its fields, ``field`` or ``field.field``, set; None: left out."""
     name, _, member = key.partition(".")
     fields = parse_struct(struct)
-    value = _with_field(fields.get(name, "{}"), member, text) if member else text
-    return format_struct({**fields, name: value})
+    if member:
+        text = _edited(fields.get(name, "{}"), member, text)
+    if text is None:
+        fields.pop(name, None)
+    else:
+        fields[name] = text
+    return format_struct(fields)
 
 
 def parse_struct(text: str) -> dict[str, str]:
@@ -150,18 +156,8 @@ def without_leaf(options: OptionsFile, section: str, key: str) -> OptionsFile:
     name, _, member = key.partition(".")
     if not member:
         return options.without(section, [name])
-    rest = _without_field(options.sections.get(section, {}).get(name, "{}"), member)
+    rest = _edited(options.sections.get(section, {}).get(name, "{}"), member, None)
     return options.with_values(section, {name: rest})
-
-
-def _without_field(text: str, key: str) -> str:
-    name, _, member = key.partition(".")
-    fields = parse_struct(text)
-    if member:
-        fields[name] = _without_field(fields[name], member)
-    else:
-        fields.pop(name, None)
-    return format_struct(fields)
 
 
 def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
@@ -178,7 +174,7 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
     title: str | None = None
     # Editors of Windows put a byte order mark first, which RocksDB refuses and nobody sees.
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
-        line = _without_comment(line).strip()
+        line = _COMMENT.sub("", line).strip()
         if not line:
             continue
         header = _SECTION.fullmatch(line)
@@ -191,7 +187,13 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
             continue
         key, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not key or title is None:
-            raise InputError(name, _no_statement(number, line, first=title is None))
+            problem = f"line {number} is not key=value in a section: {line[:60]!r}"
+            if title is None:  # it may be a file of another kind
+                problem += (
+                    f"; an OPTIONS file begins with [{VERSION}] or [{DB}], and RocksDB keeps it "
+                    "as OPTIONS-NUMBER in the folder of a database"
+                )
+            raise InputError(name, problem)
         if key not in sections[title]:
             sections[title][key] = value
             lines[title, key] = number
@@ -199,16 +201,6 @@ def parse_options(text: str, *, name: str = "OPTIONS file") -> OptionsFile:
         if mandatory not in sections:
             raise InputError(name, f"has no [{mandatory}] section")
     return OptionsFile(sections, lines)
-
-
-def _no_statement(number: int, line: str, *, first: bool) -> str:
-    """What a line is that is none of an OPTIONS file; the first one may be of another kind."""
-    told = f"line {number} is not key=value in a section: {line[:60]!r}"
-    fix = (
-        f"; an OPTIONS file begins with [{VERSION}] or [{DB}], and RocksDB keeps it as "
-        "OPTIONS-NUMBER in the folder of a database"
-    )
-    return told + (fix if first else "")
 
 
 def _title_parts(title: str) -> tuple[str, str]:
@@ -234,12 +226,6 @@ def _misplaced(title: str, before: Mapping[str, object]) -> str | None:
 def within_its_folder(text: str) -> str:
     """The text of an OPTIONS file, but a database that is opened with it stays in its folder."""
     return _LEADS_OUT.sub("", text)
-
-
-def _without_comment(line: str) -> str:
-    """Drops what follows an unescaped #, as RocksDB's own parser does."""
-    found = re.search(r"(?<!\\)#", line)
-    return line[: found.start()] if found else line
 
 
 def format_options(

@@ -4,7 +4,7 @@ Names, sections, keys and defaults were checked against ``db_bench --help`` and 
 that RocksDB 7.8.3 writes; ranges are proposals at production scale.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import cast
@@ -36,8 +36,8 @@ def _parameter(row: dict[str, str]) -> Parameter:
         flag=row["flag"],
         default=_literal(kind, row["default"]),
         default_db_bench=_literal(kind, row["default_db_bench"]),
-        low=_number(kind, row["low"]),
-        high=_number(kind, row["high"]),
+        low=cast(float, _literal(kind, row["low"])) if row["low"] else None,
+        high=cast(float, _literal(kind, row["high"])) if row["high"] else None,
         log=row["log"] == "1",
         quantum=int(row["quantum"] or 1),
         choices=choices,
@@ -54,21 +54,10 @@ def _parameter(row: dict[str, str]) -> Parameter:
 
 
 def _literal(kind: Kind, text: str) -> Value:
-    match kind:
-        case "bool":
-            return text == "true"
-        case "int":
-            return int(text)
-        case "float":
-            return float(text)
-        case "cat":
-            return text
-
-
-def _number(kind: Kind, text: str) -> float | None:
-    if not text:
-        return None
-    return int(text) if kind == "int" else float(text)
+    readers: Mapping[Kind, Callable[[str], Value]] = {
+        "bool": lambda given: given == "true", "int": int, "float": float, "cat": str,
+    }  # fmt: skip
+    return readers[kind](text)
 
 
 def _choice(kind: Kind, text: str) -> tuple[Value, str]:

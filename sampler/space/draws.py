@@ -33,26 +33,22 @@ def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> N
         point = _latin_hypercube(n, dimensions, seed)[index]
     else:
         point = np.random.default_rng([seed, index]).random(dimensions)
-    below_one: NDArray[np.float64] = np.minimum(point, _LARGEST_DOUBLE_BELOW_1)
-    return below_one
+    return np.asarray(np.minimum(point, _LARGEST_DOUBLE_BELOW_1))
 
 
 @lru_cache(maxsize=2)
 def _latin_hypercube(n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
     from scipy.stats import qmc
 
-    return np.asarray(qmc.LatinHypercube(dimensions, rng=_generator(seed)).random(n))
+    rng = np.random.default_rng(seed)
+    return np.asarray(qmc.LatinHypercube(dimensions, rng=rng).random(n))
 
 
 @lru_cache(maxsize=2)
 def _sobol(dimensions: int, seed: int, block: int) -> NDArray[np.float64]:
     from scipy.stats import qmc
 
-    sequence = qmc.Sobol(dimensions, scramble=True, rng=_generator(seed))
+    sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(seed))
     if block:
         sequence.fast_forward(block * _BLOCK)  # by 0 it fails (SciPy 1.17)
     return np.asarray(sequence.random(_BLOCK))
-
-
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)

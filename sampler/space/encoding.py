@@ -30,18 +30,15 @@ def encode_columns(
     columns: list[list[float]] = []
     owner: list[int] = []
     for index, parameter in enumerate(space.parameters):
-        for column in _columns(parameter, configurations):
-            columns.append(column)
-            owner.append(index)
+        given = [configuration.get(parameter.name) for configuration in configurations]
+        if parameter.kind == "cat":
+            own = [[float(value == level) for value in given] for level in parameter.values]
+        else:
+            own = [[_number(parameter, value) for value in given]]
+        columns += own
+        owner += [index] * len(own)
     shape = (len(owner), len(configurations))
     return np.asarray(columns, dtype=np.float64).reshape(shape).T, np.asarray(owner, dtype=np.intp)
-
-
-def _columns(parameter: Parameter, configurations: Sequence[Configuration]) -> list[list[float]]:
-    given = [configuration.get(parameter.name) for configuration in configurations]
-    if parameter.kind == "cat":
-        return [[float(value == level) for value in given] for level in parameter.values]
-    return [[_number(parameter, value) for value in given]]
 
 
 def _number(parameter: Parameter, value: Value | None) -> float:

@@ -51,44 +51,31 @@ class Ranges:
         if ceiling:
             high = min(high, float(self.decided[ceiling.parameter]) + ceiling.offset)
         if not parameter.multiple_of:
-            low = max(low, self._least(parameter.name))
-            high = min(high, self._most(parameter.name))
+            low = max(low, self._fitting(parameter.name, least=True))
+            high = min(high, self._fitting(parameter.name, least=False))
         if self.memory is not None:
             high = min(high, self._memory_ceiling(parameter.name, self.memory))
         # A single ill-fitting baseline value must not empty the range: the rule of the parameter
         # that was decided first wins, as RocksDB itself would clip.
         return low, max(low, high)
 
-    def _stays(self, name: str, special: float) -> float:
-        value = self.decided[name]
-        return special if value in self.space.known[name].special else float(value)
+    def _fitting(self, name: str, *, least: bool) -> float:
+        """The least that it can be so that those below it in a chain of rules still fit.
 
-    def _most(self, name: str) -> float:
-        """The most that it can be so that those above it in a chain of rules still fit."""
-        if name not in self.moving:
-            return self._stays(name, math.inf)
-        high = self.space.by_name[name].high
-        most = math.inf if high is None else high
-        for other in self.space.bounded_by(name):
-            bound = other.floor
-            if bound and bound.parameter == name and self._is_active(other):
-                most = min(most, self._most(other.name) - bound.offset)
-        return most
-
-    def _least(self, name: str) -> float:
-        """The least that it can be so that those below it in a chain of rules still fit."""
-        if name not in self.moving:
-            return self._stays(name, -math.inf)
-        low = self.space.by_name[name].low
-        least = -math.inf if low is None else low
-        for other in self.space.bounded_by(name):
-            bound = other.ceiling
-            if bound and bound.parameter == name and self._is_active(other):
-                least = max(least, self._least(other.name) - bound.offset)
-        return least
-
-    def _is_active(self, parameter: Parameter) -> bool:
-        return self.space.is_active(parameter.name, self.decided)
+        Else the most, so that those above it do.
+        """
+        parameter, value = self.space.known[name], self.decided[name]
+        if name in self.moving:
+            end = parameter.low if least else parameter.high
+        else:
+            end = None if value in parameter.special else float(value)
+        ends = [(-math.inf if least else math.inf) if end is None else end]
+        for other in self.space.bounded_by.get(name, ()) if name in self.moving else ():
+            bound = other.ceiling if least else other.floor
+            active = self.space.is_active(other.name, self.decided)
+            if bound and bound.parameter == name and active:
+                ends.append(self._fitting(other.name, least=least) - bound.offset)
+        return max(ends) if least else min(ends)
 
     def _memory_ceiling(self, name: str, memory: int) -> float:
         """The most that a parameter may be so that memtables and cache fit the budget."""
@@ -149,16 +136,13 @@ def _broken(
         most = float(values[parameter.ceiling.parameter]) + parameter.ceiling.offset
         if number > most + _TINY:
             yield f"is above {parameter.ceiling.parameter}"
-    if parameter.multiple_of and moved and not _is_multiple(parameter, number, values):
-        yield f"is no multiple of {parameter.multiple_of}"
-
-
-def _is_multiple(parameter: Parameter, number: float, values: Configuration) -> bool:
-    assert parameter.low is not None and parameter.high is not None
-    unit = float(values[parameter.multiple_of])
-    times = number / unit if unit else 0.0
-    whole = abs(times - round(times)) < _TINY
-    return whole and parameter.low - _TINY <= times <= parameter.high + _TINY
+    if parameter.multiple_of and moved:
+        assert parameter.low is not None and parameter.high is not None
+        unit = float(values[parameter.multiple_of])
+        times = number / unit if unit else 0.0
+        inside = parameter.low - _TINY <= times <= parameter.high + _TINY
+        if not inside or abs(times - round(times)) >= _TINY:
+            yield f"is no multiple of {parameter.multiple_of}"
 
 
 def bound_together(space: Space) -> dict[str, frozenset[str]]:

@@ -57,12 +57,9 @@ class Space:
         """The catalogue, with the space's own parameters and overrides over it."""
         return {**catalogue(), **self.by_name}
 
-    def bounded_by(self, name: str) -> tuple[Parameter, ...]:
-        """The parameters whose floor or ceiling is set by this one."""
-        return self._bounded.get(name, ())
-
     @cached_property
-    def _bounded(self) -> dict[str, tuple[Parameter, ...]]:
+    def bounded_by(self) -> dict[str, tuple[Parameter, ...]]:
+        """The parameters whose floor or ceiling is set by another one, by the other's name."""
         bounded: dict[str, tuple[Parameter, ...]] = {}
         for other in self.known.values():
             for bound in (other.floor, other.ceiling):
@@ -131,12 +128,9 @@ def _holding(parameter: Parameter, value: Value, context: Configuration) -> Para
     if value in parameter.special or parameter.section == "workload":
         return parameter
     if parameter.kind == "cat":
-        known = value in parameter.values
-        return (
-            parameter
-            if known
-            else replace(parameter, choices=(*parameter.choices, (value, str(value))))
-        )
+        if value in parameter.values:
+            return parameter
+        return replace(parameter, choices=(*parameter.choices, (value, str(value))))
     low, high = parameter.low, parameter.high
     if low is None or high is None:
         return parameter

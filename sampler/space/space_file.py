@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -51,7 +52,9 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) for r in rows):
         raise InputError("space.parameter", "list at least one [[parameter]]")
     parameters = tuple(_parameter(row, f"parameter[{i}]") for i, row in enumerate(rows, start=1))
-    _refuse_repeats(parameters)
+    twice = [name for name, count in Counter(p.name for p in parameters).items() if count > 1]
+    if twice:
+        raise InputError(f"parameter ({twice[0]})", "is listed twice")
     baseline = document.get("baseline", "library")
     if not isinstance(baseline, str):
         raise InputError("space.baseline", f"{baseline!r} is neither library nor db_bench")
@@ -75,14 +78,6 @@ def space_from_document(document: Mapping[str, Any]) -> Space:
     )
     _check_rules(space)
     return space
-
-
-def _refuse_repeats(parameters: tuple[Parameter, ...]) -> None:
-    seen: set[str] = set()
-    for parameter in parameters:
-        if parameter.name in seen:
-            raise InputError(f"parameter ({parameter.name})", "is listed twice")
-        seen.add(parameter.name)
 
 
 def _fixed(given: object, parameters: tuple[Parameter, ...]) -> dict[str, Value]:
@@ -179,21 +174,16 @@ def _described(name: str, row: Mapping[str, Any], where: str) -> Parameter:
         raise InputError(f"{where}.low", "give low and high")
     if kind == "cat" and not row.get("choices"):
         raise InputError(f"{where}.choices", "give at least one choice")
-    parameter = _overridden(blank, {**row, "default": 0, "special": []}, where, default=False)
-    fallback = parameter.values[0] if parameter.values else parameter.low
-    default = parse_value(parameter, row.get("default", fallback), field=f"{where}.default")
-    special = tuple(
-        parse_value(parameter, value, field=f"{where}.special")
-        for value in _list(row.get("special", []), f"{where}.special")
-    )
-    inside = (
-        parameter.low is None
-        or parameter.high is None
-        or (parameter.low <= float(default) <= parameter.high)
-    )
-    if not inside and default not in special:
+    parameter = _overridden(blank, row, where)
+    low, high = parameter.low, parameter.high
+    if "default" not in row:
+        first = parameter.values[0] if low is None else low
+        parameter = replace(parameter, default=first, default_db_bench=first)
+    default = parameter.default
+    inside = low is None or high is None or low <= float(default) <= high
+    if not inside and default not in parameter.special:
         raise InputError(f"{where}.default", f"{default!r} is neither in the range nor special")
-    return replace(parameter, default=default, default_db_bench=default, special=special)
+    return parameter
 
 
 def _list(value: object, field: str) -> list[Any]:
@@ -202,9 +192,12 @@ def _list(value: object, field: str) -> list[Any]:
     return value
 
 
-def _overridden(
-    parameter: Parameter, row: Mapping[str, Any], where: str, *, default: bool = True
-) -> Parameter:
+def _values(parameter: Parameter, given: object, field: str) -> tuple[Value, ...]:
+    """A list of values of a parameter."""
+    return tuple(parse_value(parameter, value, field=field) for value in _list(given, field))
+
+
+def _overridden(parameter: Parameter, row: Mapping[str, Any], where: str) -> Parameter:
     changes: dict[str, Any] = {}
     for end in ("low", "high"):
         if end in row:
@@ -214,7 +207,10 @@ def _overridden(
     if "log" in row:
         changes["log"] = switch_in(row, "log", where, default=parameter.log)
     if "quantum" in row:
-        changes["quantum"] = _positive(row["quantum"], f"{where}.quantum")
+        quantum = row["quantum"]
+        if isinstance(quantum, bool) or not isinstance(quantum, int) or quantum < 1:
+            raise InputError(f"{where}.quantum", "write a whole number of at least 1")
+        changes["quantum"] = quantum
     if "choices" in row:
         changes["choices"] = _choices(parameter, row["choices"], where)
     if "help" in row:
@@ -223,33 +219,25 @@ def _overridden(
     if row.get("type", parameter.kind) != parameter.kind:
         raise InputError(f"{where}.type", f"{parameter.name} is of type {parameter.kind}")
     if "active_if" in row:
-        changes["active_if"] = _conditions(row["active_if"], f"{where}.active_if")
-    if "low" in changes or "high" in changes:
-        changes["quantum"] = _fitting_quantum(parameter, changes)
+        if not isinstance(row["active_if"], dict):
+            problem = 'write a table such as {compression_type = ["zstd", "zlib"]}'
+            raise InputError(f"{where}.active_if", problem)
+        changes["active_if"] = tuple(
+            Condition(name, tuple(values if isinstance(values, list) else [values]))
+            for name, values in row["active_if"].items()
+        )
+    ends = [int(changes[end]) for end in ("low", "high") if end in changes]
+    if ends and parameter.kind == "int":  # finer where the user's own ends do not lie on it
+        quantum = changes.get("quantum", parameter.quantum)
+        changes["quantum"] = math.gcd(quantum, *ends) or 1
     changed = replace(parameter, **changes)
-    if default and "special" in row:
-        given = _list(row["special"], f"{where}.special")
-        special = tuple(parse_value(changed, v, field=f"{where}.special") for v in given)
+    if "special" in row:
+        special = _values(changed, row["special"], f"{where}.special")
         changed = replace(changed, special=special)
-    if default and "default" in row:
+    if "default" in row:
         value = parse_value(changed, row["default"], field=f"{where}.default")
         changed = replace(changed, default=value, default_db_bench=value)
     return changed
-
-
-def _fitting_quantum(parameter: Parameter, changes: Mapping[str, Any]) -> int:
-    """The parameter's step, made finer where the user's own ends do not lie on it."""
-    quantum = changes.get("quantum", parameter.quantum)
-    if parameter.kind != "int":
-        return cast(int, quantum)
-    ends = [int(changes[end]) for end in ("low", "high") if end in changes]
-    return math.gcd(quantum, *ends) or 1
-
-
-def _positive(value: object, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(field, "write a whole number of at least 1")
-    return value
 
 
 def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Value, str], ...]:
@@ -261,28 +249,18 @@ def _choices(parameter: Parameter, given: object, where: str) -> tuple[tuple[Val
             raise InputError(f"{where}.choices", "write texts, each in quotes")
         return tuple((value, value) for value in dict.fromkeys(values))
     written = dict(parameter.choices)
-    chosen = [parse_value(parameter, v, field=f"{where}.choices") for v in values]
+    chosen = _values(parameter, values, f"{where}.choices")
     return tuple((value, written[value]) for value in dict.fromkeys(chosen))
-
-
-def _conditions(given: object, field: str) -> tuple[Condition, ...]:
-    if not isinstance(given, dict):
-        raise InputError(field, 'write a table such as {compression_type = ["zstd", "zlib"]}')
-    return tuple(
-        Condition(name, tuple(values if isinstance(values, list) else [values]))
-        for name, values in given.items()
-    )
 
 
 def _sweep(parameter: Parameter, row: Mapping[str, Any], field: str) -> tuple[Value, ...]:
     """The values that a sweep tries; each must be one that the parameter can take."""
     if "sweep" not in row:
         return ()
-    given = _list(row["sweep"], field)
-    values = tuple(parse_value(parameter, value, field=field) for value in given)
+    values = _values(parameter, row["sweep"], field)
     if not values:
         raise InputError(field, "list at least one value, or leave it out")
-    for value, written in zip(values, given, strict=True):
+    for value, written in zip(values, row["sweep"], strict=True):
         if not _possible(parameter, value):
             raise InputError(field, f"{written!r} is not a value of {parameter.name} here")
     return tuple(dict.fromkeys(values))

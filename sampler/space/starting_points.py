@@ -50,9 +50,8 @@ def point_names() -> tuple[str, ...]:
 def baseline_values(which: str, library: Mapping[str, Value] | None = None) -> dict[str, Value]:
     """The value of every catalogued parameter at a baseline.
 
-    Args:
-        which: ``library``, ``db_bench``, or a shipped point, which is laid over the library's.
-        library: The library's defaults where a RocksDB tells them; None: the catalogue's.
+    That is ``library``, ``db_bench``, or a shipped point, which is laid over the library's. Its
+    defaults are the catalogue's where no RocksDB tells them.
 
     Raises:
         InputError: None of these.
@@ -77,10 +76,7 @@ def usual_points() -> tuple[str, ...]:
 def values_of(name: str, options: str | None, *, field: str = "--start-from") -> dict[str, Value]:
     """The settings of a starting point, by parameter, full scale.
 
-    Args:
-        name: A shipped point's, or whatever the user's own file is called.
-        options: The text of that OPTIONS file; None for a shipped point.
-        field: What is said to be wrong.
+    ``options`` is the text of the user's own OPTIONS file; None for a shipped point.
 
     Raises:
         InputError: There is no such point, or the text is no OPTIONS file.

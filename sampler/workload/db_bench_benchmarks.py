@@ -47,7 +47,7 @@ class DbBenchBenchmark:
             benchmark beside ``--use_existing_db``.
         beside: A thread more writes for as long as the others read.
         one_thread: Its writes are those of one thread, however many are asked for.
-        timed: Heeds the flag ``duration``.
+        timed: The flag ``duration`` ends it.
         batch: Keys of one write or read; 0: the flag ``batch_size``.
         latencies: Kinds of operations whose histograms it prints. Of a writer beside reads
             db_bench prints nothing (SetExcludeFromMerge).

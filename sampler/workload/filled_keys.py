@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sampler.parameters.parameter import Value
@@ -45,10 +45,7 @@ class Sizes:
 def operations_of(benchmark: DbBenchBenchmark, num: int, flags: Flags) -> int:
     """Operations of each thread of a benchmark, where no duration says otherwise.
 
-    Args:
-        benchmark: Which.
-        num: Size of the key space.
-        flags: Further flags: ``writes``, ``reads``, ``deletes``, ``batch_size``.
+    The flags that count are ``writes``, ``reads``, ``deletes`` and ``batch_size``.
     """
     writes, reads, deletes = (int(flags.get(n, -1)) for n in ("writes", "reads", "deletes"))
     match benchmark.loop:
@@ -93,59 +90,46 @@ def _bytes_of_one(benchmark: DbBenchBenchmark, sizes: Sizes, filled: bool) -> fl
     if not benchmark.writes or benchmark.beside:
         return 0.0
     operations = operations_of(benchmark, sizes.num, sizes.flags)
-    known = _BYTES.get(benchmark.name, _pairs)
-    return known(sizes, operations, filled) * threads_of(benchmark, sizes.threads)
+    return _written_by(benchmark.name, operations, sizes, filled) * threads_of(
+        benchmark, sizes.threads
+    )
 
 
-def _pairs(sizes: Sizes, operations: int, _filled: bool) -> float:
-    return operations * (sizes.key_size + sizes.mean_value)
+def _written_by(name: str, operations: int, sizes: Sizes, filled: bool) -> float:
+    """Bytes that so many operations of one thread write."""
+    key, value = sizes.key_size, sizes.mean_value
+
+    def flag(name: str, usual: int) -> int:
+        return int(sizes.flags.get(name, usual))
+
+    match name:
+        case "readrandomwriterandom":
+            return (100 - flag("readwritepercent", 90)) / 100 * (operations * (key + value))
+        case "readrandommergerandom":
+            return flag("mergereadpercent", 70) / 100 * (operations * (key + value))
+        case "randomwithverify":  # PutMany and DeleteMany: three keys, each a byte longer
+            deletes = flag("deletepercent", 2) / 100
+            puts = max(0.0, 1 - flag("readwritepercent", 90) / 100 - deletes)
+            return 3 * operations * (puts * (key + 1 + value) + deletes * (key + 1))
+        case "xorupdaterandom":  # a value as long as the one that was there
+            return operations * (key + (value if filled else 0.0))
+        case "appendrandom":  # a value grows by as much with each write to its key
+            earlier = operations * sizes.threads / (2 * sizes.num)
+            return operations * (key + value * (1 + earlier))
+        case "randomreplacekeys":  # some keys with values, then deletes and puts of empty values
+            return flag("numdistinct", 1000) * (key + value) + 2.0 * operations * key
+        case "randomtransaction":
+            # Four digits and a number as key, a small number as value (transaction_test_util.cc).
+            sets = flag("transaction_sets", 2)
+            return float(operations * sets * (4 + len(str(sizes.num)) + 3))
+        case "mixgraph":
+            return _mixgraph(sizes, operations)
+        case "deleteseq" | "deleterandom":
+            return float(operations * key)
+    return operations * (key + value)
 
 
-def _deletes(sizes: Sizes, operations: int, _filled: bool) -> float:
-    return float(operations * sizes.key_size)
-
-
-def _mixed(sizes: Sizes, operations: int, filled: bool) -> float:
-    share = (100 - int(sizes.flags.get("readwritepercent", 90))) / 100
-    return share * _pairs(sizes, operations, filled)
-
-
-def _merging(sizes: Sizes, operations: int, filled: bool) -> float:
-    return int(sizes.flags.get("mergereadpercent", 70)) / 100 * _pairs(sizes, operations, filled)
-
-
-def _verified(sizes: Sizes, operations: int, _filled: bool) -> float:
-    """PutMany and DeleteMany: three keys, each a byte longer."""
-    deletes = int(sizes.flags.get("deletepercent", 2)) / 100
-    puts = 1 - int(sizes.flags.get("readwritepercent", 90)) / 100 - deletes
-    key = sizes.key_size + 1
-    return 3 * operations * (max(0.0, puts) * (key + sizes.mean_value) + deletes * key)
-
-
-def _exclusive_or(sizes: Sizes, operations: int, filled: bool) -> float:
-    """A value as long as the one that was there, so an empty one in an empty database."""
-    return operations * (sizes.key_size + (sizes.mean_value if filled else 0.0))
-
-
-def _appended(sizes: Sizes, operations: int, _filled: bool) -> float:
-    """A value grows by as much with each write to its key."""
-    earlier = operations * sizes.threads / (2 * sizes.num)
-    return operations * (sizes.key_size + sizes.mean_value * (1 + earlier))
-
-
-def _replaced(sizes: Sizes, operations: int, _filled: bool) -> float:
-    """Some keys with values, then deletes and puts of empty values."""
-    distinct = int(sizes.flags.get("numdistinct", 1000))
-    return distinct * (sizes.key_size + sizes.mean_value) + 2.0 * operations * sizes.key_size
-
-
-def _transactions(sizes: Sizes, operations: int, _filled: bool) -> float:
-    """Four digits and a number as key, a small number as value (transaction_test_util.cc)."""
-    sets = int(sizes.flags.get("transaction_sets", 2))
-    return float(operations * sets * (4 + len(str(sizes.num)) + 3))
-
-
-def _mixgraph(sizes: Sizes, operations: int, _filled: bool) -> float:
+def _mixgraph(sizes: Sizes, operations: int) -> float:
     """Values of a generalised Pareto distribution; ``value_size`` is not looked at."""
     get, put, seek = (
         float(sizes.flags.get(f"mix_{kind}_ratio", usual))
@@ -160,20 +144,6 @@ def _mixgraph(sizes: Sizes, operations: int, _filled: bool) -> float:
     whole = get + put + seek
     share = put / whole if whole > 0 else 0.0
     return operations * share * (sizes.key_size + min(max(mean, 10.0), most))
-
-
-_BYTES: dict[str, Callable[[Sizes, int, bool], float]] = {
-    "readrandomwriterandom": _mixed,
-    "readrandommergerandom": _merging,
-    "randomwithverify": _verified,
-    "xorupdaterandom": _exclusive_or,
-    "appendrandom": _appended,
-    "randomreplacekeys": _replaced,
-    "randomtransaction": _transactions,
-    "mixgraph": _mixgraph,
-    "deleteseq": _deletes,
-    "deleterandom": _deletes,
-}
 
 
 @dataclass(frozen=True)
@@ -220,13 +190,9 @@ def fills_of(
 ) -> list[Fill]:
     """What a process leaves of its key space, as far as a formula tells.
 
-    Keys of no known number are taken to be drawn uniformly, deletes to delete nothing.
-
-    Args:
-        runs: The benchmarks of the process, in order.
-        sizes: What it is told.
-        written: Keys that it wrote, where that was counted: asked for where how many are drawn
-            is not known before.
+    Keys of no known number are taken to be drawn uniformly, deletes to delete nothing. ``written``
+    is the number of keys that it wrote, where that was counted: used where how many are drawn is
+    not known before.
     """
     alive = last_database(runs)
     if not any(run.benchmark.writes for run in alive):

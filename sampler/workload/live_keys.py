@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from sampler.options.options_file import CF, OptionsFile
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import BenchmarkRun, last_database
+from sampler.workload.db_bench_benchmarks import last_database
 from sampler.workload.workload import Workload
 
 # Flags that change which keys are left, or how large values are, whatever the benchmark.
@@ -27,11 +27,9 @@ _FIFO = "kCompactionStyleFIFO"
 
 
 def why_counted(workload: Workload, options: OptionsFile | None = None) -> str:
-    """Why no formula tells which keys a load leaves; empty where one does.
+    """Why no formula tells which keys a load of db_bench leaves; empty where one does.
 
-    Args:
-        workload: A load of db_bench.
-        options: The OPTIONS file of a trial, if it is known by now: FIFO compaction drops keys.
+    The OPTIONS file of a trial counts, if it is known by now: FIFO compaction drops keys.
     """
     return next(_reasons(workload, options), "")
 
@@ -57,18 +55,14 @@ def _reasons(workload: Workload, options: OptionsFile | None) -> Iterator[str]:
     runs = list(last_database(workload.runs)) + list(
         last_database(prepared.runs) if prepared else ()
     )
-    yield from _of_benchmarks(runs)
+    for run in runs:
+        if run.benchmark.keys == "counted":
+            yield f"no formula tells which keys {run.benchmark.name} leaves"
     flags = [dict(workload.flags), *([dict(prepared.flags)] if prepared else [])]
     for given in flags:
         yield from _of_flags(given, workload.key_size, workload.num)
     if options is not None and options.get(CF, "compaction_style") in (_FIFO, "2"):
         yield "FIFO compaction drops the oldest tables"
-
-
-def _of_benchmarks(runs: list[BenchmarkRun]) -> Iterator[str]:
-    for run in runs:
-        if run.benchmark.keys == "counted":
-            yield f"no formula tells which keys {run.benchmark.name} leaves"
 
 
 def _of_flags(flags: Mapping[str, Value], key_size: int, num: int) -> Iterator[str]:

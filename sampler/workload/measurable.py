@@ -21,7 +21,8 @@ _OWN_DATABASE = (
     "write a [command] workload that copies yours and runs db_bench on the copy"
 )
 _FIELDS = ("benchmarks", "num", "key_size", "value_size", "threads", "compression_ratio", "seed")
-_OWN = {
+# Flags that cannot be given, and why.
+SET_BY_ROCKTUNE = {
     "db": _OWN_DATABASE,
     "wal_dir": "is set by Rocktune, which keeps all that a run writes in one folder; leave it out",
     "use_existing_db": (
@@ -58,52 +59,35 @@ _OFF = (False, 0, 1, "")
 
 
 def flag_problems(flags: Mapping[str, Value], where: str) -> Iterator[InputError]:
-    """Flags that are Rocktune's own, that do nothing beside an OPTIONS file, or lead outside.
-
-    Args:
-        flags: By name.
-        where: ``flags`` or ``prepare.flags``.
-    """
+    """Flags that do nothing beside an OPTIONS file, or lead outside."""
     options = option_flags()
     for name, value in flags.items():
-        if name in _OWN:
+        if name in SET_BY_ROCKTUNE:
             continue  # refused when it is read
         if name in _REFUSED and not (name == "num_multi_db" and value in _OFF):
             yield InputError(f"{where}.{name}", _REFUSED[name])
-        if name in options and not _honoured(name, flags):
+        # They are looked at all the same: one shapes keys (GenerateKeyFromInt), the other Rocktune
+        # writes into the OPTIONS file of a trial.
+        shaping = name == "prefix_size" and flags.get("keys_per_prefix")
+        if name in options and not shaping and name != "merge_operator":
             problem = "is an option of RocksDB, which db_bench ignores beside an OPTIONS file"
             if name == "bloom_bits":
                 problem = "is an option of RocksDB, which every trial has in its OPTIONS file"
             yield InputError(f"{where}.{name}", f"{problem}; {options[name].instead(value)}")
 
 
-def own_flag(name: str) -> str:
-    """Why a flag cannot be given, where Rocktune sets it itself; empty where it does not."""
-    return _OWN.get(name, "")
-
-
-def _honoured(name: str, flags: Mapping[str, Value]) -> bool:
-    """Whether an option's flag does something all the same."""
-    match name:
-        case "prefix_size":  # the shape of keys (GenerateKeyFromInt)
-            return bool(flags.get("keys_per_prefix"))
-        case "merge_operator":  # Rocktune writes it into the OPTIONS file of a trial
-            return True
-    return False
-
-
 def load_problems(workload: Workload) -> Iterator[InputError]:
-    """What a load as a whole asks for and cannot have.
-
-    Args:
-        workload: A load of db_bench whose fields are right, each by itself.
-    """
+    """What a load of db_bench, whose fields are right by themselves, asks for and cannot have."""
     flags = dict(workload.flags)
     prepare = workload.prepare
     yield from _needs(workload.runs, flags, "workload.benchmarks", "flags")
     if prepare:
         yield from _needs(prepare.runs, dict(prepare.flags), "prepare.benchmarks", "prepare.flags")
-    yield from _beyond(workload.runs, workload.num, flags, "flags")
+    for benchmark in (run.benchmark for run in workload.runs):
+        operations = operations_of(benchmark, workload.num, flags)
+        if benchmark.keys == "unique" and operations > workload.num:
+            problem = f"{benchmark.name} has no more than num = {workload.num} keys"
+            yield InputError("flags.writes", problem)
     if flags.get("use_existing_keys") and prepare is None:
         yield InputError("flags.use_existing_keys", "needs [prepare]: without it there are none")
     if flags.get("expire_style") == "compaction_filter":
@@ -130,16 +114,6 @@ def _needs(
             example = {"merge_operator": '"put"', "row_cache_size": "8388608"}
             given = " and ".join(f"{name} = {example.get(name, 'true')}" for name in missing)
             yield InputError(field, f"{run.benchmark.name} needs {given} in [{where}]")
-
-
-def _beyond(
-    runs: Sequence[BenchmarkRun], num: int, flags: Mapping[str, Value], where: str
-) -> Iterator[InputError]:
-    for run in runs:
-        if run.benchmark.keys == "unique" and operations_of(run.benchmark, num, flags) > num:
-            yield InputError(
-                f"{where}.writes", f"{run.benchmark.name} has no more than num = {num} keys"
-            )
 
 
 def _families(flags: Mapping[str, Value], prepare: Prepare | None) -> Iterator[InputError]:

@@ -21,16 +21,8 @@ _KINDS: tuple[dict[str, int], ...] = (
     {"%": 1},
     {"ops/s": 1},
 )
-_UNITS = {
-    "time": "s",
-    "load_time": "s",
-    "rate": "ops/s",
-    "memory": BYTES,
-    "peak_rss": BYTES,
-}
-_ENDINGS = {
-    "_us": "us", "_ms": "ms", "_seconds": "s", "_bytes": BYTES, "_percent": "%",
-}  # fmt: skip
+_UNITS = {"time": "s", "load_time": "s", "rate": "ops/s", "memory": BYTES, "peak_rss": BYTES}
+_ENDINGS = {"_us": "us", "_ms": "ms", "_seconds": "s", "_bytes": BYTES, "_percent": "%"}
 _PERCENTILES = ("p50", "p99", "p999")
 _LATENCY = re.compile(rf"({'|'.join(ALL_LATENCIES)})_p\d{{2,3}}", re.ASCII)
 _ALWAYS = (
@@ -52,11 +44,7 @@ def metric_unit(metric: str) -> str | None:
 def in_unit_of(metric: str, value: float, unit: str, *, field: str) -> float:
     """A figure as the metric is measured: 0.2 ms of ``write_p99`` is 200.
 
-    Args:
-        metric: Whose figure it is.
-        value: The figure.
-        unit: As the user wrote it, in small or capital letters.
-        field: What to call it when it is wrong.
+    The unit may be in small or capital letters.
 
     Raises:
         InputError: There is no such unit, or the metric is not measured in units of its kind.
@@ -93,15 +81,12 @@ def db_bench_metrics(workload: Workload) -> tuple[str, ...]:
     """The metrics that a run may give, for a workload that db_bench runs."""
     printed = [run_of(text).benchmark.latencies for text in workload.measured]
     kinds = dict.fromkeys(kind for each in printed for kind in each)
-    left_out = {
-        *(OF_WRITES if workload.only_reads else ()),
-        *(("sa",) if why_untold(workload) else ()),
-    }
-    always = [name for name in _ALWAYS if name not in left_out]
-    of_both = _OF_BOTH if workload.prepare else ()
+    left_out = (OF_WRITES if workload.only_reads else ()) + (
+        ("sa",) if why_untold(workload) else ()
+    )
     return (
-        *always,
-        *of_both,
+        *(name for name in _ALWAYS if name not in left_out),
+        *(_OF_BOTH if workload.prepare else ()),
         *(f"{kind}_{percentile}" for kind in kinds for percentile in _PERCENTILES),
     )
 

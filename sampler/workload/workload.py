@@ -82,31 +82,21 @@ class Prepare:
     @property
     def writes(self) -> float:
         """Keys that all threads write or delete."""
-        flags = dict(self.flags)
-        return float(
-            sum(
-                run.times
-                * operations_of(run.benchmark, self.num, flags)
-                * threads_of(run.benchmark, self.threads)
-                for run in self.runs
-                if run.benchmark.writes and not run.benchmark.beside
-            )
-        )
+        total, flags = 0, dict(self.flags)
+        for run in self.runs:
+            if run.benchmark.writes and not run.benchmark.beside:
+                each = operations_of(run.benchmark, self.num, flags)
+                total += run.times * each * threads_of(run.benchmark, self.threads)
+        return float(total)
 
     @property
     def fills(self) -> list[Fill]:
         """The keys that it leaves behind."""
         return fills_of(self.runs, self.sizes())
 
-    def sizes(self, *, key_size: int = 16, value_size: int = 1024) -> Sizes:
-        """What its process is told of sizes; those of keys and values are the workload's."""
-        return Sizes(
-            num=self.num,
-            key_size=key_size,
-            value_size=value_size,
-            threads=self.threads,
-            flags=dict(self.flags),
-        )
+    def sizes(self) -> Sizes:
+        """What its process is told of sizes, but those of keys and values: the workload's."""
+        return Sizes(num=self.num, threads=self.threads, flags=dict(self.flags))
 
     def at_size(self, times: float) -> Prepare:
         """The same with so many times the keys."""
@@ -216,12 +206,7 @@ class Workload:
         num = max(1, round(self.num * times))
         prepare = self.prepare.at_size(times) if self.prepare else None
         return replace(
-            self,
-            num=num,
-            scale=scale,
-            timeout_seconds=seconds,
-            flags=flags,
-            prepare=prepare,
+            self, num=num, scale=scale, timeout_seconds=seconds, flags=flags, prepare=prepare
         )
 
     def sizes(self, threads: int) -> Sizes:
@@ -244,9 +229,14 @@ class Workload:
         measured = written_bytes(self.runs, self.sizes(self.threads))
         if self.prepare is None:
             return int(measured)
-        sizes = self.prepare.sizes(key_size=self.key_size, value_size=self.value_size)
+        sizes = self.prepare.sizes()
         shared = {name: value for name, value in self.flags if name in SHARED}
-        sizes = replace(sizes, flags={**shared, **sizes.flags})
+        sizes = replace(
+            sizes,
+            key_size=self.key_size,
+            value_size=self.value_size,
+            flags={**shared, **sizes.flags},
+        )
         return int(measured + written_bytes(self.prepare.runs, sizes))
 
     def operations(self, threads: int) -> float | None:
@@ -266,13 +256,9 @@ class Workload:
         Random writes draw keys uniformly with replacement, so after w writes of n keys an
         expected n (1 - (1 - 1/n)^w) are there; a sequential fill leaves those that it writes,
         all n unless the flag ``writes`` says otherwise. Deletes are passed over: of loads with
-        any ``live_keys`` tells that this is no more than a bound.
-
-        Args:
-            threads: Client threads of the measured benchmarks.
-            written: Keys that the measured process wrote, where that was counted. It is asked
-                for where how many are written is not known before: with the flag ``duration``,
-                or of a benchmark like ``readwhilewriting``.
+        any ``live_keys`` tells that this is no more than a bound. ``written`` is the number of
+        keys that the measured process wrote, where that was counted: used where it is not known
+        before, as with the flag ``duration`` or of a benchmark like ``readwhilewriting``.
         """
         mine = fills_of(self.runs, self.sizes(threads), written)
         return distinct_keys([*(self.prepare.fills if self.prepare else ()), *mine])

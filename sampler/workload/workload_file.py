@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from sampler.common.documents import (
     find_document,
@@ -20,8 +20,8 @@ from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.parameters.parameter import Value
 from sampler.workload.db_bench_benchmarks import BenchmarkRun, fills, known_run
 from sampler.workload.filled_keys import operations_of
-from sampler.workload.measurable import flag_problems, load_problems, own_flag
-from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Settle, Workload
+from sampler.workload.measurable import SET_BY_ROCKTUNE, flag_problems, load_problems
+from sampler.workload.workload import MOST_SECONDS, Command, Prepare, Workload
 
 SHIPPED = (
     "load-quick", "load", "overwrite-quick", "overwrite", "mixed-quick", "mixed-50-50",
@@ -60,10 +60,8 @@ def load_workload(given: str) -> Workload:
 def workload_from_document(document: Mapping[str, Any], *, stored: bool = False) -> Workload:
     """Builds a workload from a parsed document.
 
-    Args:
-        document: As its TOML file would hold it.
-        stored: Whether it is of a job that was taken before, perhaps by an earlier version: what
-            that did not refuse stays as it was.
+    One that is ``stored`` is of a job that was taken before, perhaps by an earlier version: what
+    that did not refuse stays as it was.
 
     Raises:
         InputError: A field is unknown, missing, of the wrong type or out of range.
@@ -73,7 +71,10 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
     name = name_in(document, "workload")
     known: dict[str, Any] = {"name": name, "help": str(document.get("help", ""))}
     if "external" in document:
-        return _external(document, known)
+        _refuse_beside(document, ("name", "help", "external"), "external")
+        if document["external"] is not True:
+            raise InputError("workload.external", "write true, or leave it out")
+        return Workload(**known, external=True, settle="none", scale=1)
     if "command" in document:
         return _own_program(document, known)
     known |= {key: _integer(document, key, "workload") for key in _INTEGERS if key in document}
@@ -83,12 +84,18 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
     for benchmark in measured:
         if benchmark not in benchmarks:
             raise InputError("workload.measured", f"{benchmark!r} is not among benchmarks")
+    settle = document.get("settle", "wait")
+    if settle not in ("wait", "flush", "none"):
+        raise InputError("workload.settle", f"{settle!r} is not one of wait, flush, none")
+    ratio = finite_number(given := document.get("compression_ratio", 0.5))
+    if ratio is None or not 0 < ratio <= 1:
+        raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
     workload = Workload(
         **known,
         benchmarks=benchmarks,
         measured=measured,
-        settle=_settle(document.get("settle", "wait")),
-        compression_ratio=_compression_ratio(document.get("compression_ratio", 0.5)),
+        settle=settle,
+        compression_ratio=ratio,
         flags=flags,
         timeout_seconds=_seconds(document, "workload"),
     )
@@ -107,33 +114,30 @@ def workload_from_document(document: Mapping[str, Any], *, stored: bool = False)
 
 def workload_document(workload: Workload) -> dict[str, Any]:
     """The document that defines a workload: the inverse of ``workload_from_document``."""
-    document: dict[str, Any] = {"name": workload.name, "help": workload.help}
     if workload.command:
-        command = {
-            "argv": list(workload.command.argv),
-            "timeout_seconds": workload.command.timeout_seconds,
-        }
-        return {**document, "scale": workload.scale, "command": command}
+        return _table(workload, "name", "help", "scale", "command")
     if workload.external:
-        return {**document, "external": True}
-    document |= {key: getattr(workload, key) for key in _INTEGERS}
-    if workload.prepare:  # what has none keeps the document, and the digest, that it always had
-        prepare = workload.prepare
-        document["prepare"] = {
-            "benchmarks": list(prepare.benchmarks),
-            "num": prepare.num,
-            "threads": prepare.threads,
-            "flags": dict(prepare.flags),
-            "share": prepare.share,
-        }
-    return document | {
-        "benchmarks": list(workload.benchmarks),
-        "measured": list(workload.measured),
-        "compression_ratio": workload.compression_ratio,
-        "settle": workload.settle,
-        "flags": dict(workload.flags),
-        "timeout_seconds": workload.timeout_seconds,
-    }
+        return _table(workload, "name", "help", "external")
+    # What has none keeps the document, and the digest, that it always had.
+    prepare = ("prepare",) if workload.prepare else ()
+    return _table(
+        workload, "name", "help", *_INTEGERS, *prepare, "benchmarks", "measured",
+        "compression_ratio", "settle", "flags", "timeout_seconds",
+    )  # fmt: skip
+
+
+def _table(of: Workload | Prepare | Command, *names: str) -> dict[str, Any]:
+    """Some fields, or all, as a TOML file holds them."""
+    found: dict[str, Any] = {}
+    for name in names or [each.name for each in fields(of)]:
+        value = getattr(of, name)
+        if isinstance(value, Prepare | Command):
+            found[name] = _table(value)
+        elif isinstance(value, tuple):
+            found[name] = dict(value) if name == "flags" else list(value)
+        else:
+            found[name] = value
+    return found
 
 
 def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
@@ -155,13 +159,6 @@ def _own_program(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workl
         settle="none",
         scale=_integer({"scale": 1, **document}, "scale", "workload"),
     )
-
-
-def _external(document: Mapping[str, Any], known: Mapping[str, Any]) -> Workload:
-    _refuse_beside(document, ("name", "help", "external"), "external")
-    if document["external"] is not True:
-        raise InputError("workload.external", "write true, or leave it out")
-    return Workload(**known, external=True, settle="none", scale=1)
 
 
 def _refuse_beside(document: Mapping[str, Any], known: Collection[str], beside: str) -> None:
@@ -217,19 +214,6 @@ def _seconds(table: Mapping[str, Any], where: str) -> float:
     return number
 
 
-def _compression_ratio(given: object) -> float:
-    number = finite_number(given)
-    if number is None or not 0 < number <= 1:
-        raise InputError("workload.compression_ratio", f"{given!r} is not above 0 and at most 1")
-    return number
-
-
-def _settle(given: Any) -> Settle:
-    if given not in ("wait", "flush", "none"):
-        raise InputError("workload.settle", f"{given!r} is not one of wait, flush, none")
-    return cast(Settle, given)
-
-
 def _benchmarks_and_flags(
     table: Mapping[str, Any], where: str, flags_at: str, *, stored: bool
 ) -> tuple[tuple[str, ...], tuple[tuple[str, Value], ...]]:
@@ -239,8 +223,9 @@ def _benchmarks_and_flags(
     flags: tuple[tuple[str, Value], ...] = ()
     with noting(found):
         benchmarks = _names(table["benchmarks"], f"{where}.benchmarks")
-        if not stored:
-            _require_known(benchmarks, f"{where}.benchmarks")
+        for text in () if stored else benchmarks:
+            with noting(found):
+                known_run(text, f"{where}.benchmarks")
     with noting(found):
         flags = _flags(table.get("flags", {}), flags_at, stored=stored)
     refuse_noted(found)
@@ -255,14 +240,6 @@ def _names(given: object, field: str) -> tuple[str, ...]:
         if not text or "," in text or text != text.strip():
             raise InputError(field, f"{text!r} is not the name of one benchmark")
     return tuple(given)
-
-
-def _require_known(benchmarks: Sequence[str], field: str) -> None:
-    found: list[InputError] = []
-    for text in benchmarks:
-        with noting(found):
-            known_run(text, field)
-    refuse_noted(found)
 
 
 def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value], ...]:
@@ -289,8 +266,8 @@ def _flags(given: object, where: str, *, stored: bool) -> tuple[tuple[str, Value
 def _require_flag(name: str, value: object, where: str) -> None:
     if not name.isidentifier():
         raise InputError(f"{where}.{name}", "is not the name of a flag; leave out the dashes")
-    if own := own_flag(name):
-        raise InputError(f"{where}.{name}", own)
+    if name in SET_BY_ROCKTUNE:
+        raise InputError(f"{where}.{name}", SET_BY_ROCKTUNE[name])
     if not isinstance(value, bool | int | float | str):
         raise InputError(f"{where}.{name}", "write a text, a number, true or false")
     if isinstance(value, int) and not -_MOST <= value <= _MOST:
