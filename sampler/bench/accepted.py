@@ -110,19 +110,16 @@ def _found_by_halving(
     build: InstalledDbBench, options: OptionsFile, said: str
 ) -> tuple[str, str, str] | None:
     """The option with which a complaint that names none begins; None where none was found."""
-    keys = [
-        (section, key)
-        for section, texts in options.sections.items()
-        if section != VERSION
-        for key in texts
-    ]
+    sections = {title: keys for title, keys in options.sections.items() if title != VERSION}
+    keys = [(section, key) for section, texts in sections.items() for key in texts]
 
     def complains(kept: Collection[tuple[str, str]]) -> bool:
         part = OptionsFile({
             section: {key: text for key, text in texts.items() if (section, key) in kept}
             for section, texts in options.sections.items()
         })  # fmt: skip
-        return _said(build, part) == said
+        tried = try_options(build.program, part)
+        return tried.options is None and _PREFACE.sub("", tried.complaint) == said
 
     low, high = 0, len(keys)  # the first ``high`` keys bring the complaint, the first ``low`` none
     if complains(()):
@@ -133,9 +130,3 @@ def _found_by_halving(
     section, key = found = keys[high - 1]
     alone = complains([each for each in keys if each != found])
     return None if alone else (section, key, options.sections[section][key])
-
-
-def _said(build: InstalledDbBench, options: OptionsFile) -> str | None:
-    """What the build complains of; None where it opens a database."""
-    tried = try_options(build.program, options)
-    return None if tried.options is not None else _PREFACE.sub("", tried.complaint)

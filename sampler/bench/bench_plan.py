@@ -56,7 +56,10 @@ class BenchPlan:
         own = measured_part(self.taken(self._freed(values)), self.workload.scale)
         own = own.without(DB, (*ELSEWHERE, *_LOGGING))
         options = write_values(own, values, named, scale=self.workload.scale)
-        options = options.with_values(CF, self._merging()) if self._merging() else options
+        # The load's merge operator is a fact of the application that db_bench's flag names.
+        merging = dict(self.workload.flags).get("merge_operator")
+        if merging and self.baseline_file.get(CF, "merge_operator") in (None, "nullptr"):
+            options = options.with_values(CF, {"merge_operator": str(merging)})
         return self._limited(options, values).with_values(DB, DUMP_STATISTICS)
 
     def _limited(self, options: OptionsFile, values: Configuration) -> OptionsFile:
@@ -89,12 +92,6 @@ class BenchPlan:
                 for section, key in overriding(name):
                     file = file.without(section, [key])
         return file
-
-    def _merging(self) -> dict[str, str]:
-        """The load's merge operator, a fact of the application that db_bench's flag names."""
-        named = dict(self.workload.flags).get("merge_operator")
-        given = self.baseline_file.get(CF, "merge_operator") not in (None, "nullptr")
-        return {} if given or not named else {"merge_operator": str(named)}
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
@@ -138,18 +135,15 @@ class BenchPlan:
 
     def flags(self, configuration: Configuration) -> dict[str, Value]:
         """The flags that carry what no OPTIONS file can: deployment and workload factors."""
-        values = self.space.complete(configuration)
-        return {
-            parameter.flag: scaled(parameter, values[name], self.workload.scale)
+        values, scale = self.space.complete(configuration), self.workload.scale
+        deployed = {
+            parameter.flag: scaled(parameter, values[name], scale)
             for name, parameter in catalogue().items()
             if parameter.section == "deployment"
-        } | self._cache_flags()
-
-    def _cache_flags(self) -> dict[str, Value]:
-        """Of the caches that the user's file names what no OPTIONS file brings about."""
+        }
         caches = caches_of(self.baseline_file)
-        row = {"row_cache_size": max(1, caches.row // self.workload.scale)} if caches.row else {}
-        return {**caches.flags, **row}
+        row = {"row_cache_size": max(1, caches.row // scale)} if caches.row else {}
+        return {**deployed, **caches.flags, **row}
 
 
 def effective_values(
@@ -175,7 +169,8 @@ def effective_values(
         if limited or asked in parameter.special or _same(there, measured):
             effective[parameter.name] = asked
         else:
-            effective[parameter.name] = _unscaled(parameter, there, scale)
+            divided = parameter.scaled and there not in parameter.special
+            effective[parameter.name] = int(there) * scale if divided else there
             changed.append(f"{parameter.name}: asked {measured}, in effect {there}")
     return effective, tuple(changed)
 
@@ -207,8 +202,3 @@ def _same(a: Value | None, b: Value | None) -> bool:
     if isinstance(a, float) or isinstance(b, float):
         return a is not None and b is not None and abs(float(a) - float(b)) <= 1e-6
     return a == b
-
-
-def _unscaled(parameter: Parameter, value: Value, scale: int) -> Value:
-    special = value in parameter.special
-    return int(value) * scale if parameter.scaled and not special else value

@@ -16,7 +16,6 @@ from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.options.option_flags import option_flags
 from sampler.options.options_file import OptionsFile
 from sampler.parameters.parameter import Value
-from sampler.workload.db_bench_benchmarks import DbBenchBenchmark
 from sampler.workload.workload import Workload
 
 _READ = ((6, 20), (11, 8))  # the versions whose sources option_flags.csv was made of
@@ -25,10 +24,6 @@ _READ = ((6, 20), (11, 8))  # the versions whose sources option_flags.csv was ma
 def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
     """Refuses benchmarks and flags that the build does not know, or takes in silence and ignores.
 
-    Args:
-        installed: The build, tried.
-        workload: A load of db_bench.
-
     Raises:
         InputError: It has such a benchmark or flag; the message names it.
         InputErrors: It has several.
@@ -36,8 +31,10 @@ def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
     found: list[InputError] = []
     given = [("flags", workload.flags)]
     for run in (*workload.runs, *(workload.prepare.runs if workload.prepare else ())):
-        with noting(found):
-            _require_benchmark(installed, run.benchmark)
+        if build_version(installed.version) < run.benchmark.since:
+            problem = f"has no {run.benchmark.name}; it came later"
+            problem = f"db_bench of RocksDB {installed.version} {problem}"
+            found.append(InputError("workload.benchmarks", problem))
     if workload.prepare:
         given.append(("prepare.flags", workload.prepare.flags))
     for where, flags in given:
@@ -47,20 +44,12 @@ def require_supported(installed: InstalledDbBench, workload: Workload) -> None:
     refuse_noted(found)
 
 
-def _require_benchmark(installed: InstalledDbBench, benchmark: DbBenchBenchmark) -> None:
-    if build_version(installed.version) < benchmark.since:
-        raise InputError(
-            "workload.benchmarks",
-            f"db_bench of RocksDB {installed.version} has no {benchmark.name}; it came later",
-        )
-
-
 def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Value) -> None:
     if installed.flags and name not in installed.flags:
         near = difflib.get_close_matches(name, installed.flags, n=3)
         fix = f"did you mean {' or '.join(near)}?" if near else "leave it out"
         raise InputError(field, f"db_bench of RocksDB {installed.version} has no such flag; {fix}")
-    if name in option_flags() or _was_read(installed.version):
+    if name in option_flags() or _READ[0] <= build_version(installed.version) <= _READ[1]:
         return
     sections = ignored_options(installed.program, {name: value})
     if sections:
@@ -72,10 +61,6 @@ def _require_flag(installed: InstalledDbBench, field: str, name: str, value: Val
         )
 
 
-def _was_read(version: str) -> bool:
-    return _READ[0] <= build_version(version) <= _READ[1]
-
-
 def build_version(text: str) -> tuple[int, int]:
     """The first two numbers of a version."""
     major, minor, *_ = (*map(int, text.split(".")), 0)
@@ -85,22 +70,13 @@ def build_version(text: str) -> tuple[int, int]:
 def ignored_options(
     program: Path, flags: Mapping[str, Value]
 ) -> tuple[tuple[str, str], ...] | None:
-    """Options that flags set without an OPTIONS file, and do not beside one.
+    """Sections and keys of options that flags set without an OPTIONS file, and not beside one.
 
-    Four databases of one key are made: some tenths of a second.
-
-    Args:
-        program: db_bench.
-        flags: All of them together.
-
-    Returns:
-        Sections and keys; None where the build does not take the flags.
+    Four databases of one key are made: some tenths of a second. None where the build does not take
+    the flags.
     """
-    without = _changed(program, flags, with_file=False)
-    beside = _changed(program, flags, with_file=True)
-    if without is None or beside is None:
-        return None
-    return tuple(sorted(without - beside))
+    without, beside = (_changed(program, flags, with_file=each) for each in (False, True))
+    return None if without is None or beside is None else tuple(sorted(without - beside))
 
 
 def _changed(

@@ -70,21 +70,14 @@ class BuildFacts:
 def build_facts(program: Path, *, version: str | None = None) -> BuildFacts:
     """Asks a db_bench, by writing one key: some milliseconds, and none while it stays the same.
 
-    A program counts as the same while its path, size and time of change are. A library that was
-    replaced under it shows in the next process, or at once where ``version`` tells of it.
-
-    Args:
-        program: Its path.
-        version: Of RocksDB, as the program has just said.
+    A program counts as the same while its path and content are. A library that was replaced under
+    it shows in the next process, or at once where ``version`` tells of it: that of
+    RocksDB, as the program has just said.
 
     Raises:
         InputError: It does not work, or cannot be read.
     """
-    try:
-        stat = program.stat()
-    except OSError as error:
-        raise InputError("db_bench", f"cannot read {program}: {error.strerror}") from None
-    return _asked(program, stat.st_size, stat.st_mtime_ns, version)
+    return _probed(program, program_digest(program), version)
 
 
 def facts_in_log(log: str) -> Mapping[str, Any]:
@@ -101,8 +94,7 @@ def facts_in_log(log: str) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=64)
-def _asked(program: Path, size: int, changed: int, version: str | None) -> BuildFacts:
-    del size, changed, version
+def _probed(program: Path, digest: str, _version: str | None) -> BuildFacts:
     with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as folder:
         tried = try_options(program, OptionsFile({}), Path(folder))
         if tried.options is None:
@@ -114,7 +106,7 @@ def _asked(program: Path, size: int, changed: int, version: str | None) -> Build
     said = " ".join(tried.warnings)
     return BuildFacts(
         version=tried.version,
-        digest=program_digest(program),
+        digest=digest,
         assertions="Assertions are enabled" in said,
         optimised="Optimization is disabled" not in said,
         **facts_in_log(log),
@@ -168,12 +160,7 @@ def named_programs(settings: Settings) -> dict[str, str]:
 
 
 def program_of(named: str | None, settings: Settings, *, field: str = "--db-bench") -> Path:
-    """The program that a build's name, or a path, stands for.
-
-    Args:
-        named: A name of ``named_programs``, a path with a slash in it, or None for the one in use.
-        settings: Of this machine.
-        field: What the user called it.
+    """The program that a build's name or a path with a slash means; None: the one in use.
 
     Raises:
         InputError: There is no such build, or no such program.
@@ -182,9 +169,17 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
     if named is None or named == DEFAULT_BUILD:
         return find_db_bench(settings.db_bench)
     if named == JAVA and named not in programs:
-        return _java_driver(field)
+        # The Java driver beside the sources, as ``make java-driver`` leaves it.
+        driver = Path(__file__).parents[2] / "drivers" / "java"
+        if not (driver / "build" / "classes").is_dir():
+            problem = "the Java driver is not made here; `make java-driver` makes it"
+            raise InputError(
+                field, f"{problem} (JDK and Maven), or name it as java=PATH in {_FIELD}"
+            )
+        return driver / "rocksjava-bench"
     if named not in programs and "/" not in named:
-        raise _unknown_build(named, programs, field=field, fix="or write a path")
+        choice = f"name one of {', '.join(programs)}, or write a path (builds are in {_FIELD})"
+        raise InputError(field, f"there is no build {named!r}; {choice}")
     program = programs.get(named, named)
     # Without a slash it is looked for on PATH, as the one in use is.
     found = shutil.which(Path(program).expanduser().absolute() if "/" in program else program)
@@ -192,24 +187,6 @@ def program_of(named: str | None, settings: Settings, *, field: str = "--db-benc
         whose = f"{_FIELD} ({named})" if named in programs else field
         raise InputError(whose, f"{program!r} is no program that can be run here")
     return Path(found).absolute()
-
-
-def _java_driver(field: str) -> Path:
-    """The Java driver beside the sources, as ``make java-driver`` leaves it."""
-    driver = Path(__file__).parents[2] / "drivers" / "java"
-    if not (driver / "build" / "classes").is_dir():
-        problem = "the Java driver is not made here; `make java-driver` makes it (JDK and Maven)"
-        raise InputError(field, f"{problem}, or name it as java=PATH in {_FIELD}")
-    return driver / "rocksjava-bench"
-
-
-def _unknown_build(
-    named: str, known: Mapping[str, object], *, field: str, fix: str = ""
-) -> InputError:
-    """The error of a name that stands for no build."""
-    names = ", ".join(known)
-    choice = f"name one of {names}" + (f", {fix}" if fix else "")
-    return InputError(field, f"there is no build {named!r}; {choice} (builds are in {_FIELD})")
 
 
 def installed_build(
@@ -237,7 +214,14 @@ def builds_of(settings: Settings) -> list[Build]:
     Raises:
         InputError: ROCKTUNE_BUILDS is no list of ``name=path``.
     """
-    return [_build(name, program, settings) for name, program in named_programs(settings).items()]
+    builds = []
+    for name, program in named_programs(settings).items():
+        try:
+            path = program_of(name, settings)
+            builds.append(Build(name=name, program=str(path), facts=build_facts(path)))
+        except InputError as error:
+            builds.append(Build(name=name, program=program, facts=None, problem=error.problem))
+    return builds
 
 
 def advertised(settings: Settings) -> dict[str, Any]:
@@ -247,11 +231,3 @@ def advertised(settings: Settings) -> dict[str, Any]:
         InputError: ROCKTUNE_BUILDS is no list of ``name=path``.
     """
     return {"builds": [build.document() for build in builds_of(settings)]}
-
-
-def _build(name: str, program: str, settings: Settings) -> Build:
-    try:
-        path = program_of(name, settings)
-        return Build(name=name, program=str(path), facts=build_facts(path))
-    except InputError as error:
-        return Build(name=name, program=program, facts=None, problem=error.problem)

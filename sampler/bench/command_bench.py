@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan
-from sampler.bench.run_ending import ending_problem
+from sampler.bench.run_ending import ending_problem, read_text
 from sampler.common.documents import finite_number
 from sampler.common.errors import InputError
 from sampler.options.options_file import format_options
@@ -60,7 +60,9 @@ class CommandBench:
         text = format_options(options, rocksdb_version=_ROCKSDB_VERSION)
         places["options"].write_text(text, encoding="utf-8")
         places["directory"].mkdir()
-        argv = [_filled(argument, places) for argument in self.command.argv]
+        argv = list(self.command.argv)
+        for name, path in places.items():
+            argv = [argument.replace("{" + name + "}", str(path)) for argument in argv]
         require_program(argv[0])
         return argv
 
@@ -86,7 +88,7 @@ class CommandBench:
     ) -> Outcome:
         """What a run came to; see ``DbBench.harvest``."""
         del began
-        said = _tail(folder / "stderr")
+        said = read_text(folder / "stderr", most_bytes=_TAIL_BYTES)
         state, metrics, failure = TrialState.DONE, {}, None
         problem = ending_problem(ended, said)
         if ended.ending is Ending.CUTOFF:
@@ -96,7 +98,8 @@ class CommandBench:
             state, failure = problem
         else:
             try:
-                metrics = last_line_metrics(_tail(folder / "stdout"))
+                printed = read_text(folder / "stdout", most_bytes=_TAIL_BYTES)
+                metrics = last_line_metrics(printed)
             except ValueError as error:
                 state, failure = TrialState.FAILED, str(error)
         return Outcome(
@@ -140,15 +143,3 @@ def last_line_metrics(printed: str) -> dict[str, float]:
             raise ValueError(f"metric {name!r} is not a finite number: {value!r}"[:300])
         found[name] = number
     return found
-
-
-def _filled(argument: str, places: Mapping[str, Path]) -> str:
-    for name, path in places.items():
-        argument = argument.replace("{" + name + "}", str(path))
-    return argument
-
-
-def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        return file.read().decode("utf-8", errors="replace")

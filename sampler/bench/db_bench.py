@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sampler.bench.bench_plan import BenchPlan, effective_values
@@ -93,42 +93,31 @@ class DbBench:
     def harvest(
         self, configuration: Configuration, folder: Path, ended: EndedProcess, began: float
     ) -> Outcome:
-        """What a run came to.
-
-        Args:
-            configuration: What was asked for.
-            folder: The trial's folder, with ``stdout``, ``stderr`` and the database.
-            ended: How the process ended.
-            began: When it began, seconds since the epoch.
+        """What a run came to that ``began`` so many seconds since the epoch.
 
         Raises:
             InputError: It was another RocksDB than the one that was tried.
         """
-        printed, said = read_text(folder / "stdout"), read_text(folder / "stderr")
-        output = parse_output(printed)
-        aside = parse_output(said)  # where its version and, of some, its warnings stand
+        said = read_text(folder / "stderr")  # where its version and, of some, its warnings stand
+        output, aside = parse_output(read_text(folder / "stdout")), parse_output(said)
         printed_version = aside.version or output.version
         require_same_version(self.installed.program, self.installed.version, printed_version)
-        output = replace(
-            output,
-            warnings=tuple({**dict.fromkeys(output.warnings), **dict.fromkeys(aside.warnings)}),
-        )
+        warnings = tuple(dict.fromkeys((*output.warnings, *aside.warnings)))
         self._readers.pop(folder, None)
         log = read_log(folder / "db" / "LOG")
         if ended.ending is Ending.SETTLED:
             output = at_rest(output, log, folder / "db")
         written = newest_options(folder / "db")
-        scale = self.plan.workload.scale
+        workload, space = self.plan.workload, self.plan.space
         effective, changed = (
-            effective_values(written, configuration, self.plan.space, scale=scale)
+            effective_values(written, configuration, space, scale=workload.scale)
             if written
             else (None, ())
         )
-        values = self.plan.space.complete(effective or configuration)
-        prepared = read_note(folder) if self.plan.workload.prepare else None
+        values = space.complete(effective or configuration)
+        prepared = read_note(folder) if workload.prepare else None
         beside = f", {prepared.seconds:.1f} s of preparing before" if prepared else ""
-
-        reason = why_untold(self.plan.workload)
+        reason = why_untold(workload)
         untold = (f"sa is not told: {reason}",) if reason else ()
 
         def outcome(
@@ -140,7 +129,7 @@ class DbBench:
                 counters=output.tickers or log.tickers,
                 effective=effective,
                 failure=failure,
-                warnings=(*output.warnings, *changed, *untold),
+                warnings=(*warnings, *changed, *untold),
                 bench_seconds=ended.wall_seconds,
                 by_host=ended.ending is Ending.DISK_FULL,
             )
@@ -150,23 +139,16 @@ class DbBench:
             return outcome(TrialState.LOST, {}, clock)
         if ended.ending is Ending.CUTOFF:
             why = f"cut off after {ended.wall_seconds:.1f} s, too slow to win{beside}"
-            metrics = censored_metrics(
-                log, ended, began, self.plan.workload, values, prepared=prepared
-            )
+            metrics = censored_metrics(log, ended, began, workload, values, prepared=prepared)
             return outcome(TrialState.CENSORED, metrics, why)
         problem = ending_problem(ended, said, log)
         if problem:
             timed_out = problem[0] is TrialState.TIMED_OUT
             return outcome(problem[0], {}, problem[1] + (beside if timed_out else ""))
+        with_sa = not self._counted(configuration)
         try:
             metrics = trial_metrics(
-                output,
-                log,
-                ended,
-                self.plan.workload,
-                values,
-                prepared=prepared,
-                with_sa=not self._counted(configuration),
+                output, log, ended, workload, values, prepared=prepared, with_sa=with_sa
             )
         except MissingMeasurement as missing:
             return outcome(TrialState.FAILED, {}, f"{missing}; {complaint(said)}".rstrip("; "))

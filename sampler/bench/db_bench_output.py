@@ -7,7 +7,7 @@ missing: another version prints other lines, and output may be cut off anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import fmean
@@ -84,10 +84,6 @@ class DbBenchOutput:
     version: str | None = None
     warnings: tuple[str, ...] = ()
 
-    def latencies_of(self, benchmarks: Collection[str]) -> dict[str, float]:
-        """Latencies by name, in microseconds: of each the last of these benchmarks that has it."""
-        return latencies_of(line for line in self.lines if line.name in benchmarks)
-
 
 def latencies_of(lines: Iterable[BenchmarkLine]) -> dict[str, float]:
     """Latencies by name, in microseconds, each of the last benchmark that has it.
@@ -106,21 +102,26 @@ def latencies_of(lines: Iterable[BenchmarkLine]) -> dict[str, float]:
 
 def parse_output(text: str) -> DbBenchOutput:
     """Reads db_bench's standard output. Never raises, whatever the text holds."""
-    text = _whole_lines(text)
+    text = text[: text.rfind("\n") + 1]  # half a number at a cut is a wrong number
     version = _VERSION.search(text)
+    matches = list(_LINE.finditer(text))
+    ends = [*(match.start() for match in matches[1:]), len(text)]
     return DbBenchOutput(
-        lines=_lines(text),
+        lines=tuple(
+            BenchmarkLine(
+                match["name"],
+                float(match["seconds"]),
+                int(match["operations"]),
+                _latencies(text[match.end() : end]),
+            )
+            for match, end in zip(matches, ends, strict=False)
+        ),
         tickers=parse_tickers(text),
         live_bytes=_live_bytes(text),
         stall_percent=parse_stall_percent(text),
         version=version.group(1) if version else None,
         warnings=tuple(dict.fromkeys(_WARNING.findall(text))),
     )
-
-
-def _whole_lines(text: str) -> str:
-    """The text without a last line that was cut off: half a number is a wrong number."""
-    return text[: text.rfind("\n") + 1]
 
 
 def parse_tickers(text: str) -> dict[str, int]:
@@ -143,20 +144,6 @@ def complaint(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     said = [line for line in lines if not _HEADER.match(line)]
     return "\n".join(said[-5:])[-2000:]
-
-
-def _lines(text: str) -> tuple[BenchmarkLine, ...]:
-    matches = list(_LINE.finditer(text))
-    ends = [*(match.start() for match in matches[1:]), len(text)]
-    return tuple(
-        BenchmarkLine(
-            match["name"],
-            float(match["seconds"]),
-            int(match["operations"]),
-            _latencies(text[match.end() : end]),
-        )
-        for match, end in zip(matches, ends, strict=False)
-    )
 
 
 def _latencies(text: str) -> dict[str, float]:

@@ -152,32 +152,26 @@ def try_options(
     """Lets the real db_bench open a database with an OPTIONS file and write one key.
 
     What leads out of the folder is left out: the file may be of a database in use. Nothing is
-    preallocated, which no value that is read back shows.
-
-    Args:
-        program: db_bench.
-        options: The file, or its text.
-        folder: An empty folder for it; None: one that is removed.
-        flags: Further flags.
+    preallocated, which no value that is read back shows. ``folder`` is an empty one for it; None:
+    one that is removed.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="rocktune-probe-") as passing:
             return try_options(program, options, Path(passing), flags)
     file, database = folder / "OPTIONS.ini", folder / "db"
-    text = (
-        options if isinstance(options, str) else format_options(options, rocksdb_version="5.0.0")
-    )
-    inside = within_its_folder(text)
+    if isinstance(options, OptionsFile):
+        options = format_options(options, rocksdb_version="5.0.0")
+    inside = within_its_folder(options)
     tried = without_preallocation(inside)
     file.write_text(tried, encoding="utf-8")
     places: dict[str, Value] = {"options_file": str(file), "db": str(database), "num": 1}
-    argv = [str(program), *flag_arguments({**places, **(flags or {})})]
-    ran, died = _run([*argv, "--benchmarks=fillseq"], folder), None
+    argv = [str(program), *flag_arguments({**places, **(flags or {})}), "--benchmarks=fillseq"]
+    ran, died = _run(argv, folder), None
     if ran.returncode == -signal.SIGABRT:
         # A build with assertions was seen to die of one (`sync_without_flush_called_`) that the
         # same file passed the next time.
         died = complaint(ran.stderr) or "killed by SIGABRT"
-        ran = _run([*argv, "--benchmarks=fillseq"], folder)
+        ran = _run(argv, folder)
     printed = parse_output(ran.stdout + "\n" + ran.stderr)
     written = newest_options(database) if ran.returncode == 0 else None
     effect = as_asked(written, inside, tried) if written else None

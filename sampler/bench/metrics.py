@@ -19,6 +19,7 @@ from sampler.runner.process import EndedProcess
 from sampler.space.space import memory_bytes
 from sampler.workload.workload import Workload
 
+_WRITTEN = ("flush.write.bytes", "compact.write.bytes")
 _UNCOUNTED = 1.02  # files beside counted bytes; usually they are a little less than 1
 
 
@@ -46,16 +47,8 @@ def trial_metrics(
 
     Of a database that was prepared before, all but ``sa`` are of the measured process alone; one
     that only reads has no ``waf``. ``whole_waf`` is that of both processes together,
-    ``prepare_seconds`` how long the preparing one lived.
-
-    Args:
-        output: What db_bench printed.
-        log: The database's LOG.
-        ended: How its process ended.
-        workload: The load.
-        values: Every known parameter's value in effect, full scale.
-        prepared: What preparing its database came to.
-        with_sa: Whether a formula tells which keys are left; else ``sa`` is left out.
+    ``prepare_seconds`` how long the preparing one lived. ``values`` are in effect, of every known
+    parameter, full scale; without ``with_sa`` no formula tells which keys are left.
 
     Raises:
         MissingMeasurement: A counter or a benchmark's line is missing.
@@ -68,7 +61,10 @@ def trial_metrics(
         raise MissingMeasurement("db_bench printed no rocksdb.bytes.written")
     if output.live_bytes is None:
         raise MissingMeasurement("db_bench printed neither live files nor a compaction table")
-    counted = _ticker(tickers, "flush.write.bytes") + _ticker(tickers, "compact.write.bytes")
+    for name in _WRITTEN:
+        if name not in tickers:
+            raise MissingMeasurement(f"db_bench printed no rocksdb.{name}")
+    counted = sum(tickers[name] for name in _WRITTEN)
     # Only at rest the LOG tells of no file that came after the counters.
     stored = stored_bytes(counted, log) if workload.owes == "wait" else counted
     load_time = load_seconds(output, workload)
@@ -88,7 +84,12 @@ def trial_metrics(
         **latencies_of(measured),
         **({} if output.stall_percent is None else {"stall_percent": output.stall_percent}),
         **_process_metrics(ended),
-        **_cpu_percent(ended, time),
+        # Not over the process's life, in which db_bench sleeps before it looks at compactions.
+        **(
+            {"cpu_percent": 100 * ended.cpu_seconds / (time * ended.processors)}
+            if ended.processors and time > 0
+            else {}
+        ),
     }
 
 
@@ -105,15 +106,8 @@ def censored_metrics(
 
     ``time`` is a lower bound, ``rate`` an upper one (all operations of a load of one benchmark,
     over the time that it had and was not enough). ``waf_partial`` is that of the work done when
-    the LOG's statistics were last dumped; it is not comparable and named so.
-
-    Args:
-        log: The LOG as far as it was written.
-        ended: How the process ended.
-        began: When the process began, seconds since the epoch.
-        workload: The load.
-        values: Every known parameter's value in effect, full scale.
-        prepared: What preparing its database came to.
+    the LOG's statistics were last dumped; it is not comparable and named so. The process ``began``
+    so many seconds since the epoch. See ``trial_metrics`` for the others.
     """
     start = log.opened if log.opened is not None else began
     alive = max(ended.wall_seconds - max(start - began, 0.0), 1e-9)
@@ -126,8 +120,7 @@ def censored_metrics(
         found["rate"] = operations / load
     user = log.tickers.get("bytes.written", 0)
     if user > 0:
-        stored = sum(log.tickers.get(f"{job}.write.bytes", 0) for job in ("flush", "compact"))
-        found["waf_partial"] = stored / user
+        found["waf_partial"] = sum(log.tickers.get(name, 0) for name in _WRITTEN) / user
     return found
 
 
@@ -137,11 +130,8 @@ def stored_bytes(counted: int, log: RocksdbLog) -> int:
     RocksDB counts what the threads of its jobs wrote. With ``compression_opts.parallel_threads``
     another thread writes the blocks of a table, and they are not counted: of the flushes of a load
     of 1 GiB 15 MiB were (7.8.3, 2026-11-25; block_based_table_builder.cc). Then the sizes of the
-    files that the LOG tells count.
-
-    Args:
-        counted: The tickers ``flush.write.bytes`` and ``compact.write.bytes`` together.
-        log: Of the whole run.
+    files that the LOG of the whole run tells count. ``counted`` are the tickers
+    ``flush.write.bytes`` and ``compact.write.bytes`` together.
     """
     return log.created_bytes if log.created_bytes > _UNCOUNTED * counted else counted
 
@@ -154,13 +144,6 @@ def _process_metrics(ended: EndedProcess) -> dict[str, float]:
         "device_bytes": float(ended.device_bytes),
         "wall_seconds": ended.wall_seconds,
     }
-
-
-def _cpu_percent(ended: EndedProcess, time: float) -> dict[str, float]:
-    """Not over the process's life, in which db_bench sleeps before it looks at compactions."""
-    if not ended.processors or time <= 0:
-        return {}
-    return {"cpu_percent": 100 * ended.cpu_seconds / (time * ended.processors)}
 
 
 def _of_both(prepared: PreparedNote | None, user: int, stored: int) -> dict[str, float]:
@@ -228,9 +211,3 @@ def _rate(measured: Sequence[BenchmarkLine]) -> float:
     if seconds <= 0:
         raise MissingMeasurement("the measured benchmarks took no time")
     return sum(line.operations for line in measured) / seconds
-
-
-def _ticker(tickers: Mapping[str, int], name: str) -> int:
-    if name not in tickers:
-        raise MissingMeasurement(f"db_bench printed no rocksdb.{name}")
-    return tickers[name]

@@ -17,7 +17,7 @@ from sampler.bench.command_line import command_line, preparing_flags
 from sampler.bench.db_bench_output import complaint, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.bench.metrics import stored_bytes
-from sampler.bench.rocksdb_log import LogReader, RocksdbLog, read_log
+from sampler.bench.rocksdb_log import LogReader, read_log
 from sampler.bench.run_ending import ending_problem, is_at_rest, read_text
 from sampler.machine.kernel_files import PROC, line_of
 from sampler.machine.machine import host_name
@@ -109,7 +109,9 @@ class Preparing:
         said = read_text(self.outputs / "stderr")
         output = parse_output(read_text(self.outputs / "stdout"))
         log = read_log(self.database / "LOG")
-        found = self._problem(ended, said, log)
+        found = ending_problem(ended, said, log)
+        if ended.ending is Ending.CUTOFF:
+            found = TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
         tickers = log.tickers if ended.ending is Ending.SETTLED else output.tickers
         needed = ("bytes.written", "flush.write.bytes", "compact.write.bytes")
         printed = {line.name for line in output.lines}
@@ -118,8 +120,17 @@ class Preparing:
         if found is None and missing:
             words = f"db_bench printed nothing of {missing[0]}; {complaint(said)}"
             found = TrialState.FAILED, words.rstrip("; ")
-        if found is not None:
-            return self._unprepared(*found, ended)
+        if found is not None:  # it was never measured: nothing bounds its time or its rate
+            state, why = found
+            values = self.plan.space.complete(self.configuration)
+            known = {"memory": float(memory_bytes(values))}
+            return Outcome(
+                state=state,
+                metrics=known if state is TrialState.CENSORED else {},
+                failure=f"while it was prepared: {why}",
+                bench_seconds=ended.wall_seconds,
+                by_host=ended.ending is Ending.DISK_FULL,
+            )
         user, *stored = (tickers[each] for each in needed)
         written = stored_bytes(sum(stored), log)
         note = PreparedNote(seconds=ended.wall_seconds, user_bytes=user, stored_bytes=written)
@@ -127,22 +138,3 @@ class Preparing:
         with contextlib.suppress(FileNotFoundError):
             (self.database / "LOG").rename(self.outputs / "LOG")
         return None
-
-    def _problem(
-        self, ended: EndedProcess, said: str, log: RocksdbLog
-    ) -> tuple[TrialState, str] | None:
-        if ended.ending is Ending.CUTOFF:
-            return TrialState.CENSORED, f"cut off after {ended.wall_seconds:.1f} s"
-        return ending_problem(ended, said, log)
-
-    def _unprepared(self, state: TrialState, why: str, ended: EndedProcess) -> Outcome:
-        """A trial that was never measured: nothing bounds its time or its rate."""
-        values = self.plan.space.complete(self.configuration)
-        known = {"memory": float(memory_bytes(values))}
-        return Outcome(
-            state=state,
-            metrics=known if state is TrialState.CENSORED else {},
-            failure=f"while it was prepared: {why}",
-            bench_seconds=ended.wall_seconds,
-            by_host=ended.ending is Ending.DISK_FULL,
-        )

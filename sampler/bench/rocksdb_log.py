@@ -20,7 +20,8 @@ from sampler.bench.db_bench_output import parse_stall_percent, parse_tickers
 
 _STAMP = re.compile(r"^(\d{4}/\d{2}/\d{2}-\d{2}:\d{2}:\d{2}\.\d{6}) \d+ ", re.MULTILINE)
 _EVENT = re.compile(r"EVENT_LOG_v1 (\{.*\})$", re.MULTILINE)
-# A table's event tells its size, a blob file's the bytes of its blobs; neither is one that failed.
+# Of files that were made (event_helpers.cc): a table's event tells its size, a blob file's the
+# bytes of its blobs; neither is one that failed.
 _CREATED = re.compile(
     r'"event": "(table|blob)_file_creation", "file_number": \d+, '
     r'"(?:file_size|total_blob_count": \d+, "total_blob_bytes)": (\d{1,15})\b'
@@ -33,9 +34,6 @@ _WORK = {
 }
 _DUMP = "STATISTICS:"
 _HISTOGRAM = " P50 : "
-_MANUAL_FLUSH = "Manual flush start"
-_OPENED = "DB pointer"
-_FIRST_YEAR = 1970
 _PIECE_BYTES = 32 * 2**20
 # Of a line, or a dump, that the end of a piece cuts: a longer one is none of RocksDB's.
 _MOST_CUT_BYTES = 2**20
@@ -77,13 +75,16 @@ class RocksdbLog:
 
 def parse_log(text: str) -> RocksdbLog:
     """Reads a LOG. Never raises, whatever the text holds or where it is cut off."""
-    load_ended = _last_stamp(text, _MANUAL_FLUSH)
     work = _work(text)
     under_way, ended = _jobs(work)
-    dump, dump_end = _last_whole_dump(text)
+    # RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
+    # counters are whole when the histograms after them have begun.
+    last = text.rfind(_HISTOGRAM)
+    dump = text.rfind(_DUMP, 0, last) if last >= 0 else -1
+    dump_end = text.find(_HISTOGRAM, dump)
     return RocksdbLog(
-        opened=_last_stamp(text, _OPENED),
-        load_ended=load_ended,
+        opened=_last_stamp(text, "DB pointer"),
+        load_ended=_last_stamp(text, "Manual flush start"),
         flushed=_last_stamp(text, "Manual flush finished"),
         work_ended=max((moment for moment, begins, _ in work if not begins), default=None),
         under_way=under_way,
@@ -91,29 +92,25 @@ def parse_log(text: str) -> RocksdbLog:
         dumped=_stamp_before(text, dump),
         tickers=parse_tickers(text[dump:dump_end]) if dump >= 0 else {},
         stall_percent=parse_stall_percent(text),
-        created_bytes=_created(text),
+        created_bytes=sum(int(match[2]) for match in _CREATED.finditer(text)),
     )
 
 
 def joined(earlier: RocksdbLog, later: RocksdbLog) -> RocksdbLog:
-    """What two pieces of a LOG tell, one after the other.
-
-    Args:
-        earlier: The first piece, which ends before any dump that goes on in the second.
-        later: The second.
-    """
+    """What two pieces of a LOG tell, the first of which ends before any dump that goes on."""
     ends = [moment for moment in (earlier.work_ended, later.work_ended) if moment is not None]
     newer = later if later.tickers else earlier
+    latest = {
+        name: getattr(earlier if getattr(later, name) is None else later, name)
+        for name in ("opened", "load_ended", "flushed", "stall_percent")
+    }
     return RocksdbLog(
-        opened=_newer(earlier.opened, later.opened),
-        load_ended=_newer(earlier.load_ended, later.load_ended),
-        flushed=_newer(earlier.flushed, later.flushed),
+        **latest,
         work_ended=max(ends, default=None),
         under_way=(earlier.under_way - later.ended) | later.under_way,
         ended=earlier.ended | later.ended,
         dumped=newer.dumped,
         tickers=newer.tickers,
-        stall_percent=_newer(earlier.stall_percent, later.stall_percent),
         created_bytes=earlier.created_bytes + later.created_bytes,
     )
 
@@ -127,10 +124,6 @@ def _begins_a_dump(text: bytes) -> int:
     if histogram >= 0 and text.find(b"\n", histogram) >= 0:
         return -1  # whole, with the line that says so
     return text.rfind(b"\n", 0, start) + 1
-
-
-def _newer(earlier: float | None, later: float | None) -> float | None:
-    return earlier if later is None else later
 
 
 def _jobs(work: list[tuple[float, bool, int]]) -> tuple[frozenset[int], frozenset[int]]:
@@ -160,22 +153,6 @@ def _work(text: str) -> list[tuple[float, bool, int]]:
     return events
 
 
-def _created(text: str) -> int:
-    """Bytes of the files that were made (event_helpers.cc)."""
-    return sum(int(match[2]) for match in _CREATED.finditer(text))
-
-
-def _last_whole_dump(text: str) -> tuple[int, int]:
-    """Where the counters of the last dump that is not cut off begin and end; -1 if there is none.
-
-    RocksDB writes its LOG in blocks of 64 KiB, so the end is often the middle of a dump. The
-    counters are whole when the histograms after them have begun.
-    """
-    last = text.rfind(_HISTOGRAM)
-    start = text.rfind(_DUMP, 0, last) if last >= 0 else -1
-    return start, text.find(_HISTOGRAM, start)
-
-
 def _last_stamp(text: str, words: str) -> float | None:
     """When the last line with these words was written."""
     return _stamp_before(text, text.rfind(words))
@@ -193,10 +170,8 @@ def _stamp_before(text: str, position: int) -> float | None:
         moment = datetime.strptime(stamp.group(1), "%Y/%m/%d-%H:%M:%S.%f")
     except ValueError:
         return None
-    if moment.year < _FIRST_YEAR:
-        return None
     # Stamps are local time; db_bench is run with TZ=UTC so that they compare with events.
-    return moment.replace(tzinfo=UTC).timestamp()
+    return None if moment.year < 1970 else moment.replace(tzinfo=UTC).timestamp()
 
 
 class LogReader:

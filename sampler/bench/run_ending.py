@@ -30,7 +30,7 @@ def is_at_rest(printed: Path, reader: LogReader, benchmarks: Iterable[str]) -> b
 
     Args:
         printed: db_bench's standard output so far.
-        reader: Of the database's LOG; each look reads only what is new, for compactions run.
+        reader: Of the database's LOG.
         benchmarks: Those that must have ended, one after the other.
     """
     lines = Counter(line.name for line in parse_output(read_text(printed)).lines)
@@ -99,11 +99,11 @@ def ending_problem(
     return TrialState.FAILED, words or f"exit status {ended.status} without a word"
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, most_bytes: int = _READ_BYTES) -> str:
     """The text of a file, its end if it is too long; empty if there is none."""
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _READ_BYTES))
+            file.seek(max(0, path.stat().st_size - most_bytes))
             return file.read().decode("utf-8", errors="replace")
     except OSError:
         return ""

@@ -6,12 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sampler.bench.accepted import (
-    Accepted,
-    RefusedOption,
-    accepted_part,
-    is_known,
-)
+from sampler.bench.accepted import Accepted, RefusedOption, accepted_part, is_known
 from sampler.bench.installed import InstalledDbBench
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
@@ -197,18 +192,13 @@ def _since(refused: RefusedOption, file: OptionsFile) -> str:
     """An option with the version that brought it, or that took it away."""
     fact = fact_of(refused.section, refused.key)
     if fact is None or fact.key != refused.key:
-        return _misplaced(refused) or _as_written(refused, file)
+        titles = (t for t in (DB, CF, TABLE) if t != refused.section and is_known(t, refused.key))
+        for title in titles:
+            return f"{refused.key} in [{refused.section}] (it belongs in [{title}])"
+        return _as_written(refused, file)
     if not fact.since:
         return refused.key
     return f"{refused.key} (since {'' if fact.since_is_exact else 'at most '}{fact.since})"
-
-
-def _misplaced(refused: RefusedOption) -> str | None:
-    """An option that stands in the section of another kind; None where there is no such."""
-    for title in (DB, CF, TABLE):
-        if title != refused.section and is_known(title, refused.key):
-            return f"{refused.key} in [{refused.section}] (it belongs in [{title}])"
-    return None
 
 
 def _as_written(refused: RefusedOption, file: OptionsFile) -> str:

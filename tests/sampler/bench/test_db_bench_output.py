@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampler.bench.db_bench import DbBench
-from sampler.bench.db_bench_output import DbBenchOutput, complaint, parse_output
+from sampler.bench.db_bench_output import DbBenchOutput, complaint, latencies_of, parse_output
 from sampler.bench.installed import InstalledDbBench
 from sampler.runner.process import EndedProcess, Ending
 from tests.support.sampler.real_runs import OUTPUTS, tiny_plan
@@ -122,16 +122,16 @@ def test_figures_of_real_outputs_are_read_exactly(name: str):
 @pytest.mark.parametrize("name", LATENCIES)
 def test_latencies_are_those_of_the_last_benchmark_that_has_them(name: str):
     output = parse_output(printed(name))
-    assert output.latencies_of([line.name for line in output.lines]) == LATENCIES[name]
+    assert latencies_of(output.lines) == LATENCIES[name]
 
 
 def test_latencies_are_those_of_the_benchmarks_that_are_asked_for():
     output = parse_output(printed("mixed_50_50_2_threads"))
     fill, mixture = (line.latencies for line in output.lines)
     assert fill.keys() < mixture.keys() and fill["write_p99"] != mixture["write_p99"]
-    assert output.latencies_of(["fillrandom"]) == fill
-    assert output.latencies_of(["readrandomwriterandom"]) == mixture
-    assert output.latencies_of(["readseq"]) == {}
+    assert latencies_of(output.lines[:1]) == fill
+    assert latencies_of(output.lines[1:]) == mixture
+    assert latencies_of(()) == {}
 
 
 @pytest.mark.parametrize("name", LOADS)
