@@ -27,11 +27,7 @@ def is_at_rest(printed: Path, reader: LogReader, benchmarks: Iterable[str]) -> b
     db_bench 7.8 sleeps 5 s before it looks at the compactions and 10 s between looks, and with
     universal compaction it may never end (RocksDB issue 9275). RocksDB itself begins the next
     compaction within milliseconds of the last one's end, so a second without any is enough.
-
-    Args:
-        printed: db_bench's standard output so far.
-        reader: Of the database's LOG.
-        benchmarks: Those that must have ended, one after the other.
+    ``printed`` is db_bench's standard output; the ``benchmarks`` must have ended.
     """
     lines = Counter(line.name for line in parse_output(read_text(printed)).lines)
     if not lines >= expected_lines(map(run_of, benchmarks)):

@@ -94,11 +94,8 @@ def user_options(
 ) -> UserOptions:
     """Reads a file, and lets RocksDB open a database with what is measured of it.
 
-    Args:
-        text: Of the file.
-        installed: The db_bench that will measure; None: what it takes is found out later.
-        name: What the user calls the file.
-        drop_unknown: Whether what this RocksDB does not know is left out, instead of refused.
+    Without the db_bench that will measure, what it takes is found out later. What it does not know
+    is refused, or left out with ``drop_unknown``. ``name`` is what the user calls the file.
 
     Raises:
         InputError: It is no OPTIONS file, or RocksDB refuses it; every option is named at once.

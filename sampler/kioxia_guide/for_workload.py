@@ -70,14 +70,9 @@ def guide_values(
 ) -> dict[str, Value]:
     """The guide's settings for a workload, by parameter, full scale.
 
-    The block cache is left where it is, as by every starting point.
-
-    Args:
-        workload: One of db_bench's.
-        cpu_threads: Hardware threads of the host.
-        memory: Bytes for the write buffers; None for no bound.
-        separating: Whether keys and values can be kept apart. Else what is meant for keys alone
-            (sizes of files and levels, the codec) is left out, and so is what concerns values.
+    The block cache is left where it is, as by every starting point. Where keys and values cannot
+    be kept apart (``separating``), what is meant for keys alone (sizes of files and levels, the
+    codec) is left out, and so is what concerns values. For the rest see ``planned_for``.
     """
     planned = planned_for(workload, cpu_threads=cpu_threads, memory=memory)
     values = rocksdb_values(compute_guide(planned))

@@ -49,13 +49,9 @@ def write_values(
     *,
     scale: int,
 ) -> OptionsFile:
-    """Puts parameters into an OPTIONS file.
+    """Puts parameters into an OPTIONS file; ones that it cannot carry are passed over.
 
-    Args:
-        options: What stays.
-        values: The value of every known parameter, full scale.
-        parameters: Those to put in; ones that no OPTIONS file can carry are passed over.
-        scale: The divisor of byte-sized options; 1 for production.
+    ``values`` are of every known parameter, full scale; byte-sized ones are divided by ``scale``.
     """
     given = options
     for parameter in parameters:

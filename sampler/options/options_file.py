@@ -231,13 +231,10 @@ def within_its_folder(text: str) -> str:
 def format_options(
     options: OptionsFile, *, rocksdb_version: str, comments: Iterable[str] = ()
 ) -> str:
-    """The text of an OPTIONS file that RocksDB accepts.
+    """The text of an OPTIONS file that RocksDB accepts; comments, without ``#``, stand at the top.
 
-    Args:
-        options: The values; sections other than the database's, the default column family's and
-            its table's are written too, in their order.
-        rocksdb_version: ``7.8.3``. A file of an older version than the library's is accepted.
-        comments: Lines for the top, without ``#``.
+    Sections other than the database's, the default column family's and its table's are written
+    too, in their order. A file of an older version than the library's (``7.8.3``) is accepted.
     """
     lines = [f"# {line}".rstrip() for comment in comments for line in comment.splitlines() or [""]]
     lines += [f"[{VERSION}]", f"  rocksdb_version={rocksdb_version}", "  options_file_version=1.1"]

@@ -14,18 +14,11 @@ _BLOCK = 256
 
 
 def draw(design: Design, index: int, *, n: int, dimensions: int, seed: int) -> NDArray[np.float64]:
-    """One point of a design.
+    """One point of a design, (dimensions,), each coordinate in [0, 1).
 
-    Args:
-        design: ``random``: independent uniform; ``lhs``: a Latin hypercube of ``n`` points, each
-            coordinate once in every n-th of its range; ``sobol``: a scrambled Sobol sequence.
-        index: Which point, from 0. Beyond a Latin hypercube's ``n`` points are independent.
-        n: How many points the design has.
-        dimensions: Coordinates of a point.
-        seed: The design's seed; the same seed and index give the same point.
-
-    Returns:
-        (dimensions,), each coordinate in [0, 1).
+    ``random``: independent uniform; ``lhs``: a Latin hypercube of ``n`` points, each coordinate
+    once in every n-th of its range, and independent points beyond; ``sobol``: a scrambled Sobol
+    sequence. Points are counted from 0; the same seed and index give the same point.
     """
     if design == "sobol":
         point = _sobol(dimensions, seed, index // _BLOCK)[index % _BLOCK]

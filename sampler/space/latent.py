@@ -21,11 +21,8 @@ Point = Mapping[str, float]
 def decode(space: Space, point: Point, *, memory: int | None = None) -> dict[str, Value]:
     """The configuration at a point of the unit cube: of every active parameter, fixed ones too.
 
-    Args:
-        space: The parameters.
-        point: A coordinate in [0, 1) for each parameter that moves; the others stay at the
-            baseline (or at the space's fixed value).
-        memory: The memory budget in bytes at full scale; None for none.
+    A point has a coordinate in [0, 1) for each parameter that moves; the others stay at the
+    baseline (or at the space's fixed value). The memory budget is in bytes at full scale.
     """
     moving = [name for name in space.decided_order if name in point]
     values = dict(space.start)

@@ -104,11 +104,8 @@ class Ranges:
 def broken_rules(space: Space, values: Configuration, moved: Collection[str]) -> frozenset[str]:
     """The rules that a configuration breaks, each as the name of a parameter and its rule.
 
-    Args:
-        space: Whose rules.
-        values: The value of every known parameter.
-        moved: The parameters that were chosen, not left where they were: they must be active, and
-            a multiple of another one must be a whole one within its range.
+    Parameters that were ``moved``, not left where they were, must be active, and a multiple of
+    another one must be a whole one within its range. ``values`` are of every known parameter.
     """
     return frozenset(
         f"{parameter.name} {rule}"

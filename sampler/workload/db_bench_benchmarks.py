@@ -113,11 +113,7 @@ _MEASURED = sorted(name for name, benchmark in BENCHMARKS.items() if not benchma
 
 
 def known_run(text: str, field: str) -> BenchmarkRun:
-    """What a text of ``benchmarks`` asks for.
-
-    Args:
-        text: ``readrandom``, ``readrandom[X3]``, ``readrandom[W1-X3]``.
-        field: What to call it when it is wrong.
+    """What a text of ``benchmarks`` asks for: ``readrandom``, ``readrandom[W1-X3]``.
 
     Raises:
         InputError: No such benchmark is known, Rocktune does not measure it, or the brackets hold
