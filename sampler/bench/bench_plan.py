@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sampler.options.caches import caches_of, names_block_cache, with_block_cache
+from sampler.options.caches import caches_of, with_block_cache
 from sampler.options.measured_part import hangs_on, measured_part, overriding
 from sampler.options.option_values import read_values, scaled, title_of, write_values
 from sampler.options.options_file import CF, DB, ELSEWHERE, OptionsFile, without_leaf
@@ -120,7 +120,7 @@ class BenchPlan:
             if self.moved(name, values) or (parameter.varies and name in configuration)
         ]
         own = self._freed(values)
-        if values["cache_size"] != self.space.context["cache_size"] and names_block_cache(own):
+        if values["cache_size"] != self.space.context["cache_size"]:
             own = with_block_cache(own, int(values["cache_size"]))
         return write_values(own, values, named, scale=1)
 

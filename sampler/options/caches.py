@@ -69,15 +69,12 @@ def caches_of(options: OptionsFile) -> Caches:
 
 
 def with_block_cache(options: OptionsFile, size: int) -> OptionsFile:
-    """The same file with another size of the block cache that it names."""
+    """The same file with another size of the block cache, where it says how large that is."""
+    if _size(options.get(TABLE, _CACHE)) is None:
+        return options
     fields = _fields(options.get(TABLE, _CACHE))
     text = format_struct({**fields, _CAPACITY: str(size)}) if fields else str(size)
     return options.with_values(TABLE, {_CACHE: text})
-
-
-def names_block_cache(options: OptionsFile) -> bool:
-    """Whether the file says how large the block cache is."""
-    return _size(options.get(TABLE, _CACHE)) is not None
 
 
 def _row(options: OptionsFile) -> int:

@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, replace
 
 from sampler.stats_dumps.dumps import SLACK, Dump, dumps_of, openings_of
 from sampler.stats_dumps.figure_lines import Figures
-from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part, read_contents
+from sampler.stats_dumps.parts import DATABASE, DEFAULT, Contents, Part
 from sampler.stats_dumps.stall_reasons import StallLine, Stalls, added
 
 _MIB = 1024.0  # in a GiB
@@ -101,20 +101,16 @@ class Opening:
 
 
 def openings_in(contents: Contents) -> tuple[Opening, ...]:
-    """The openings that a file tells of, in its order; none if it has no dump with a clock."""
+    """The openings that a LOG or db_bench's output tells of, in its order. Never raises.
+
+    None if it has no dump with a clock. db_bench prints dumps with ``--stats_interval_seconds=1
+    --stats_per_interval=1``, a database writes them into its LOG every ``stats_dump_period_sec``
+    (db/internal_stats.cc, DumpDBStats and DumpCFStatsNoFileHistogram). Its "compaction" counts
+    flushes as well.
+    """
     grouped = openings_of(dumps_of(contents.parts), contents)
     spans = [(min(d.line for d in dumps), max(d.line for d in dumps)) for dumps in grouped]
     return tuple(_opening(dumps, contents, spans, number) for number, dumps in enumerate(grouped))
-
-
-def parse_openings(text: str) -> tuple[Opening, ...]:
-    """The openings that a LOG or db_bench's output tells of. Never raises.
-
-    db_bench prints dumps with ``--stats_interval_seconds=1 --stats_per_interval=1``, a database
-    writes them into its LOG every ``stats_dump_period_sec`` (db/internal_stats.cc, DumpDBStats and
-    DumpCFStatsNoFileHistogram). Its "compaction" counts flushes as well.
-    """
-    return openings_in(read_contents(text))
 
 
 def _opening(

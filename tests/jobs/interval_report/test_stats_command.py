@@ -13,8 +13,8 @@ from cli.render.stats_screen import show_openings
 from jobs.charts.curves import Curves, Span, TimeCurve, curves_svg, pgfplots_file
 from jobs.interval_report.documents import stats_document
 from jobs.interval_report.files import write_interval_files
-from sampler.stats_dumps.opening import parse_openings
 from tests.support import DATA
+from tests.support.sampler.read_openings import parse_openings
 from tests.support.sampler.written_dumps import Dump, Family, any_file, clock, text
 
 LOG = DATA / "db_bench_outputs" / "sine_wave_intervals.txt"

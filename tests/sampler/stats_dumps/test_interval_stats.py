@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampler.stats_dumps.opening import Interval, parse_openings
+from sampler.stats_dumps.opening import Interval
 from tests.support import DATA
+from tests.support.sampler.read_openings import parse_openings
 
 DATA = DATA / "db_bench_outputs"
 SINE = (DATA / "sine_wave_intervals.txt").read_text()

@@ -3,8 +3,9 @@
 import pytest
 
 from sampler.stats_dumps.level_table import header_columns, level_row
-from sampler.stats_dumps.opening import Opening, parse_openings
+from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document
+from tests.support.sampler.read_openings import parse_openings
 
 TWO = """2014/03/01-10:01:40.000000 7f00aa ------- DUMPING STATS -------
 2014/03/01-10:01:40.000001 7f00aa

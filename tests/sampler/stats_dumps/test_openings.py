@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, settings
 
-from sampler.stats_dumps.opening import Opening, parse_openings
+from sampler.stats_dumps.opening import Opening
+from tests.support.sampler.read_openings import parse_openings
 from tests.support.sampler.written_dumps import BENCH, KEYS, Dump, Family, any_file, clock, text
 
 

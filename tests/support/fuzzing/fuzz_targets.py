@@ -38,9 +38,9 @@ from sampler.options.option_values import read_values
 from sampler.options.options_file import format_options, parse_options
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
-from sampler.stats_dumps.opening import parse_openings
 from sampler.workload.workload_file import workload_document, workload_from_document
 from tests.support.sampler.options_compared import settings_of
+from tests.support.sampler.read_openings import parse_openings
 
 if TYPE_CHECKING:
     from tests.support.fuzzing.fuzz_service import Answer
