@@ -95,39 +95,50 @@ def line_at(
 
 def scatter_trace(
     name: str,
-    x: Iterable[Any],
-    y: Iterable[Any],
+    points: Iterable[tuple[Any, Any]],
     *,
     mode: str = "markers",
     hover: str | None = None,
+    extra: str = "",
     **more: Any,
 ) -> Trace:
-    """A series of points or a line; ``hover`` is Plotly's template of what is told of a point."""
-    found: Trace = {"type": "scatter", "mode": mode, "name": name, "x": list(x), "y": list(y)}
+    """A series of points, or a line through them.
+
+    Args:
+        name: As the legend says it.
+        points: x and y; None parts a line.
+        mode: Plotly's: ``markers``, ``lines`` or both.
+        hover: Plotly's template of what is told of a point.
+        extra: What stands beside that.
+        **more: Plotly's further fields.
+    """
+    drawn = [(_shortened(x), _shortened(y)) for x, y in points]
+    found: Trace = {"type": "scatter", "mode": mode, "name": name}
+    found |= {"x": [x for x, _ in drawn], "y": [y for _, y in drawn]}
     if hover is not None:
-        found["hovertemplate"] = hover + "<extra></extra>"
+        found["hovertemplate"] = f"{hover}<extra>{extra}</extra>"
     return found | more
+
+
+def _shortened(value: Any) -> Any:
+    return short(value) if isinstance(value, float) else value
 
 
 def step_line(
     name: str, steps: Sequence[tuple[int, float]], last: int, color: str, hover: str
 ) -> Trace:
     """What holds from each trial on, up to the last one."""
-    ends = [*steps, (last, steps[-1][1])]
+    line = {"color": color, "width": 2.5, "shape": "hv"}
     return scatter_trace(
-        name,
-        [number for number, _ in ends],
-        [short(value) for _, value in ends],
-        mode="lines",
-        line={"color": color, "width": 2.5, "shape": "hv"},
-        hover=hover,
+        name, [*steps, (last, steps[-1][1])], mode="lines", line=line, hover=hover
     )
 
 
-def bar_trace(name: str, x: Iterable[Any], y: Iterable[Any], color: Any, **more: Any) -> Trace:
-    """Horizontal bars."""
-    drawn = {"x": list(x), "y": list(y), "marker": {"color": color}}
-    return {"type": "bar", "orientation": "h", "name": name, **drawn, **more}
+def bar_trace(name: str, lengths: Iterable[float | None], color: Any, **more: Any) -> Trace:
+    """Horizontal bars, one a row."""
+    drawn = [_shortened(length) for length in lengths]
+    places = {"x": drawn, "y": list(range(len(drawn))), "marker": {"color": color}}
+    return {"type": "bar", "orientation": "h", "name": name, **places, **more}
 
 
 def interval_bars(
@@ -153,9 +164,20 @@ def area(fill: str = "@band", **edges: Any) -> dict[str, Any]:
     return {"type": "rect", "fillcolor": fill, "line": {"width": 0}, "layer": "below", **edges}
 
 
+def band(low: float, high: float) -> dict[str, Any]:
+    """A shaded band between two values, through the whole plot."""
+    return area(xref="paper", x0=0, x1=1, y0=low, y1=high)
+
+
 def thinned(points: Sequence[_Point], most: int = _MOST_POINTS) -> Sequence[_Point]:
     """All points, or every second, third, ... of them where there are more than ``most``."""
     return points[:: -(-len(points) // most)] if len(points) > most else points
+
+
+def lowest_fitness(values: Sequence[float]) -> float:
+    """Where a plot of fitness ends below: what is far worse would squeeze the rest to a line."""
+    best = max(values)
+    return max(min(values), min(best, 0.0) - max(1000.0, 1.5 * abs(best)))
 
 
 def again_words(again: int) -> str:

@@ -11,19 +11,22 @@ from jobs.results.explanation_words import estimate_words, step_words
 
 def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | None:
     """The path as a waterfall, each bar from where the one before it ends; None without a step."""
-    steps = explanation["steps"] if explanation else []
-    if not steps:
+    if not explanation or not explanation["steps"]:
         return None
+    steps = explanation["steps"]
+    measured = (explanation["measured"] or {}).get("steps", [])
     names = [" + ".join(change["name"] for change in step["changes"]) for step in steps]
-    measured = ((explanation or {})["measured"] or {}).get("steps", [])
+    sure = [n for n, step in zip(names, steps, strict=True) if step["gain"]["low"] > 0]
     rows = [*names, "winner"]
     return chart.Chart(
         name="contributions",
-        title=_title(names, steps),
+        title=f"Surely gained by {', '.join(sure[:3])}" + (" and more" if len(sure) > 3 else "")
+        if sure
+        else "Of no step alone are the models sure that it gains",
         caption="Each bar is one step, on top of those above it, as models of the job's trials "
         "expect it; lines: 95% intervals. One that crosses where its bar begins may be nothing."
         + (" Diamonds: the same steps measured, with their intervals." if measured else ""),
-        traces=[_bars(steps), _whole(steps), *_diamonds(steps, measured)],
+        traces=_traces(steps, measured),
         layout={
             "xaxis": chart.axis("fitness", zeroline=False),
             "yaxis": chart.rows_axis(rows),
@@ -35,25 +38,17 @@ def contributions_chart(explanation: Mapping[str, Any] | None) -> chart.Chart | 
     )
 
 
-def _title(names: Sequence[str], steps: Sequence[Mapping[str, Any]]) -> str:
-    sure = [n for n, step in zip(names, steps, strict=True) if step["gain"]["low"] > 0]
-    if not sure:
-        return "Of no step alone are the models sure that it gains"
-    return f"Surely gained by {', '.join(sure[:3])}" + (" and more" if len(sure) > 3 else "")
-
-
-def _begins(steps: Sequence[Mapping[str, Any]]) -> list[float]:
-    return [0.0, *(step["fitness"]["expected"] for step in steps[:-1])]
-
-
-def _bars(steps: Sequence[Mapping[str, Any]]) -> chart.Trace:
-    gains = [step["gain"] for step in steps]
-    return chart.bar_trace(
+def _traces(
+    steps: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any] | None]
+) -> list[chart.Trace]:
+    """A bar for each step, one for all of them, and the measured gains where their bars begin."""
+    gains, total = [step["gain"] for step in steps], steps[-1]["fitness"]
+    begins = [0.0, *(step["fitness"]["expected"] for step in steps[:-1])]
+    bars = chart.bar_trace(
         "expected",
-        [chart.short(gain["expected"]) for gain in gains],
-        range(len(steps)),
+        [gain["expected"] for gain in gains],
         [_colour(gain) for gain in gains],
-        base=[chart.short(begin) for begin in _begins(steps)],
+        base=[chart.short(begin) for begin in begins],
         error_x=_errors(gains, "@dim"),
         hovertext=[
             f"{chart.words(step_words(step), 200)}: {estimate_words(step['gain'])}"
@@ -61,40 +56,26 @@ def _bars(steps: Sequence[Mapping[str, Any]]) -> chart.Trace:
         ],
         hoverinfo="text",
     )
-
-
-def _whole(steps: Sequence[Mapping[str, Any]]) -> chart.Trace:
-    total = steps[-1]["fitness"]
-    return chart.bar_trace(
+    whole = chart.bar_trace(
         "winner",
-        [chart.short(total["expected"])],
-        [len(steps)],
+        [total["expected"]],
         "@third",
         error_x=_errors([total], "@dim"),
         hovertext=[f"the winner: {estimate_words(total)}"],
         hoverinfo="text",
-    )
-
-
-def _diamonds(
-    steps: Sequence[Mapping[str, Any]], measured: Sequence[Mapping[str, Any] | None]
-) -> list[chart.Trace]:
-    """The measured gains, each set where its bar begins."""
+    ) | {"y": [len(steps)]}
     found = [(place, each["fitness"]) for place, each in enumerate(measured) if each]
     if not found:
-        return []
-    begins = _begins(steps)
-    return [
-        chart.scatter_trace(
-            "measured",
-            [chart.short(begins[place] + gain["expected"]) for place, gain in found],
-            [place for place, _ in found],
-            error_x=_errors([gain for _, gain in found], "@second"),
-            marker={"color": "@second", "symbol": "diamond", "size": 10},
-            hovertext=[f"measured: {estimate_words(gain)}" for _, gain in found],
-            hoverinfo="text",
-        )
-    ]
+        return [bars, whole]
+    diamonds = chart.scatter_trace(
+        "measured",
+        [(begins[place] + gain["expected"], place) for place, gain in found],
+        error_x=_errors([gain for _, gain in found], "@second"),
+        marker={"color": "@second", "symbol": "diamond", "size": 10},
+        hovertext=[f"measured: {estimate_words(gain)}" for _, gain in found],
+        hoverinfo="text",
+    )
+    return [bars, whole, diamonds]
 
 
 def _errors(estimates: Sequence[Mapping[str, float]], color: str) -> dict[str, Any]:
@@ -140,13 +121,9 @@ def fitness_terms_chart(
         traces=[
             chart.bar_trace(
                 label,
-                [
-                    *(chart.short(terms[name]) if name in terms else None for name in shown),
-                    chart.short(sum(terms.values())),
-                ],
-                range(len(rows)),
+                [*(terms.get(name) for name in shown), sum(terms.values())],
                 color,
-                hovertext=[f"{chart.words(row)}" for row in rows],
+                hovertext=[chart.words(row) for row in rows],
                 hovertemplate="%{hovertext}: %{x:.0f}<extra></extra>",
             )
             for label, terms, color in series

@@ -10,7 +10,12 @@ import numpy as np
 from jobs.charts import chart
 from optimizer.trials.trial import Phase, Purpose, Trial
 
-_SHADED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
+_NAMED = (Phase.SAMPLE, Phase.SEARCH, Phase.CONFIRM)
+_NOISE = "Band: two standard deviations of the baseline's own fitness"
+_CROSSES = {
+    "name": "breaks a limit",
+    "marker": {"color": "@faint", "size": 6, "symbol": "x"},
+}
 
 
 def noise_of_fitness(trials: Sequence[Trial], fitness: Mapping[int, float]) -> float | None:
@@ -46,9 +51,11 @@ def convergence_chart(
         return None
     broken = [point for point in known if point[0] in breaking]
     noise = noise_of_fitness(trials if baselines is None else baselines, fitness)
+    bands = [] if noise is None else [chart.band(-2 * noise, 2 * noise)]
     best = max(points, key=lambda point: point[1])
-    floor = _floor([value for _, value in points], best[1])
+    floor = chart.lowest_fitness([value for _, value in points])
     last = max(trial.number for trial in trials)
+    lines, labels = _phases(trials)
     inside = [point for point in points if point[1] >= floor]
     shown = chart.thinned(inside)
     crossed = [point for point in broken if point[1] >= floor]
@@ -59,29 +66,30 @@ def convergence_chart(
         caption="Dots: single runs of new configurations, clocks corrected for drift; line: best "
         "so far. The best of many single runs is partly luck: the proof decides."
         + chart.again_words(again)
-        + _noise_words(noise)
+        + ("" if noise is None else f" {_NOISE}, ±{2 * noise:.0f}.")
         + (f" Triangles: {len(below)} far below." if below else "")
         + (f" Crosses: {len(broken):,} broke a limit and do not count." if broken else "")
         + chart.thinned_words(len(shown), len(inside)),
         traces=[
-            *_crosses(chart.thinned(crossed)),
+            *([_dots(chart.thinned(crossed)) | _CROSSES] if crossed else []),
             _dots(shown),
-            _steps(points, last),
+            chart.step_line(
+                "best so far",
+                _best_so_far(points),
+                last,
+                "@second",
+                "best up to trial %{x}: %{y:.0f}",
+            ),
             *_outside(below, floor),
         ],
         layout={
             "xaxis": chart.axis("trial", range=[0, last + 1]),
             "yaxis": chart.axis("fitness, 0 = baseline", zeroline=False),
-            "shapes": [*_phases(trials), *_band(noise), chart.line_at(0.0, dash="dash")],
-            "annotations": _labels(trials),
+            "shapes": [*lines, *bands, chart.line_at(0.0, dash="dash")],
+            "annotations": labels,
         },
         height=400,
     )
-
-
-def _floor(values: Sequence[float], best: float) -> float:
-    """Where the plot ends below: failures of taste would squeeze what matters into a line."""
-    return max(min(values), min(best, 0.0) - max(1000.0, 1.5 * abs(best)))
 
 
 def _title(
@@ -94,35 +102,19 @@ def _title(
     return f"The best single run was trial {number}, new configuration {best_at} of {len(points)}"
 
 
-def _noise_words(noise: float | None) -> str:
-    if noise is None:
-        return ""
-    return f" Band: two standard deviations of the baseline's own fitness, ±{2 * noise:.0f}."
-
-
 def _dots(points: Sequence[tuple[int, float]]) -> chart.Trace:
+    marker = {"color": "@accent", "size": 6, "opacity": 0.5}
     return chart.scatter_trace(
-        "configuration",
-        [number for number, _ in points],
-        [chart.short(value) for _, value in points],
-        hover="trial %{x}: %{y:.0f}",
-        marker={"color": "@accent", "size": 6, "opacity": 0.5},
+        "configuration", points, hover="trial %{x}: %{y:.0f}", marker=marker
     )
 
 
-def _crosses(points: Sequence[tuple[int, float]]) -> list[chart.Trace]:
-    marker = {"color": "@faint", "size": 6, "symbol": "x"}
-    return [_dots(points) | {"name": "breaks a limit", "marker": marker}] if points else []
-
-
-def _steps(points: Sequence[tuple[int, float]], last: int) -> chart.Trace:
+def _best_so_far(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     steps: list[tuple[int, float]] = []
     for number, value in points:
         if not steps or value > steps[-1][1]:
             steps.append((number, value))
-    return chart.step_line(
-        "best so far", steps, last, "@second", "best up to trial %{x}: %{y:.0f}"
-    )
+    return steps
 
 
 def _outside(numbers: Sequence[int], floor: float) -> list[chart.Trace]:
@@ -132,45 +124,22 @@ def _outside(numbers: Sequence[int], floor: float) -> list[chart.Trace]:
     return [
         chart.scatter_trace(
             "far below",
-            shown,
-            [chart.short(floor)] * len(shown),
+            [(number, floor) for number in shown],
             marker={"color": "@dim", "size": 6, "symbol": "triangle-down"},
             hover="trial %{x}: lower than drawn",
         )
     ]
 
 
-def _band(noise: float | None) -> list[dict[str, Any]]:
-    return (
-        []
-        if noise is None
-        else [chart.area(xref="paper", x0=0, x1=1, y0=-2 * noise, y1=2 * noise)]
-    )
-
-
-def _spans(trials: Sequence[Trial]) -> list[tuple[Phase, int, int]]:
-    numbers = {phase: [t.number for t in trials if t.phase is phase] for phase in _SHADED}
-    return [(phase, min(found), max(found)) for phase, found in numbers.items() if found]
-
-
-def _phases(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Lines where phases begin."""
-    return [
-        chart.line_at(first - 0.5, across="x", color="@line", dash="solid")
-        for _, first, _ in _spans(trials)
-    ]
-
-
-def _labels(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    return [
-        {
-            "x": (first + last) / 2,
-            "y": 0,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "text": phase.value,
-            "showarrow": False,
-            "font": {"color": "@dim", "size": 11},
-        }
-        for phase, first, last in _spans(trials)
-    ]
+def _phases(trials: Sequence[Trial]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Lines where phases begin, and their names."""
+    lines, labels = [], []
+    for phase in _NAMED:
+        numbers = [trial.number for trial in trials if trial.phase is phase]
+        if numbers:
+            first, last = min(numbers), max(numbers)
+            lines.append(chart.line_at(first - 0.5, across="x", color="@line", dash="solid"))
+            place = {"x": (first + last) / 2, "y": 0, "yref": "paper", "yanchor": "bottom"}
+            font = {"color": "@dim", "size": 11}
+            labels.append({**place, "text": phase.value, "showarrow": False, "font": font})
+    return lines, labels

@@ -60,6 +60,7 @@ class Curves:
         """The plot for a page."""
         most = max((len(curve.points) for curve in self.curves), default=0)
         shown = len(chart.thinned(range(most)))
+        spans = [(chart.short(each.begin), chart.short(each.end)) for each in self.shaded]
         return chart.Chart(
             name=self.name,
             title=self.title,
@@ -72,15 +73,8 @@ class Curves:
                 "xaxis": chart.axis(self.x_title, rangemode="tozero"),
                 "yaxis": chart.axis(self.y_title, rangemode="tozero"),
                 "shapes": [
-                    chart.area(
-                        "@faint",
-                        yref="paper",
-                        x0=chart.short(each.begin),
-                        x1=chart.short(each.end),
-                        y0=0,
-                        y1=1,
-                    )
-                    for each in self.shaded
+                    chart.area("@faint", yref="paper", x0=begin, x1=end, y0=0, y1=1)
+                    for begin, end in spans
                 ],
                 "showlegend": True,
             },
@@ -88,14 +82,13 @@ class Curves:
 
 
 def _trace(curve: TimeCurve, color: str) -> chart.Trace:
-    points = chart.thinned(curve.points)
     return chart.scatter_trace(
         chart.words(curve.name),
-        [chart.short(x) for x, _ in points],
-        [None if y is None else chart.short(y) for _, y in points],
+        chart.thinned(curve.points),
         mode="lines",
         line={"color": color, "width": 2, "dash": "dash" if curve.dashed else "solid"},
-        hovertemplate="%{x:.4g} s: %{y:.4g}<extra>" + chart.words(curve.name) + "</extra>",
+        hover="%{x:.4g} s: %{y:.4g}",
+        extra=chart.words(curve.name),
     )
 
 
@@ -166,11 +159,14 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def pgfplots_axis(plot: Curves) -> str:
-    """One ``axis`` with an ``addplot`` for each curve, shaded spans first, and its legend.
+def pgfplots_file(plots: Sequence[Curves]) -> str:
+    """A ``tikzpicture`` for each plot, for the package ``pgfplots``."""
+    begin, end = "\\begin{tikzpicture}\n", "\\end{tikzpicture}\n"
+    return "\n".join(begin + _axis(plot) + end for plot in plots)
 
-    It needs the package ``pgfplots`` and stands within a ``tikzpicture``.
-    """
+
+def _axis(plot: Curves) -> str:
+    """One ``axis`` with an ``addplot`` for each curve, shaded spans first, and its legend."""
     highest = max((y for each in plot.curves for _, y in each.points if y is not None), default=1)
     lines = [
         r"\begin{axis}[",
@@ -187,20 +183,11 @@ def pgfplots_axis(plot: Curves) -> str:
         for span in plot.shaded
     ]
     for curve in plot.curves:
+        points = (f"({x:.6g},{'nan' if y is None else f'{y:.6g}'})" for x, y in curve.points)
         style = "[dashed]" if curve.dashed else ""
-        lines += [rf"\addplot{style}", f"  coordinates {{ {_coordinates(curve)} }};"]
+        lines += [rf"\addplot{style}", f"  coordinates {{ {' '.join(points)} }};"]
     legend = ", ".join(_tex(curve.name) for curve in plot.curves)
     return "\n".join([*lines, rf"\legend{{{legend}}}", r"\end{axis}", ""])
-
-
-def _coordinates(curve: TimeCurve) -> str:
-    return " ".join(f"({x:.6g},{'nan' if y is None else f'{y:.6g}'})" for x, y in curve.points)
-
-
-def pgfplots_file(plots: Sequence[Curves]) -> str:
-    """A ``tikzpicture`` for each plot."""
-    begin, end = "\\begin{tikzpicture}\n", "\\end{tikzpicture}\n"
-    return "\n".join(begin + pgfplots_axis(plot) + end for plot in plots)
 
 
 def _tex(text: str) -> str:
@@ -221,7 +208,7 @@ def plot_files(
     """Plots as files by their names: a page of all, coordinates for pgfplots, an SVG of each.
 
     Args:
-        name: Of the page.
+        name: Of the page, as its ``title``.
         title: Of the page.
         plots: In their order.
         lines: Plain text above the plots, a paragraph each.

@@ -19,24 +19,19 @@ _STEPS = 12  # settings: of fewer each is a kind of its own, and has its name on
 def dependence_chart(
     parameter: str, curves: Sequence[EffectCurve], values: Sequence[Value], *, is_bytes: bool
 ) -> chart.Chart | None:
-    """The partial dependence of the metrics on one parameter; None without a curve.
+    """The partial dependence of the first four metrics on one parameter; None without a curve.
 
-    Args:
-        parameter: Its name.
-        curves: Of the metrics; the first four are drawn.
-        values: The settings.
-        is_bytes: Whether they are sizes.
+    ``values`` are its settings, and ``is_bytes`` says whether they are sizes.
     """
     shown = list(curves[: len(chart.SERIES)])
     if not shown:
         return None
     labels = [_label(value, is_bytes) for value in values]
     most = max(shown, key=lambda curve: float(np.ptp(curve.effect)))
-    traces: list[dict[str, Any]] = []
-    for place, curve in enumerate(shown):
-        if _ordered(labels):
-            traces.append(_band(curve, chart.SERIES[place]))
-        traces.append(_line(curve, labels, chart.SERIES[place]))
+    traces: list[chart.Trace] = []
+    for curve, color in zip(shown, chart.SERIES, strict=False):
+        traces += [_band(curve, color)] if _ordered(labels) else []
+        traces.append(_line(curve, labels, color))
     return chart.Chart(
         name=f"dependence-{parameter}",
         title=f"{parameter} moves {most.metric} by {np.ptp(most.effect):.1f} points of percent",
@@ -48,20 +43,13 @@ def dependence_chart(
             "xaxis": chart.axis(chart.words(parameter), zeroline=False, **_ticks(labels)),
             "yaxis": chart.axis("effect on the metric, %"),
         },
-        height=340,
     )
 
 
 def pair_effect_chart(
     pair: Together, values: tuple[Sequence[Value], Sequence[Value]], *, is_bytes: tuple[bool, bool]
 ) -> chart.Chart:
-    """What a pair does beyond the effects of its two parameters.
-
-    Args:
-        pair: The pair.
-        values: The settings of the two.
-        is_bytes: Whether they are sizes.
-    """
+    """What a pair does beyond the effects of its two parameters, over the settings of both."""
     one, other = pair.parameters
     across, up = (
         [_label(value, size) for value in each]
@@ -102,25 +90,23 @@ def _line(curve: EffectCurve, labels: Sequence[str], color: str) -> chart.Trace:
     """A line within its band; of kinds points with bars."""
     ordered = _ordered(labels)
     bounds = (curve.effect.tolist(), curve.low.tolist(), curve.high.tolist())
+    bars: dict[str, Any] = {} if ordered else {"error_y": chart.interval_bars(*bounds, color)}
     return chart.scatter_trace(
         chart.words(curve.metric),
-        range(len(labels)),
-        [chart.short(value) for value in bounds[0]],
+        enumerate(bounds[0]),
         mode="lines+markers" if ordered else "markers",
         text=list(labels),
         hover=f"{chart.words(curve.metric)}, %{{text}}: %{{y:+.1f}}%",
         line={"color": color, "width": 2},
         marker={"color": color, "size": 5 if ordered else 8},
-        **({} if ordered else {"error_y": chart.interval_bars(*bounds, color)}),
+        **bars,
     )
 
 
 def _band(curve: EffectCurve, color: str) -> chart.Trace:
-    places = list(range(len(curve.effect)))
     return chart.scatter_trace(
         "",
-        [*places, *places[::-1]],
-        [chart.short(float(value)) for value in (*curve.high, *curve.low[::-1])],
+        [*enumerate(curve.high.tolist()), *[*enumerate(curve.low.tolist())][::-1]],
         mode="lines",
         fill="toself",
         fillcolor=color,
@@ -143,9 +129,6 @@ def _ticks(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _label(value: Value, is_bytes: bool) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_bytes and number and float(value) >= 1024:
+    if is_bytes and isinstance(value, int | float) and value >= 1024:
         return format_bytes(float(value))
-    if number and not isinstance(value, int):
-        return f"{value:.4g}"
-    return chart.words(value, 24)
+    return f"{value:.4g}" if isinstance(value, float) else chart.words(value, 24)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from jobs.charts import chart
 from optimizer.objective.objective import Term, pareto_front
 
 Points = Mapping[int, Mapping[str, float]]
-_DIAMOND = {"color": "@accent", "size": 9, "symbol": "diamond"}
 _CROSS = {"color": "@faint", "size": 6, "symbol": "x"}
 
 
@@ -46,15 +46,18 @@ def front_chart(
     off = [n for n in drawn if n in kept and n not in on]
     broken = [n for n in drawn if n not in kept]
     shown, crossed = chart.thinned(off), chart.thinned(broken)
-    goal = "lower" if terms[0].direction == "min" else "higher"
-    aim = "higher" if terms[-1].direction == "max" else "lower"
+    better = " and ".join(
+        f"{'lower' if term.direction == 'min' else 'higher'} {term.metric}"
+        for term in (terms[0], terms[-1])
+    )
     title = f"{len(on)} of {len(on) + len(off):,} configurations are on the Pareto front"
     drawn_words = (
-        f"Better is {goal} {across} and {aim} {up}."
+        f"Better is {better}."
         if about
-        else f"Of {len(terms)} metrics two are drawn: better is {goal} {across} "
-        f"and {aim} {up}. What looks beaten here is better in another metric."
+        else f"Of {len(terms)} metrics two are drawn: better is {better}. "
+        "What looks beaten here is better in another metric."
     )
+    dots = partial(_dots, drawn, across, up)
     return chart.Chart(
         name=name,
         title=f"{about}: {title}" if about else f"{title}: no other is better in all metrics",
@@ -63,37 +66,34 @@ def front_chart(
         + chart.again_words(again)
         + chart.thinned_words(len(shown) + len(crossed), len(off) + len(broken)),
         traces=[
-            _dots(drawn, shown, across, up, "others", {"color": "@faint", "size": 6}),
-            *([_dots(drawn, crossed, across, up, "breaks a limit", _CROSS)] if broken else []),
-            _dots(drawn, on, across, up, "front", _DIAMOND),
+            dots(shown, "others", color="@faint", size=6),
+            *(
+                [dots(crossed, "breaks a limit", color="@faint", size=6, symbol="x")]
+                if broken
+                else []
+            ),
+            dots(on, "front", color="@accent", size=9, symbol="diamond"),
         ],
         layout={"xaxis": chart.axis(chart.words(across)), "yaxis": chart.axis(chart.words(up))},
     )
 
 
 def _dots(
-    points: Points,
-    numbers: Sequence[int],
-    across: str,
-    up: str,
-    name: str,
-    marker: Mapping[str, object],
+    points: Points, across: str, up: str, numbers: Sequence[int], name: str, **marker: object
 ) -> chart.Trace:
     return chart.scatter_trace(
         name,
-        [chart.short(points[number][across]) for number in numbers],
-        [chart.short(points[number][up]) for number in numbers],
+        [(points[number][across], points[number][up]) for number in numbers],
         text=[f"trial {number}" for number in numbers],
         hover="%{text}: %{x:.4g}, %{y:.4g}",
-        marker=dict(marker),
+        marker=marker,
     )
 
 
-Growth = Sequence[tuple[int, float]]
-
-
-def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> chart.Chart | None:
-    """The plot of a job; None with one metric, or where nothing reached the reference.
+def front_growth_chart(
+    growth: Sequence[tuple[int, float]], terms: Sequence[Term], last: int
+) -> chart.Chart | None:
+    """How the front grew; None with one metric, or where nothing reached the reference.
 
     Args:
         growth: (trial's number, hypervolume) of each trial that enlarged the front.
@@ -124,25 +124,25 @@ def front_growth_chart(growth: Growth, terms: Sequence[Term], last: int) -> char
     )
 
 
-_LATENCIES = {"write_p99": "writes", "read_p99": "reads", "update_p99": "updates"}
+_RATE = Term("rate", "max")
+_PAIRS = (
+    (_RATE, Term("write_p99", "min"), "Throughput against the 99th percentile of writes"),
+    (_RATE, Term("read_p99", "min"), "Throughput against the 99th percentile of reads"),
+    (_RATE, Term("update_p99", "min"), "Throughput against the 99th percentile of updates"),
+    (Term("cpu_percent", "min"), _RATE, "CPU use against throughput"),
+)
 _LEAST_POINTS = 3  # fewer show no front
 
 
 def two_metric_front_charts(
     points: Points, kept: Collection[int], *, again: int = 0
 ) -> list[chart.Chart]:
-    """Throughput against the 99th percentile of each kind of latency, CPU use against throughput.
+    """Throughput against each kind of latency, CPU use against throughput: what was measured.
 
-    Args:
-        points: The metrics of each new configuration that was measured whole, by number.
-        kept: Those that keep the limits.
-        again: How many runs measured a configuration again.
-
-    Returns:
-        The plots whose metrics were measured.
+    Arguments as of ``front_chart``.
     """
     charts = []
-    for across, up, about in _pairs():
+    for across, up, about in _PAIRS:
         names = (across.metric, up.metric)
         drawn = {n: found for n, found in points.items() if all(name in found for name in names)}
         if len(drawn) < _LEAST_POINTS:
@@ -155,10 +155,3 @@ def two_metric_front_charts(
         )  # fmt: skip
         charts += [picture] if picture else []
     return charts
-
-
-def _pairs() -> Iterator[tuple[Term, Term, str]]:
-    rate = Term("rate", "max")
-    for metric, what in _LATENCIES.items():
-        yield rate, Term(metric, "min"), f"Throughput against the 99th percentile of {what}"
-    yield Term("cpu_percent", "min"), rate, "CPU use against throughput"

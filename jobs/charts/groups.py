@@ -96,13 +96,13 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Char
     boxes = _boxes(group_labels(values, special=special), values, drawn, question.metric)
     if len(boxes) < 2:
         return None
-    labels = [_label(label, len(box), question.is_bytes) for label, box in boxes]
     fences = [_fences(box) for _, box in boxes]
-    rank = "most" if question.top else "least"
+    rank, color = ("most", "@accent") if question.top else ("least", "@dim")
+    p = question.anova.get("p_holm")
+    found = "differs between its values" if p is not None and p < 0.05 else "shows no difference"
     return Chart(
         name=f"groups-{question.parameter}-{question.metric}",
-        title=f"{question.parameter}, one of the {rank} important: {question.metric} "
-        + _finding(question.anova),
+        title=f"{question.parameter}, one of the {rank} important: {question.metric} {found}",
         caption=f"{_statistics(question.anova)} Boxes: quartiles, dashed: mean; whiskers: the "
         "farthest within 1.5 interquartile ranges; n drawn trials in each."
         + (_CLOCK if question.metric in CLOCKS else ""),
@@ -110,15 +110,10 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Char
             {
                 "type": "box",
                 "orientation": "h",
-                "y": labels,
-                "q1": [short(f.q1) for f in fences],
-                "median": [short(f.median) for f in fences],
-                "q3": [short(f.q3) for f in fences],
-                "lowerfence": [short(f.low) for f in fences],
-                "upperfence": [short(f.high) for f in fences],
-                "mean": [short(f.mean) for f in fences],
-                "marker": {"color": "@accent" if question.top else "@dim"},
-                "line": {"color": "@accent" if question.top else "@dim", "width": 1.5},
+                "y": [_label(label, len(box), question.is_bytes) for label, box in boxes],
+                **{name: [short(each[name]) for each in fences] for name in fences[0]},
+                "marker": {"color": color},
+                "line": {"color": color, "width": 1.5},
                 "fillcolor": "@band",
                 "showlegend": False,
             }
@@ -131,22 +126,14 @@ def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Char
     )
 
 
-@dataclass(frozen=True)
-class _Fences:
-    low: float
-    q1: float
-    median: float
-    q3: float
-    high: float
-    mean: float
-
-
-def _fences(values: NDArray[np.float64]) -> _Fences:
+def _fences(values: NDArray[np.float64]) -> dict[str, float]:
+    """Where a box and its whiskers end, by Plotly's names."""
     q1, median, q3 = (float(q) for q in np.percentile(values, [25, 50, 75]))
     reach = 1.5 * (q3 - q1)
     inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
     low, high = (float(inside.min()), float(inside.max())) if inside.size else (q1, q3)
-    return _Fences(min(low, q1), q1, median, q3, max(high, q3), float(values.mean()))
+    ends = {"lowerfence": min(low, q1), "upperfence": max(high, q3)}
+    return {"q1": q1, "median": median, "q3": q3, **ends, "mean": float(values.mean())}
 
 
 def _boxes(
@@ -168,11 +155,9 @@ def _boxes(
 
 
 def _label(label: str, size: int, is_bytes: bool) -> str:
-    parts = label.split(" to ")
-    if is_bytes:
-        parts = [format_bytes(float(part)) for part in parts]
-    else:
-        parts = [_number(part) for part in parts]
+    parts = [
+        format_bytes(float(part)) if is_bytes else _number(part) for part in label.split(" to ")
+    ]
     return f"{words(' to '.join(parts), 30)}<br>n = {size}"
 
 
@@ -182,11 +167,6 @@ def _number(text: str) -> str:
         return text if len(text) < 7 else f"{float(text):.4g}"
     except ValueError:
         return text
-
-
-def _finding(anova: Mapping[str, Any]) -> str:
-    p = anova.get("p_holm")
-    return "differs between its values" if p is not None and p < 0.05 else "shows no difference"
 
 
 def _statistics(anova: Mapping[str, Any]) -> str:

@@ -27,10 +27,7 @@ def importance_chart(
 ) -> chart.Chart | None:
     """The most important parameters for a metric; None where the metric could not be learned.
 
-    Args:
-        metric: Its name.
-        parameters: Rows of ``result.json``.
-        forest: Of the metric there: ``r2_cross_validated``, ``trials``.
+    ``parameters`` are rows of ``result.json``, ``forest`` is the metric's there.
     """
     rows = [
         (row["name"], row["importance"][metric])
@@ -42,20 +39,19 @@ def importance_chart(
         return None
     rows = sorted(rows, key=lambda row: -row[1]["permutation"])[:_MOST]
     spread = [chart.short(each["permutation_std"]) for _, each in rows]
-    errors = {"type": "data", "array": spread, "color": "@second", "thickness": 1.5}
     return _bars_and_diamonds(
         f"importance-{metric}",
         metric,
         [name for name, _ in rows],
         r2,
-        f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
+        caption=f"R2 {r2:.2f} over five folds, {forest.get('trials', 0)} trials. Bars: share "
         "of the forest's decrease in impurity. Diamonds: R2 lost when the values are shuffled, "
         "with one standard deviation.",
-        "importance",
-        {"impurity": [each["mdi"] for _, each in rows]},
-        {"permutation": [each["permutation"] for _, each in rows]},
-        errors,
-        [f"{chart.words(name)}:" for name, _ in rows],
+        axis="importance",
+        bars=("impurity", [each["mdi"] for _, each in rows]),
+        diamonds=("permutation", [each["permutation"] for _, each in rows]),
+        errors={"type": "data", "array": spread, "color": "@second", "thickness": 1.5},
+        said=[f"{chart.words(name)}:" for name, _ in rows],
     )
 
 
@@ -80,15 +76,9 @@ def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 def model_effects_chart(
     metric: str, parameters: Sequence[Mapping[str, Any]], model: Mapping[str, Any]
 ) -> chart.Chart | None:
-    """The parameters that make most of a metric's variance.
+    """The parameters that make most of a metric's variance; None where none has a share.
 
-    Args:
-        metric: Its name.
-        parameters: Rows of ``result.json``.
-        model: Of the metric there, under ``models``.
-
-    Returns:
-        The plot; None where no parameter has a share.
+    ``parameters`` are rows of ``result.json``, ``model`` is the metric's there.
     """
     found = [
         (row["name"], row["model"][metric])
@@ -107,14 +97,14 @@ def model_effects_chart(
         metric,
         [name for name, _ in found],
         r2,
-        f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
+        caption=f"{'R2 unknown' if r2 is None else f'R2 {r2:.2f} over five folds'}, "
         f"{model.get('trials', 0)} trials. Share of the variance over the whole space; bars: the "
         "parameter alone, diamonds: with its pairs, and the 95% interval of that.",
-        "share of the variance",
-        {"alone": [each["alone"] for each in rows]},
-        {"with its pairs": total},
-        chart.interval_bars(total, lows, highs, "@second"),
-        [f"{chart.words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
+        axis="share of the variance",
+        bars=("alone", [each["alone"] for each in rows]),
+        diamonds=("with its pairs", total),
+        errors=chart.interval_bars(total, lows, highs, "@second"),
+        said=[f"{chart.words(name)}: p = {each['p_holm']:.2g}," for name, each in found],
     )
 
 
@@ -123,19 +113,23 @@ def _bars_and_diamonds(
     metric: str,
     names: Sequence[str],
     r2: float | None,
+    *,
     caption: str,
-    title: str,
-    bar: Mapping[str, Sequence[float]],
-    diamond: Mapping[str, Sequence[float]],
+    axis: str,
+    bars: tuple[str, Sequence[float]],
+    diamonds: tuple[str, Sequence[float]],
     errors: Mapping[str, Any],
     said: Sequence[str],
 ) -> chart.Chart:
     """Two figures of each parameter; the order is doubted where R2 is small or unknown."""
     doubt = "R2 is unknown" if r2 is None else f"R2 is {r2:.2f}"
     sure = r2 is not None and r2 >= LEAST_R2
-    places, told = range(len(names)), list(said)
-    hover = "%{hovertext} %{x:.3f}<extra></extra>"
-    ((bars_name, shares),), ((diamonds_name, values),) = bar.items(), diamond.items()
+    values = ((value, place) for place, value in enumerate(diamonds[1]))
+    told: dict[str, Any] = {
+        "hovertext": said,
+        "hovertemplate": "%{hovertext} %{x:.3f}<extra></extra>",
+    }
+    marker = {"color": "@second", "size": 9, "symbol": "diamond"}
     return chart.Chart(
         name=name,
         title=f"{metric}: {names[0]} matters most"
@@ -143,24 +137,9 @@ def _bars_and_diamonds(
         else f"{metric}: do not rely on the order, {doubt}",
         caption=caption,
         traces=[
-            chart.bar_trace(
-                bars_name,
-                map(chart.short, shares),
-                places,
-                "@soft",
-                hovertext=told,
-                hovertemplate=hover,
-            ),
-            chart.scatter_trace(
-                diamonds_name,
-                map(chart.short, values),
-                places,
-                error_x=errors,
-                hovertemplate=hover,
-                marker={"color": "@second", "size": 9, "symbol": "diamond"},
-                hovertext=told,
-            ),
+            chart.bar_trace(*bars, "@soft", **told),
+            chart.scatter_trace(diamonds[0], values, error_x=errors, marker=marker, **told),
         ],
-        layout={"xaxis": chart.axis(title, rangemode="tozero"), "yaxis": chart.rows_axis(names)},
+        layout={"xaxis": chart.axis(axis, rangemode="tozero"), "yaxis": chart.rows_axis(names)},
         height=140 + 26 * len(names),
     )

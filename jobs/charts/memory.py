@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from jobs.charts import chart
 from optimizer.trials.trial import Purpose, Trial
@@ -12,25 +11,12 @@ from sampler.common.byte_size import format_bytes
 _MIB = 2.0**20
 
 
-@dataclass(frozen=True)
-class WithinMemory:
-    """The best single run that uses no more memory than the baseline."""
-
-    trial: int
-    fitness: float
-    memory: float
-
-
 def best_within(
     trials: Sequence[Trial], fitness: Mapping[int, float], baseline: float
-) -> WithinMemory | None:
+) -> Trial | None:
     """The fittest new configuration within the baseline's memory; None if there is none."""
-    found = [
-        WithinMemory(t.number, fitness[t.number], t.metrics["memory"])
-        for t in _candidates(trials, fitness)
-        if t.metrics["memory"] <= baseline
-    ]
-    return max(found, key=lambda each: each.fitness, default=None)
+    found = [t for t in _candidates(trials, fitness) if t.metrics["memory"] <= baseline]
+    return max(found, key=lambda trial: fitness[trial.number], default=None)
 
 
 def memory_chart(
@@ -59,11 +45,11 @@ def memory_chart(
     marks = [chart.line_at(baseline / _MIB, across="x", dash="dash", color="@ink")]
     if budget is not None and budget != baseline:
         marks.append(chart.line_at(budget / _MIB, across="x", dash="dot", color="@second"))
-    traces = [_dots([t for t in shown if t.number != winner], fitness, "configuration")]
-    won = [t for t in candidates if t.number == winner]
-    if won:
-        dots = _dots(won, fitness, "went into the proof")
-        traces.append(dots | {"marker": {"color": "@second", "size": 13, "symbol": "diamond"}})
+    others = [t for t in shown if t.number != winner]
+    traces = [_dots(others, fitness, "configuration", color="@accent", size=7, opacity=0.5)]
+    if won := [t for t in candidates if t.number == winner]:
+        diamond = {"color": "@second", "size": 13, "symbol": "diamond"}
+        traces.append(_dots(won, fitness, "went into the proof", **diamond))
     return chart.Chart(
         name="memory",
         title=_title(best_within(trials, fitness, baseline), candidates, fitness),
@@ -93,33 +79,30 @@ def _candidates(trials: Sequence[Trial], fitness: Mapping[int, float]) -> list[T
 
 def _range(candidates: Sequence[Trial], fitness: Mapping[int, float]) -> list[float]:
     values = [fitness[trial.number] for trial in candidates]
-    high = max(*values, 100.0)
-    best = max(values)
-    low = max(min(values), min(best, 0.0) - max(1000.0, 1.5 * abs(best)))
+    high, low = max(*values, 100.0), chart.lowest_fitness(values)
     return [low - 0.05 * (high - low), high + 0.08 * (high - low)]
 
 
-def _title(
-    within: WithinMemory | None, candidates: Sequence[Trial], fitness: Mapping[int, float]
-) -> str:
+def _title(within: Trial | None, candidates: Sequence[Trial], fitness: Mapping[int, float]) -> str:
     if within is None:
         return "No configuration stayed within the baseline's memory"
     best = max(candidates, key=lambda trial: fitness[trial.number])
-    if best.number == within.trial:
+    if best is within:
         return f"The best single run, trial {best.number}, needs no more memory than the baseline"
-    needed = best.metrics["memory"]
     return (
-        f"Within the baseline's memory trial {within.trial} is best ({within.fitness:.0f}); trial "
-        f"{best.number} reaches {fitness[best.number]:.0f} with {format_bytes(needed)}"
+        f"Within the baseline's memory trial {within.number} is best "
+        f"({fitness[within.number]:.0f}); trial {best.number} reaches "
+        f"{fitness[best.number]:.0f} with {format_bytes(best.metrics['memory'])}"
     )
 
 
-def _dots(trials: Sequence[Trial], fitness: Mapping[int, float], name: str) -> chart.Trace:
+def _dots(
+    trials: Sequence[Trial], fitness: Mapping[int, float], name: str, **marker: object
+) -> chart.Trace:
     return chart.scatter_trace(
         name,
-        [chart.short(trial.metrics["memory"] / _MIB) for trial in trials],
-        [chart.short(fitness[trial.number]) for trial in trials],
+        [(trial.metrics["memory"] / _MIB, fitness[trial.number]) for trial in trials],
         text=[f"trial {trial.number}" for trial in trials],
-        marker={"color": "@accent", "size": 7, "opacity": 0.5},
+        marker=marker,
         hover="%{text}: %{y:.0f} with %{x:.4g} MiB",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -41,16 +40,25 @@ def metric_series_chart(
         unit, scale = "MiB", _MIB
     others = [t for t in candidates if t.number != best]
     shown = chart.thinned(others)
-    traces = [_dots(shown, values, scale, "configuration", {"size": 5, "opacity": 0.5})]
+    traces = [_dots(shown, values, scale, "configuration", color="@accent", size=5, opacity=0.5)]
     if best in values:
         first = [t for t in candidates if t.number == best]
-        traces.append(_dots(first, values, scale, "best so far", _DIAMOND))
-    low, high = _range([values[t.number] for t in candidates], noise.median, values.get(best or 0))
+        diamond = {"color": "@second", "size": 11, "symbol": "diamond"}
+        traces.append(_dots(first, values, scale, "best so far", **diamond))
+    level, value = noise.median, values.get(best or 0)
+    low, high = _range([values[t.number] for t in candidates], level, value)
+    title, band, told = term.metric, [], ""
+    if value is not None and level:
+        title += f": the fittest run so far {100 * (value - level) / abs(level):+.1f}%"
+    if noise.spread is not None:
+        reach = 2 * noise.spread * abs(level)
+        band = [chart.band((level - reach) / scale, (level + reach) / scale)]
+        told = f" Band: two standard deviations of its runs, ±{200 * noise.spread:.1f}%."
     return chart.Chart(
         name=f"course-{chart.words(term.metric)}",
-        title=_title(term, values.get(best or 0), noise.median),
+        title=title,
         caption=f"{'Lower' if term.direction == 'min' else 'Higher'} is better. Dashed: the "
-        "baseline." + _noise_words(noise) + chart.thinned_words(len(shown), len(others)),
+        f"baseline.{told}{chart.thinned_words(len(shown), len(others))}",
         traces=traces,
         layout={
             "xaxis": chart.axis("trial", rangemode="tozero"),
@@ -58,26 +66,11 @@ def metric_series_chart(
                 chart.words(term.metric) + (f", {unit}" if unit else ""),
                 range=[chart.short(low / scale), chart.short(high / scale)],
             ),
-            "shapes": [*_band(noise, scale), chart.line_at(noise.median / scale, dash="dash")],
+            "shapes": [*band, chart.line_at(level / scale, dash="dash")],
             "showlegend": False,
         },
         height=280,
     )
-
-
-_DIAMOND = {"color": "@second", "size": 11, "symbol": "diamond"}
-
-
-def _title(term: Term, value: float | None, level: float) -> str:
-    if value is None or not level:
-        return term.metric
-    return f"{term.metric}: the fittest run so far {100 * (value - level) / abs(level):+.1f}%"
-
-
-def _noise_words(noise: MetricNoise) -> str:
-    if noise.spread is None:
-        return ""
-    return f" Band: two standard deviations of its runs, ±{200 * noise.spread:.1f}%."
 
 
 def _range(values: Sequence[float], level: float, best: float | None) -> tuple[float, float]:
@@ -91,41 +84,18 @@ def _range(values: Sequence[float], level: float, best: float | None) -> tuple[f
 
 
 def _dots(
-    trials: Sequence[Trial],
-    values: Mapping[int, float],
-    scale: float,
-    name: str,
-    marker: Mapping[str, Any],
-) -> dict[str, Any]:
-    return chart.scatter_trace(
-        name,
-        [trial.number for trial in trials],
-        [chart.short(values[trial.number] / scale) for trial in trials],
-        marker={"color": "@accent", **marker},
-        hover="trial %{x}: %{y}",
-    )
-
-
-def _band(noise: MetricNoise, scale: float) -> list[dict[str, Any]]:
-    if noise.spread is None:
-        return []
-    reach = 2 * noise.spread * abs(noise.median)
-    low, high = (noise.median - reach) / scale, (noise.median + reach) / scale
-    return [chart.area(xref="paper", x0=0, x1=1, y0=low, y1=high)]
+    trials: Sequence[Trial], values: Mapping[int, float], scale: float, name: str, **marker: object
+) -> chart.Trace:
+    points = [(trial.number, values[trial.number] / scale) for trial in trials]
+    return chart.scatter_trace(name, points, marker=marker, hover="trial %{x}: %{y}")
 
 
 def drift_chart(
     trials: Sequence[Trial], baseline: Baseline, metrics: Sequence[str]
 ) -> chart.Chart | None:
-    """The baseline's runs over time, in percent of their median.
+    """The baseline's runs over time, in percent of their median, by the first four metrics.
 
-    Args:
-        trials: By number.
-        baseline: Its summary over all its runs.
-        metrics: In the order of the objective; the first four are drawn.
-
-    Returns:
-        The plot; None with fewer than two runs whose time is known.
+    None with fewer than two runs whose time is known.
     """
     runs = [t for t in trials if t.is_baseline and t.done and t.started_at]
     drawn = [m for m in metrics if baseline.metrics.get(m)][: len(chart.SERIES)]
@@ -165,36 +135,34 @@ def _drift_title(baseline: Baseline, drifting: Sequence[str]) -> str:
     return "No drift was seen, and nothing was corrected"
 
 
-def _minutes(run: Trial, first: Trial) -> float | None:
+def _minutes(run: Trial, first: Trial) -> float:
     assert run.started_at and first.started_at
-    return chart.short((run.started_at - first.started_at).total_seconds() / 60)
+    return (run.started_at - first.started_at).total_seconds() / 60
 
 
 def _runs(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> chart.Trace:
     shown = chart.thinned([run for run in runs if metric in run.metrics])
+    median = baseline.metrics[metric]
     return chart.scatter_trace(
         chart.words(metric),
-        [_minutes(run, runs[0]) for run in shown],
-        [chart.short(100 * run.metrics[metric] / baseline.metrics[metric]) for run in shown],
+        [(_minutes(run, runs[0]), 100 * run.metrics[metric] / median) for run in shown],
         text=[f"trial {run.number}" for run in shown],
         marker={"color": color, "size": 7},
-        hovertemplate="%{text}: %{y:.1f}%<extra>" + chart.words(metric) + "</extra>",
+        hover="%{text}: %{y:.1f}%",
+        extra=chart.words(metric),
     )
 
 
 def _level(runs: Sequence[Trial], baseline: Baseline, metric: str, color: str) -> chart.Trace:
     """The smoothed level: what a value at the median is corrected by, turned round."""
-    median = baseline.metrics[metric]
-    shown = chart.thinned(runs)
-    levels = [
-        100 * median / baseline.corrected({metric: median}, run.started_at, run.host)[metric]
-        for run in shown
+    level = {metric: baseline.metrics[metric]}
+    points = [
+        (
+            _minutes(run, runs[0]),
+            100 * level[metric] / baseline.corrected(level, run.started_at, run.host)[metric],
+        )
+        for run in chart.thinned(runs)
     ]
-    return chart.scatter_trace(
-        f"{chart.words(metric)}, level",
-        [_minutes(run, shown[0]) for run in shown],
-        [chart.short(level) for level in levels],
-        mode="lines",
-        line={"color": color, "width": 2},
-        hoverinfo="skip",
-    )
+    line = {"color": color, "width": 2}
+    name = f"{chart.words(metric)}, level"
+    return chart.scatter_trace(name, points, mode="lines", line=line, hoverinfo="skip")

@@ -10,12 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import (
-    Chart,
-    Trace,
-    scatter_trace,
-    words,
-)
+from jobs.charts.chart import Chart, Trace, scatter_trace, words
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
@@ -115,13 +110,14 @@ def _scale(name: str, values: Sequence[Value | None]) -> _Scale | None:
 def _lines(
     trials: Sequence[Trial], scales: Sequence[_Scale], name: str, line: Mapping[str, Any]
 ) -> Trace:
-    x: list[float | None] = []
-    y: list[int | None] = []
+    points: list[tuple[float | None, int | None]] = []
     for trial in trials:
-        x += [*(scale(trial.features.get(scale.name)) for scale in scales), None]
-        y += [*range(len(scales)), None]
+        points += [
+            (scale(trial.features.get(scale.name)), row) for row, scale in enumerate(scales)
+        ]
+        points.append((None, None))
     return scatter_trace(
-        name, x, y, mode="lines", line=dict(line), hoverinfo="skip", connectgaps=False
+        name, points, mode="lines", line=line, hoverinfo="skip", connectgaps=False
     )
 
 

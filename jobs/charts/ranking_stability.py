@@ -13,14 +13,10 @@ _MOST = 10
 def stability_chart(
     parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]
 ) -> chart.Chart | None:
-    """Rank intervals of the most important parameters, one line for each metric.
+    """Rank intervals of the most important parameters for the first four metrics.
 
-    Args:
-        parameters: Rows of ``result.json``, the most important first.
-        metrics: In the order of the objective; the first four are drawn.
-
-    Returns:
-        The plot; None where no rank was resampled.
+    ``parameters`` are rows of ``result.json``, the most important first. None where no rank was
+    resampled.
     """
     rows = list(parameters[:_MOST])
     drawn = [m for m in metrics if any("rank_low" in r["importance"].get(m, {}) for r in rows)]
@@ -50,8 +46,7 @@ def stability_chart(
 
 
 def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: int) -> chart.Trace:
-    x: list[float | None] = []
-    y: list[float | None] = []
+    points: list[tuple[float | None, float | None]] = []
     said: list[str | None] = []
     for index, row in enumerate(rows):
         found = row["importance"].get(metric, {})
@@ -60,13 +55,11 @@ def _intervals(rows: Sequence[Mapping[str, Any]], metric: str, place: int, of: i
         low, high = found["rank_low"], found["rank_high"]
         level = index + (place - (of - 1) / 2) * 0.8 / of
         text = f"{chart.words(row['name'])}, {chart.words(metric)}: rank {low:.0f} to {high:.0f}"
-        x += [low, high, None]  # None parts the lines
-        y += [level, level, None]
+        points += [(low, level), (high, level), (None, None)]  # None parts the lines
         said += [text, text, None]
     return chart.scatter_trace(
         chart.words(metric),
-        x,
-        y,
+        points,
         mode="lines+markers",
         hovertext=said,
         hoverinfo="text",
@@ -110,7 +103,7 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> ch
     points = [point for point in curve if point.get(key) is not None]
     # The interval is that of the first line; see `result.json`.
     ends = [(p.get("low"), p.get("high")) for p in points] if key == _LINES[0][0] else []
-    drawn = {}
+    drawn: dict[str, Any] = {}
     if ends and all(low is not None and high is not None for low, high in ends):
         values = [point[key] for point in points]
         lows = [min(low, value) for (low, _), value in zip(ends, values, strict=True)]
@@ -118,8 +111,7 @@ def _line(curve: list[Mapping[str, Any]], key: str, name: str, color: str) -> ch
         drawn = {"error_y": chart.interval_bars(values, lows, highs, color, 1)}
     return chart.scatter_trace(
         name,
-        [point["draws"] for point in points],
-        [chart.short(point[key]) for point in points],
+        [(point["draws"], point[key]) for point in points],
         mode="lines+markers",
         line={"color": color},
         hover="%{x} draws: %{y:.2f}",

@@ -137,6 +137,7 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
         "least_r2": LEAST_R2,
         "within": best_within(configurations, allowed, level) if level else None,
+        "fitness": mean,
         "noise_of_fitness": noise_of_fitness(searched, fitness),
         "confirmation": confirmation_words(result.get("confirmation")),
         "front": front_rows(on_front.numbers, points, names, mean),

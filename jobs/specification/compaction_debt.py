@@ -6,6 +6,7 @@ from math import ceil
 
 from sampler.common.byte_size import format_bytes
 from sampler.common.errors import InputError
+from sampler.parameters.parameter import Value
 from sampler.space.rules import Ranges
 from sampler.space.space import Configuration, Space, cache_bytes, memtable_bytes
 from sampler.workload.workload import COLUMN_FAMILIES, Workload, least_user_bytes
@@ -43,9 +44,15 @@ def small_load_warnings(workload: Workload, space: Space, memory: int | None) ->
             raise InputError(f"workload ({workload.name})", f"{text}; {fix}, or a lower --memory")
         found.append(f"the workload {workload.name} {text}")
     most = _most_memtables(space) if memory is None else kept
-    if memory is None and given < least_user_bytes(most, workload.scale):
-        return [*found, _kept_in_memory(workload, space, most)]
-    return [*found, *_never_compacted(workload, space, most)]
+    if memory is not None or given >= least_user_bytes(most, workload.scale):
+        return [*found, *_never_compacted(workload, space, most)]
+    return [
+        *found,
+        f"the space {space.name} keeps no memory budget, and its write buffers of up to "
+        f"{format_bytes(most)} are at scale {workload.scale} more than a sixteenth of the "
+        f"{format_bytes(given)} that {workload.name} writes: what holds the "
+        "load in memory hardly compacts, and may win for that alone; --memory keeps a budget",
+    ]
 
 
 def too_small_warnings(workload: Workload, values: Configuration) -> list[str]:
@@ -82,11 +89,11 @@ def _larger(workload: Workload, memtables: int, buffers: int) -> str:
         and each.loaded_bytes() >= buffers * (memtables // each.scale)
     ]
     named = f"take --workload {enough[0]}, or " if enough else ""
-    counts = {"num": workload.num, "flags.writes": dict(workload.flags).get(_WRITES)}
-    if workload.prepare is not None:
-        prepare = workload.prepare
-        counts["prepare.num"] = prepare.num
-        counts["prepare.flags.writes"] = dict(prepare.flags).get(_WRITES)
+    counts: dict[str, Value | None] = {}
+    for where, load in (("", workload), ("prepare.", workload.prepare)):
+        if load is not None:
+            counts[f"{where}num"] = load.num
+            counts[f"{where}flags.writes"] = dict(load.flags).get(_WRITES)
     raised = [
         f"{name} = {_rounded_up(int(count) * times):_}"
         for name, count in counts.items()
@@ -107,15 +114,6 @@ def _limited(space: Space, memory: int) -> int:
     rest = memory - cache_bytes(space.context)
     limit = int(space.context.get("db_write_buffer_size", 0))
     return min(limit, rest) if limit else rest
-
-
-def _kept_in_memory(workload: Workload, space: Space, memtables: int) -> str:
-    return (
-        f"the space {space.name} keeps no memory budget, and its write buffers of up to "
-        f"{format_bytes(memtables)} are at scale {workload.scale} more than a sixteenth of the "
-        f"{format_bytes(workload.loaded_bytes())} that {workload.name} writes: what holds the "
-        "load in memory hardly compacts, and may win for that alone; --memory keeps a budget"
-    )
 
 
 def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[str]:

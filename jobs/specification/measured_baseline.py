@@ -100,56 +100,33 @@ def scale_warnings(
 
 def better_scale(buffer: int) -> str:
     """At which scale write buffers of so many bytes are measured as they are."""
-    most = buffer // LEAST_WRITE_BUFFER
-    return (
-        f"a --scale of at most {most} measures what is asked"
-        if most
-        else (f"RocksDB raises it at any scale; write {LEAST_WRITE_BUFFER} or more")
-    )
+    if most := buffer // LEAST_WRITE_BUFFER:
+        return f"a --scale of at most {most} measures what is asked"
+    return f"RocksDB raises it at any scale; write {LEAST_WRITE_BUFFER} or more"
 
 
 def baseline_warnings(plan: BenchPlan) -> list[str]:
     """A line for each thing of the user's own file that the reader of the figures must know."""
-    return [*plan.notes, *_elsewhere(plan), *_unlogged(plan), *_undone(plan), *_dropping(plan)]
-
-
-def _elsewhere(plan: BenchPlan) -> list[str]:
-    """That runs stay in their own folder, where the file leads out of it."""
-    if not plan.elsewhere:
-        return []
-    names = ", ".join(plan.elsewhere)
-    return [
-        f"{names} of your OPTIONS file: left out while it is measured, for all that a run writes "
-        "is in a folder of its own; a file that is handed back keeps what yours says"
-    ]
-
-
-def _unlogged(plan: BenchPlan) -> list[str]:
-    """That RocksDB logs as it does by itself."""
-    if not plan.unlogged:
-        return []
-    return [
-        f"{', '.join(plan.unlogged)} of your OPTIONS file: at RocksDB's default while it is "
-        "measured, for its LOG tells when the tree is at rest; a file that is handed back keeps "
-        "what yours says"
-    ]
-
-
-def _undone(plan: BenchPlan) -> list[str]:
-    """That nothing is compacted: a low write amplification that is owed, not saved."""
-    if plan.baseline_file.get(CF, _UNDONE) not in ("true", "1"):
-        return []
-    return [
-        f"{_UNDONE} of your OPTIONS file: no run compacts anything, so waf counts flushes alone "
-        "and what is owed is never paid; take it out of the file to tune how compactions go"
-    ]
-
-
-def _dropping(plan: BenchPlan) -> list[str]:
-    """That old data is deleted, not merged: a low write amplification that costs data."""
-    if plan.baseline_file.get(CF, "compaction_style") != "kCompactionStyleFIFO":
-        return []
-    return [
-        "compaction_style = kCompactionStyleFIFO: RocksDB deletes the oldest files beyond "
-        "max_table_files_size, so waf counts flushes and sa only what is left"
-    ]
+    found, own, kept = [*plan.notes], plan.baseline_file, "a file that is handed back keeps what"
+    if plan.elsewhere:
+        found.append(
+            f"{', '.join(plan.elsewhere)} of your OPTIONS file: left out while it is measured, "
+            f"for all that a run writes is in a folder of its own; {kept} yours says"
+        )
+    if plan.unlogged:
+        found.append(
+            f"{', '.join(plan.unlogged)} of your OPTIONS file: at RocksDB's default while it is "
+            f"measured, for its LOG tells when the tree is at rest; {kept} yours says"
+        )
+    if own.get(CF, _UNDONE) in ("true", "1"):  # a write amplification that is owed, not saved
+        found.append(
+            f"{_UNDONE} of your OPTIONS file: no run compacts anything, so waf counts flushes "
+            "alone and what is owed is never paid; take it out of the file to tune how "
+            "compactions go"
+        )
+    if own.get(CF, "compaction_style") == "kCompactionStyleFIFO":  # one that costs data
+        found.append(
+            "compaction_style = kCompactionStyleFIFO: RocksDB deletes the oldest files beyond "
+            "max_table_files_size, so waf counts flushes and sa only what is left"
+        )
+    return found

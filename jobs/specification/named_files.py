@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jobs.specification.request import NONE, parts_of, read_request
+from jobs.specification.request import NONE, option_of, parts_of, read_request
 from jobs.specification.specification import Specification
 from jobs.specification.validation import specification_of, usual_objective
 from optimizer.objective.objective_file import SHIPPED as OBJECTIVES
@@ -37,9 +37,7 @@ def as_written(_: str, given: str) -> str:
 def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specification:
     """The job that a terminal or a nightly.toml asks for, to be run on this machine.
 
-    Args:
-        settings: By the names of a request; documents, programs and OPTIONS files may be paths.
-        find: Where files are looked for.
+    Documents, programs and OPTIONS files may be paths.
 
     Raises:
         InputError: A setting is of the wrong type, or what it says is wrong.
@@ -73,9 +71,9 @@ def specify(
     """Reads all that is named and checks it.
 
     Args:
-        workload: A catalogue name or a TOML file.
+        workload: A catalogue name or a TOML file, as are the space and the objective.
         space: The same.
-        objective: The same; None for ``paper``, or ``reading`` for reads of a prepared load.
+        objective: The same; None for ``usual_objective``.
         baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
         db_bench: A build's name, or the path of a program; None for the host's own.
         **asked: The rest of what ``specification_of`` takes.
@@ -87,7 +85,7 @@ def specify(
     documents: dict[str, Any] = {}
     usual = "paper"
     with noting(found):
-        read = findable(load_workload(workload), Path(workload).parent)
+        read = _findable(load_workload(workload), Path(workload).parent)
         documents["workload"] = workload_document(read)
         usual = usual_objective(read)
     with noting(found):
@@ -99,12 +97,14 @@ def specify(
     with noting(found):
         named, options = baseline_named(baseline)
     refuse_noted(found)
+    if db_bench is not None and "/" in db_bench:  # so that it is the same program from anywhere
+        db_bench = str(Path(db_bench).expanduser().absolute())
     return specification_of(
         **documents,
         shipped_space=space in SPACES,
         baseline=named,
         baseline_options=options,
-        db_bench=findable_program(db_bench),
+        db_bench=db_bench,
         **asked,
     )
 
@@ -112,9 +112,7 @@ def specify(
 def inlined(settings: Mapping[str, Any], *, find: Find = as_written) -> dict[str, Any]:
     """The same settings as ``POST /v1/jobs`` takes them: what files hold goes in.
 
-    Args:
-        settings: By the names of a request; spaces, objectives and OPTIONS files may be paths.
-        find: Where files are looked for.
+    Spaces, objectives and OPTIONS files may be paths.
 
     Raises:
         InputError: A file cannot be read, or names what cannot be sent.
@@ -182,11 +180,7 @@ def _options_text(given: str) -> str:
 def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
     """What names of starting points and OPTIONS files stand for, with the text of each file.
 
-    Args:
-        given: Names of shipped points, OPTIONS files, or ``none`` alone.
-
-    Returns:
-        None where nothing is given: then the strategy decides.
+    None where nothing is given: then the strategy decides.
 
     Raises:
         InputError: A file cannot be read.
@@ -223,18 +217,11 @@ def _starts(value: Any, find: Find) -> list[str]:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
-        raise InputError(f"--{name.replace('_', '-')}", f"{value!r:.80} is not a text")
+        raise InputError(option_of(name), f"{value!r:.80} is not a text")
     return value
 
 
-def findable_program(db_bench: str | None) -> str | None:
-    """A path from the root, so that it leads to the same program from anywhere; names stay."""
-    if db_bench is None or "/" not in db_bench:
-        return db_bench
-    return str(Path(db_bench).expanduser().absolute())
-
-
-def findable(workload: Workload, beside: Path) -> Workload:
+def _findable(workload: Workload, beside: Path) -> Workload:
     """A workload whose own program is named so that it is found from anywhere.
 
     A relative path is meant from where the user stands, or else from beside the workload's file.
@@ -251,9 +238,6 @@ def findable(workload: Workload, beside: Path) -> Workload:
 def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
     """The documents of all workloads that jobs over HTTP may name: no request becomes a path.
 
-    Args:
-        folder: The operator's own; None for none.
-
     Raises:
         InputError: A file of the folder is wrong, or takes a name that is taken.
     """
@@ -266,7 +250,7 @@ def registered_workloads(folder: Path | None) -> dict[str, Mapping[str, Any]]:
         raise InputError("ROCKTUNE_WORKLOADS_DIR", f"{str(folder)!r} is not a folder")
     for path in sorted(folder.glob("*.toml")):
         try:
-            document = workload_document(findable(load_workload(str(path)), folder))
+            document = workload_document(_findable(load_workload(str(path)), folder))
         except InputError as error:
             raise InputError(f"ROCKTUNE_WORKLOADS_DIR ({path.name})", str(error)) from None
         name = document["name"]

@@ -23,7 +23,6 @@ from pydantic import (
 
 from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.limits import parse_limit
-from optimizer.objective.objective import Limit
 from optimizer.strategies.registry import DEFAULT_STRATEGY
 from optimizer.trials.problem import SearchSettings
 from sampler.common.byte_size import parse_bytes
@@ -230,9 +229,6 @@ _SEARCH = set(SearchSettings().document()) & set(JobRequest.model_fields) - {"de
 def read_request(given: Mapping[str, Any]) -> JobRequest:
     """Checks the types and bounds of what a terminal or a nightly.toml asks for.
 
-    Args:
-        given: By the names of the fields; ``warm_start`` may be text.
-
     Raises:
         InputError: One is wrong; it is named as an option of the terminal.
         InputErrors: Several are.
@@ -301,13 +297,12 @@ def parts_of(
 ) -> dict[str, Any]:
     """What a request asks for, by the names of ``specification_of``; documents stay as they are.
 
+    Only what was asked for is there, but for ``search``, which is always told.
+
     Args:
         asked: The request.
         found: Receives what is wrong.
         search: How the search of the job that is cloned behaves.
-
-    Returns:
-        Only what was asked for, but for ``search``, which is always told.
     """
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     parts = {
@@ -330,24 +325,16 @@ def parts_of(
         with noting(found):
             parts["memory"] = parse_bytes(str(given["memory"]), field="--memory")
     if "limits" in given:
-        parts["limits"] = _limits(given["limits"] or (), found)
+        parts["limits"] = []
+        for text in given["limits"] or ():
+            with noting(found):
+                parts["limits"].append(parse_limit(text, field="--limit"))
     if "start_from" in given:
         rows = given["start_from"]
-        parts["start_from"] = None if rows is None else [_start(each) for each in rows]
+        parts["start_from"] = rows and [
+            {"name": each} if isinstance(each, str) else each.model_dump() for each in rows
+        ]
     return parts | {"search": _search(given, search or {}, found)}
-
-
-def _limits(texts: list[str] | tuple[()], found: list[InputError]) -> list[Limit]:
-    limits: list[Limit] = []
-    for text in texts:
-        with noting(found):
-            limits.append(parse_limit(text, field="--limit"))
-    return limits
-
-
-def _start(given: str | StartFile) -> dict[str, Any]:
-    """Where a search shall begin: a shipped point, or a file's name and text."""
-    return {"name": given} if isinstance(given, str) else given.model_dump()
 
 
 def _search(

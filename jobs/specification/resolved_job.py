@@ -98,6 +98,10 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     search = SearchSettings.of(specification.search)
     with noting(found):
         _require_searchable(search.over, space)
+    confirm: Workload | None = None
+    if specification.confirm_scale is not None:
+        # The number of keys belongs to the scale of the search, whoever named that.
+        confirm = workload.at_scale(specification.confirm_scale)
     memory: int | None = None
     small: list[str] = []
     with noting(found):
@@ -112,19 +116,15 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         memory=memory,
         seed=specification.seed,
         search=search,
-        confirm=_confirm_load(workload, specification.confirm_scale, specification.scale),
+        confirm=confirm,
     )
     problem = replace(problem, starts=starting_points(problem, specification.start_from))
     plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
-    shallow = shallow_warnings(workload, space)
-    warnings = (
-        *unknown,
-        *small,
-        *shallow,
-        *_factor_warnings(space),
-        *baseline_warnings(plan),
-    )
-    return ResolvedJob(specification, problem, plan, warnings)
+    warnings = [*unknown, *small, *shallow_warnings(workload, space)]
+    if factors := [p.name for p in space.parameters if p.section == "workload"]:
+        what = f"{', '.join(factors)} describe the workload, not RocksDB"
+        warnings.append(f"{what}: no OPTIONS file can carry them")
+    return ResolvedJob(specification, problem, plan, (*warnings, *baseline_warnings(plan)))
 
 
 def resolve_stored(job: JobRow) -> ResolvedJob:
@@ -134,23 +134,6 @@ def resolve_stored(job: JobRow) -> ResolvedJob:
         InputError: An earlier version wrote it, or a file that it names has changed.
     """
     return resolve(specification_from_document(job.specification), None)
-
-
-def _confirm_load(
-    workload: Workload, confirm_scale: int | None, scale: int | None
-) -> Workload | None:
-    """The load that confirms; None where it is the search's.
-
-    Args:
-        workload: As it is written.
-        confirm_scale: What is asked for.
-        scale: What the search measures at; None: the workload's own.
-    """
-    if confirm_scale is None:
-        return None
-    # The number of keys belongs to the scale of the search, whoever named that.
-    searched = replace(workload, scale=workload.scale if scale is None else scale)
-    return searched.at_scale(confirm_scale)
 
 
 def _refuse_own_parameters(space: Space, workload: Workload) -> None:
@@ -171,15 +154,10 @@ def _known_to(
     unknown = [p.name for p in (*space.parameters, *fixed) if not installed.knows(p)]
     if not unknown:
         return space, []
-    names = ", ".join(unknown)
+    problem = f"RocksDB {installed.version} does not know {', '.join(unknown)}"
     if not shipped or any(name in space.fixed for name in unknown):
-        raise InputError(
-            f"parameter ({unknown[0]})",
-            f"RocksDB {installed.version} does not know {names}; take it out of the space",
-        )
-    return space.without(unknown), [
-        f"RocksDB {installed.version} does not know {names}: left out of the space"
-    ]
+        raise InputError(f"parameter ({unknown[0]})", f"{problem}; take it out of the space")
+    return space.without(unknown), [f"{problem}: left out of the space"]
 
 
 def _around(space: Space, own: UserOptions) -> tuple[Space, list[str]]:
@@ -230,12 +208,3 @@ def _require_scale(workload: Workload, space: Space) -> None:
             f"at scale {workload.scale} a write buffer of {format_bytes(smallest)} falls below "
             f"RocksDB's least, {format_bytes(LEAST_WRITE_BUFFER)}; {better_scale(smallest)}",
         )
-
-
-def _factor_warnings(space: Space) -> list[str]:
-    factors = [p.name for p in space.parameters if p.section == "workload"]
-    if not factors:
-        return []
-    return [
-        f"{', '.join(factors)} describe the workload, not RocksDB: no OPTIONS file can carry them"
-    ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sampler.common.byte_size import format_bytes
 from sampler.space.space import Configuration, Space
 from sampler.workload.workload import Workload
@@ -45,7 +43,7 @@ def shallow_warnings(workload: Workload, space: Space) -> list[str]:
     keeps its shape. More keys do.
     """
     deepest = deepest_level(workload, space.start)
-    misjudged = [] if deepest is None else list(_misjudged(space, deepest))
+    misjudged = [] if deepest is None else _misjudged(space, deepest)
     if not misjudged:
         return []
     stored = format_bytes(_stored_bytes(workload, space.start))
@@ -56,20 +54,18 @@ def shallow_warnings(workload: Workload, space: Space) -> list[str]:
     ]
 
 
-def _misjudged(space: Space, deepest: int) -> Iterator[str]:
-    """The options of the space that some of their values mean nothing for in so flat a tree."""
+def _misjudged(space: Space, deepest: int) -> list[str]:
+    """The options of the space of which some values mean nothing in so flat a tree."""
     beyond = deepest + 1
-    if _reaches(space, "min_level_to_compress", beyond):
-        yield f"min_level_to_compress of {beyond} and more compresses nothing"
-    if _reaches(space, "num_levels", beyond + 1):
-        yield f"num_levels of {beyond} and more are all the same"
+    highs = {p.name: p.high for p in space.parameters if p.high is not None}
+    found = []
+    if highs.get("min_level_to_compress", 0) >= beyond:
+        found.append(f"min_level_to_compress of {beyond} and more compresses nothing")
+    if highs.get("num_levels", 0) > beyond:
+        found.append(f"num_levels of {beyond} and more are all the same")
     if deepest < 2 and "max_bytes_for_level_multiplier" in space.by_name:
-        yield "max_bytes_for_level_multiplier does nothing"
-
-
-def _reaches(space: Space, name: str, value: int) -> bool:
-    parameter = space.by_name.get(name)
-    return parameter is not None and parameter.high is not None and parameter.high >= value
+        found.append("max_bytes_for_level_multiplier does nothing")
+    return found
 
 
 def _stored_bytes(workload: Workload, values: Configuration) -> float:

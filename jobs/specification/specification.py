@@ -77,11 +77,12 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
     try:
         specification = Specification.model_validate(document)
         SearchSettings.of(specification.search)
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+    except (ValidationError, TypeError) as error:
+        wrong = str(error)
+        if isinstance(error, ValidationError):
+            told = error.errors()
+            wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in told)
         raise InputError("job", f"was written by another version of Rocktune: {wrong}") from None
-    except TypeError as error:
-        raise InputError("job", f"was written by another version of Rocktune: {error}") from None
     workload_from_document(specification.workload, stored=True)
     space_from_document(specification.space)
     objective_from_document(specification.objective)

@@ -70,9 +70,7 @@ def require_sizes(asked: Starts, workload: Workload, *, field: str = "--start-fr
 def starting_points(problem: Problem, asked: Starts | None) -> tuple[StartingPoint, ...]:
     """The points of a space where its search begins; what is the baseline there is left out.
 
-    Args:
-        problem: What is tuned.
-        asked: As a specification holds it; None: the usual ones for a strategy that has models.
+    Where none are asked for, a strategy that has models begins at the usual ones.
     """
     if asked is None:
         strategy = STRATEGIES.get(problem.strategy)
@@ -89,13 +87,12 @@ def _is_guide(asked: Mapping[str, Any]) -> bool:
 def _values(problem: Problem, asked: Mapping[str, Any]) -> dict[str, Value]:
     if not _is_guide(asked):
         return values_of(asked["name"], asked.get("options"))
-    start = problem.space.start
-    memory = problem.memory
+    start, memory = problem.space.start, problem.memory
+    if memory is not None:
+        memory = (memory - int(start["cache_size"])) // problem.workload.column_families
     return guide_values(
         problem.workload,
         cpu_threads=named_threads(asked["name"]) or cpu_threads(),
-        memory=None
-        if memory is None
-        else (memory - int(start["cache_size"])) // problem.workload.column_families,
+        memory=memory,
         separating=bool(start["enable_blob_files"]) or "enable_blob_files" in problem.searched,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jobs.specification.request import WarmStart
+from jobs.specification.request import WarmStart, option_of
 from jobs.specification.specification import Specification
 from jobs.specification.start_from import require_sizes, require_starts
 from optimizer.budget.budget import LEAST_TRIALS, divide
@@ -53,12 +53,11 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     found = [*_wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]
     trials = DEFAULT_TRIALS if draft.trials is draft.minutes is None else draft.trials
     starts, objective = draft.start_from, draft.objective
+    if search.cutoff and not 1 <= search.cutoff < 1e6:  # would end the baseline, or never anything
+        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
+        found.append(InputError("--cutoff", problem))
     with noting(found):
-        _require_cutoff(search)
-    with noting(found):
-        chosen = find_strategy(draft.strategy)
-        _require_used(search, chosen, draft.strategy)
-        _require_learning(draft.warm_start, chosen, draft.strategy)
+        _require_used(search, draft.warm_start, find_strategy(draft.strategy), draft.strategy)
     if starts is not None:
         with noting(found):
             starts = require_starts(starts)
@@ -88,8 +87,11 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
             read_user_options(draft.baseline_options, name="--baseline")
     with noting(found):
         _require_build(draft.db_bench, draft.workload)
-    with noting(found):
-        _require_kind(draft.host_kind)
+    if draft.host_kind is not None and not is_build_name(draft.host_kind):
+        problem = (
+            f"{draft.host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
+        )
+        found.append(InputError("--host-kind", problem))
     if load is not None:
         with noting(found):
             _require_larger(draft.confirm_scale, load, draft.scale)
@@ -127,13 +129,6 @@ def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
     return found
 
 
-def _require_cutoff(search: SearchSettings) -> None:
-    """Refuses a cutoff that would end the baseline itself, or never anything."""
-    if search.cutoff and not 1 <= search.cutoff < 1e6:
-        problem = f"{search.cutoff:g} is neither 0 nor at least 1; 4 is usual"
-        raise InputError("--cutoff", problem)
-
-
 def _require_samples(search: SearchSettings, trials: int | None) -> None:
     """Refuses so many first draws that no trial is left to search."""
     if search.samples is None or trials is None or trials < LEAST_TRIALS:
@@ -144,19 +139,16 @@ def _require_samples(search: SearchSettings, trials: int | None) -> None:
         raise InputError("--samples", f"{problem}; write at most {explore - 1}")
 
 
-def _require_used(search: SearchSettings, strategy: Strategy, name: str) -> None:
-    """Refuses settings that a strategy does not use."""
+def _require_used(
+    search: SearchSettings, warm_start: WarmStart, strategy: Strategy, name: str
+) -> None:
+    """Refuses settings that a strategy does not use, and earlier jobs where it learns of none."""
     usual = SearchSettings()
     for setting in ("samples", "top", "over", "generations", "fitness", "stop_early"):
         is_set = getattr(search, setting) != getattr(usual, setting)
         if is_set and setting not in strategy.settings:
-            field = f"--{setting.replace('_', '-')}"
             why = "only draws" if strategy.settings == {"top"} else "does not heed it"
-            raise InputError(field, f"the strategy {name} {why}; use genetic")
-
-
-def _require_learning(warm_start: WarmStart, strategy: Strategy, name: str) -> None:
-    """Refuses earlier jobs where nothing learns from them."""
+            raise InputError(option_of(setting), f"the strategy {name} {why}; use genetic")
     if warm_start is not None and "warm_start" not in strategy.settings:
         problem = f"the strategy {name} learns nothing from earlier jobs; use forest, or leave it"
         raise InputError("--warm-start", problem)
@@ -188,23 +180,14 @@ def _require_build(db_bench: str | None, workload: Mapping[str, Any]) -> None:
         raise InputError("--db-bench", "this workload is not measured by db_bench; leave it out")
 
 
-def _require_kind(host_kind: str | None) -> None:
-    """Refuses what can be no kind of hosts."""
-    if host_kind is not None and not is_build_name(host_kind):
-        problem = f"{host_kind!r} is no kind; write letters, digits, dots and dashes, 64 at most"
-        raise InputError("--host-kind", problem)
-
-
 def _limited(objective: Objective, added: Sequence[Limit], workload: Workload) -> Objective:
     """The objective with further limits, all of them checked against what is measured."""
     found: list[InputError] = []
-    for number, limit in enumerate(objective.limits, start=1):
-        with noting(found):
-            _require_measured(limit.metric, workload, f"limit[{number}].metric")
-    for limit in added:
-        with noting(found):
-            _require_measured(limit.metric, workload, _LIMIT)
     whole = (*objective.limits, *added)
+    fields = [f"limit[{number}].metric" for number in range(1, len(objective.limits) + 1)]
+    for limit, field in zip(whole, [*fields, *[_LIMIT] * len(added)], strict=True):
+        with noting(found):
+            _require_measured(limit.metric, workload, field)
     with noting(found):
         require_possible(whole, field=_LIMIT if added else "objective.limit")
     refuse_noted(found)
@@ -245,18 +228,18 @@ def require_terms(objective: Objective, workload: Workload) -> None:
     """
     untold = why_untold(workload)
     for term in objective.terms:
+        needs = f"{objective.name} needs the metric {term.metric}"
         if workload.only_reads and term.metric in OF_WRITES:
             raise InputError(
                 "--objective",
-                f"{objective.name} needs the metric {term.metric}, and the workload "
-                f"{workload.name} writes nothing while it is measured; choose "
-                "--objective reading, or whole_waf, which holds its preparation",
+                f"{needs}, and the workload {workload.name} writes nothing while it is measured; "
+                "choose --objective reading, or whole_waf, which holds its preparation",
             )
         if untold and term.metric == "sa":
             raise InputError(
                 "--objective",
-                f"{objective.name} needs the metric sa, which cannot be told of the workload "
-                f"{workload.name}: {untold}; choose an objective without it, such as waf",
+                f"{needs}, which cannot be told of the workload {workload.name}: {untold}; "
+                "choose an objective without it, such as waf",
             )
 
 
@@ -264,15 +247,11 @@ def _require_larger(confirm_scale: int | None, workload: Workload, scale: int | 
     """Refuses a scale that is no larger one, and a load that cannot be made larger."""
     if confirm_scale is None:
         return
+    field = "--confirm-scale"
     if not workload.by_db_bench:
-        raise InputError(
-            "--confirm-scale", "only a load of db_bench can be made larger; leave it out"
-        )
+        raise InputError(field, "only a load of db_bench can be made larger; leave it out")
     searched = workload.scale if scale is None else scale
     if not 1 <= confirm_scale < searched:
         least = "write one from 1 to" if searched > 1 else "nothing is larger than"
-        raise InputError(
-            "--confirm-scale",
-            f"{confirm_scale} is no larger scale than that of the search, 1/{searched}; "
-            f"{least} {max(searched - 1, 1)}",
-        )
+        problem = f"{confirm_scale} is no larger scale than that of the search, 1/{searched}"
+        raise InputError(field, f"{problem}; {least} {max(searched - 1, 1)}")

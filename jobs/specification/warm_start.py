@@ -7,11 +7,12 @@ stored with it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from db.jobs.job_store import JobStore
-from db.schema.job_row import ENDED, JobRow
+from db.schema.job_row import ENDED
 from jobs.specification.request import AUTO, WarmStart
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.run.ports import TrialLog
@@ -29,12 +30,6 @@ _MOST_JOBS = 3
 _LOOKED_AT = 200  # of the newest jobs
 _LEAST_TRIALS = 10  # fewer teach nothing
 _LEAST_IN_COMMON = 0.5  # of the parameters that move
-
-
-@dataclass(frozen=True)
-class _Earlier:
-    row: JobRow
-    problem: Problem
 
 
 def frozen_prior(
@@ -89,18 +84,14 @@ def prior_of(
         return Prior((_named(store, asked, problem),))
     if asked != AUTO:
         return Prior()
-    similar = sorted(_similar(store, job_id, problem), key=lambda each: not _same(each, problem))
-    found: list[PriorJob] = []
-    for each in similar:
-        if len(found) == _MOST_JOBS:
-            break
-        taken = _taken(store, each, problem, hosts)
-        if taken is not None:
-            found.append(taken)
-    share = MOST // max(1, len(found))
-    return Prior(
-        tuple(PriorJob(each.job, each.workload, each.trials[:share], each.of) for each in found)
+    # Jobs of the same load first.
+    similar = sorted(
+        _similar(store, job_id, problem), key=lambda each: each[1].workload != problem.workload
     )
+    taken = (_taken(store, number, earlier, problem, hosts) for number, earlier in similar)
+    found = list(islice((each for each in taken if each is not None), _MOST_JOBS))
+    share = MOST // max(1, len(found))
+    return Prior(tuple(replace(each, trials=each.trials[:share]) for each in found))
 
 
 def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start") -> None:
@@ -119,10 +110,9 @@ def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start
 
 def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
     require_job(store, number)
-    row = store.job(number)
-    earlier = _Earlier(row, resolve_stored(row).problem)
-    taken = _taken(store, earlier, problem, None)
-    if taken is None or not _in_common(earlier.problem, problem):
+    earlier = resolve_stored(store.job(number)).problem
+    taken = _taken(store, number, earlier, problem, None)
+    if taken is None or not _in_common(earlier, problem):
         why = f"job {number} has fewer than {_LEAST_TRIALS} measured configurations"
         if taken is not None:
             why = f"job {number} moves none of the parameters of this one"
@@ -130,29 +120,29 @@ def _named(store: JobStore, number: int, problem: Problem) -> PriorJob:
     return taken
 
 
-def _similar(store: JobStore, job_id: int, problem: Problem) -> Iterator[_Earlier]:
+def _similar(store: JobStore, job_id: int, problem: Problem) -> Iterator[tuple[int, Problem]]:
     """Ended jobs of the same kind of load that move enough of the same, newest first."""
     for row in store.jobs(limit=_LOOKED_AT):
         if row.id == job_id or row.state not in ENDED:
             continue
         try:
-            earlier = _Earlier(row, resolve_stored(row).problem)
+            earlier = resolve_stored(row).problem
         except InputError:  # of another version, or of files that were there then
             continue
-        alike = _kind(earlier.problem.workload) == _kind(problem.workload)
-        if alike and _in_common(earlier.problem, problem) >= _LEAST_IN_COMMON:
-            yield earlier
+        alike = _kind(earlier.workload) == _kind(problem.workload)
+        if alike and _in_common(earlier, problem) >= _LEAST_IN_COMMON:
+            yield row.id, earlier
 
 
 def _taken(
-    store: JobStore, earlier: _Earlier, problem: Problem, hosts: Collection[str] | None
+    store: JobStore, number: int, earlier: Problem, problem: Problem, hosts: Collection[str] | None
 ) -> PriorJob | None:
     """What is taken of a job; None if it measured too little there."""
-    trials = store.trials(earlier.row.id)
+    trials = store.trials(number)
     history = History(t for t in trials if hosts is None or t.host in hosts)
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):
         return None
-    taken = prior_job(problem, earlier.problem, history, job=earlier.row.id)
+    taken = prior_job(problem, earlier, history, job=number)
     return taken if taken.of >= _LEAST_TRIALS else None
 
 
@@ -164,10 +154,6 @@ def _kind(workload: Workload) -> tuple[object, ...]:
         return ("external", workload.name)
     prepared = workload.prepare.benchmarks if workload.prepare else ()
     return ("db_bench", prepared, workload.benchmarks)
-
-
-def _same(earlier: _Earlier, problem: Problem) -> bool:
-    return earlier.problem.workload == problem.workload
 
 
 def _in_common(earlier: Problem, problem: Problem) -> float:
