@@ -16,7 +16,7 @@ from jobs.interval_report.documents import (
     notes,
     totals_table,
 )
-from jobs.interval_report.stall_answer import reason_in_words, shown_name, stall_answer
+from jobs.interval_report.stall_answer import REASON_WORDS, shown_name, stall_answer
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import as_document
 
@@ -67,7 +67,7 @@ def _tables(opening: Opening) -> list[tuple[str, Table]]:
 def _stalls(opening: Opening) -> list[list[str]]:
     counts = as_document(opening.stalls)
     rows = [
-        [reason_in_words(reason), as_text(kinds.get("delays")), as_text(kinds.get("stops"))]
+        [REASON_WORDS[reason], as_text(kinds.get("delays")), as_text(kinds.get("stops"))]
         for reason, kinds in counts.items()
         if any(kinds.values())
     ]

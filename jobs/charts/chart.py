@@ -48,6 +48,11 @@ class Chart:
         return {"data": list(self.traces), "layout": {**self.layout, "height": self.height}}
 
 
+def drawable(charts: Iterable[Chart | None]) -> list[Chart]:
+    """Those that have something to draw."""
+    return [chart for chart in charts if chart is not None]
+
+
 def words(text: object, most: int = 60) -> str:
     """A text that Plotly shows as it is, cut to so many characters."""
     plain = _CONTROLS.sub(" ", str(text))

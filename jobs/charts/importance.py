@@ -5,6 +5,7 @@ Results of earlier versions have no models: their forests rank.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -71,6 +72,24 @@ def ranked_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
 def forests_r2(found: Mapping[str, Any]) -> dict[str, float | None]:
     """R2 on unseen draws of the forests, by metric."""
     return {metric: held_out(each) for metric, each in found["forest"].items()}
+
+
+def quality(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What reports and pages ask of a ranking's quality.
+
+    Returns:
+        ``modelled``: ``by_models``; ``learned``: whether forests say anything, of which those of
+        a few draws are shown beside models only if they do; ``unsure``: metrics whose order is
+        hardly more than chance; ``least_r2``.
+    """
+    least = LEAST_R2 if by_models(found) else -math.inf
+    forests = forests_r2(found).values()
+    return {
+        "modelled": by_models(found),
+        "learned": any(value is not None and value >= least for value in forests),
+        "unsure": [m for m, r2 in ranked_r2(found).items() if r2 is not None and r2 < LEAST_R2],
+        "least_r2": LEAST_R2,
+    }
 
 
 def model_effects_chart(

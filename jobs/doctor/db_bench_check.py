@@ -20,34 +20,24 @@ from sampler.workload.workload_file import workload_from_document
 _CODEC = "compression_type"
 
 
-def read_db_bench(program: str) -> InstalledDbBench | str:
-    """The db_bench, tried; or in one line why there is none to use."""
-    try:
-        return probe(find_db_bench(program))
-    except InputError as error:
-        return error.problem
-
-
-def refused_codecs(installed: InstalledDbBench, plan: BenchPlan) -> tuple[str, ...]:
+def _refused_codecs(installed: InstalledDbBench, plan: BenchPlan) -> list[str]:
     """The codecs that the space may draw, or starts from, and this db_bench does not have."""
     drawn = plan.space.by_name.get(_CODEC)
     start = plan.space.default_configuration()
-    codecs = drawn.values if drawn else (plan.space.context[_CODEC],)
-    refused = []
-    for codec in codecs:
-        options = plan.options({**start, _CODEC: codec})
-        if try_options(installed.program, options).options is None:
-            refused.append(str(codec))
-    return tuple(refused)
+    options = {
+        str(codec): plan.options({**start, _CODEC: codec})
+        for codec in (drawn.values if drawn else (plan.space.context[_CODEC],))
+    }
+    return [c for c in options if try_options(installed.program, options[c]).options is None]
 
 
 def judge_db_bench(
     found: InstalledDbBench | str, refused: Sequence[str], *, needed: bool = True
 ) -> list[Finding]:
-    """Judges it.
+    """Judges the program, or why there is none.
 
     Args:
-        found: The program, or why there is none.
+        found: Either.
         refused: Codecs that it does not have.
         needed: Whether the workload is measured by db_bench at all.
     """
@@ -72,15 +62,13 @@ def _build(warning: str) -> Finding:
     if "Optimization is disabled" in warning:
         advice = "build with DEBUG_LEVEL=0: unoptimised code has other bottlenecks"
         return Finding("build", Severity.PROBLEM, warning, advice)
+    advice = "see to it that your production build agrees"
     if "Assertions are enabled" in warning:
         advice = (
             "compare configurations, not absolute figures; for those build RocksDB with "
             "DEBUG_LEVEL=0 and set ROCKTUNE_DB_BENCH (Debian's package has assertions)"
         )
-        return Finding("build", Severity.WARNING, warning, advice)
-    return Finding(
-        "build", Severity.WARNING, warning, "see to it that your production build agrees"
-    )
+    return Finding("build", Severity.WARNING, warning, advice)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,11 +140,14 @@ def look_at_db_bench(
 def _try(
     subject: ExaminedLoad, specification: Specification, settings: Settings
 ) -> tuple[list[Finding], ExaminedLoad]:
-    found = read_db_bench(settings.db_bench)
-    if not subject.by_db_bench or isinstance(found, str):
-        return judge_db_bench(found, (), needed=subject.by_db_bench), subject
+    try:
+        found = probe(find_db_bench(settings.db_bench))
+    except InputError as error:
+        return judge_db_bench(error.problem, (), needed=subject.by_db_bench), subject
+    if not subject.by_db_bench:
+        return judge_db_bench(found, (), needed=False), subject
     assembly = assemble(specification, settings)
-    return judge_db_bench(found, refused_codecs(found, assembly.plan)), _subject(assembly)
+    return judge_db_bench(found, _refused_codecs(found, assembly.plan)), _subject(assembly)
 
 
 def _subject(assembly: Assembly) -> ExaminedLoad:

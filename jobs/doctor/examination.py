@@ -81,7 +81,7 @@ class Diagnosis:
             "machine": dict(self.machine),
             "workload": self.workload,
             "findings": [asdict(finding) for finding in self.findings],
-            "noise": None if self.noise is None else self.noise.document(),
+            "noise": None if self.noise is None else asdict(self.noise),
         }
 
 
@@ -138,8 +138,8 @@ def examine(
     findings: list[Finding] = []
 
     def tell(more: Sequence[Finding]) -> None:
+        findings.extend(more)
         for finding in more:
-            findings.append(finding)
             observer.found(finding)
 
     subject = examined_load(specification, settings)

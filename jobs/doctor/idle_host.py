@@ -26,10 +26,11 @@ Waiting = Callable[[str], None]
 
 @dataclass(frozen=True)
 class HostBusy:
-    """Why something was left out, and what to do about it."""
+    """Why something was left out, what to do about it, and who holds the host, if anybody."""
 
     why: str
     advice: str
+    holder: str = ""
 
 
 class _Held(Exception):
@@ -50,13 +51,14 @@ def under_host_lock(
         work: What it raises is raised.
         waiting: Told who holds the host, while somebody does; None waits for nobody.
     """
-    token, tell = secrets.token_hex(8), waiting or (lambda _: None)
-    pause = _give_up if waiting is None else time.sleep
+    token, holders = secrets.token_hex(8), list[str]()
+    tell, pause = (holders.append, _give_up) if waiting is None else (waiting, time.sleep)
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(host_lock(settings.lock, token, waiting=tell, pause=pause))
         except _Held:
-            return HostBusy("a trial is at work here", "run this again when it is over")
+            holder = holders[0] if holders else "another process"
+            return HostBusy("a trial is at work here", "run this again when it is over", holder)
         except InputError as error:
             return HostBusy(error.problem, "mend that, and run this again")
         return work()
@@ -64,17 +66,12 @@ def under_host_lock(
 
 def look_for_benchmarks(settings: Settings) -> list[Finding]:
     """Sees whether somebody else measures here, without waiting for them."""
-    others, holders = running("db_bench"), list[str]()
-    token = secrets.token_hex(8)
-    try:
-        with host_lock(settings.lock, token, waiting=holders.append, pause=_give_up):
-            pass
-    except _Held:
-        return judge_benchmarks(others, holders[0] if holders else "another process")
-    except InputError as error:
+    others = running("db_bench")
+    tried = under_host_lock(settings, lambda: None, waiting=None)
+    if tried is not None and not tried.holder:
         advice = "set ROCKTUNE_LOCK to a file that all who measure here may open"
-        return [Finding("lock", Severity.PROBLEM, error.problem, advice)]
-    return judge_benchmarks(others, None)
+        return [Finding("lock", Severity.PROBLEM, tried.why, advice)]
+    return judge_benchmarks(others, tried.holder if tried else None)
 
 
 def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[Finding]:

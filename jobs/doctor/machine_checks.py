@@ -23,15 +23,15 @@ _DECIDES = {
 
 
 def judge_cpu(cpu: CpuState, *, most_jobs: int) -> list[Finding]:
-    """Judges the processors.
-
-    Args:
-        cpu: The reading.
-        most_jobs: The most background jobs that the space may draw.
-    """
+    """Judges the processors; ``most_jobs`` is what the space may draw of background jobs."""
     findings = [_cores(cpu, most_jobs), _governor(cpu)]
-    if cpu.turbo is not None:
-        findings.append(_turbo(cpu.turbo))
+    if cpu.turbo:
+        advice = (
+            "turn it off for the steadiest clocks: it follows heat and the number of busy cores"
+        )
+        findings.append(Finding("turbo", Severity.NOTE, "on", advice))
+    elif cpu.turbo is not None:
+        findings.append(Finding("turbo", Severity.OK, "off"))
     if cpu.virtual is None:
         found = "unknown: neither the processor nor the firmware tells whether one is beneath"
         advice = "ask whoever runs this machine: another guest would share caches, memory and disk"
@@ -68,13 +68,6 @@ def _governor(cpu: CpuState) -> Finding:
     return Finding("governor", Severity.WARNING, found, advice)
 
 
-def _turbo(on: bool) -> Finding:
-    if not on:
-        return Finding("turbo", Severity.OK, "off")
-    advice = "turn it off for the steadiest clocks: it follows heat and the number of busy cores"
-    return Finding("turbo", Severity.NOTE, "on", advice)
-
-
 # Somebody waited for memory in so much of the last ten seconds: none do while there is enough.
 STALLED = 0.01
 
@@ -82,20 +75,23 @@ STALLED = 0.01
 def judge_memory(
     before: MemoryState, after: MemoryState, *, load_bytes: int, stalled: float | None
 ) -> list[Finding]:
-    """Judges memory.
+    """Judges memory by two readings, one a little later than the other.
 
     Args:
-        before: A reading.
-        after: Another, a little later.
+        before: The earlier.
+        after: The later.
         load_bytes: What the workload writes.
         stalled: Share of the last ten seconds in which somebody waited for memory; None where
             the kernel does not tell.
     """
-    return [
-        _room(after, load_bytes),
-        _swapping(before, after, stalled or 0.0),
-        _huge_pages(after.huge_pages),
-    ]
+    pages = Finding("huge pages", Severity.OK, after.huge_pages or "not shown here")
+    if after.huge_pages == "always":
+        advice = (
+            "set transparent_hugepage/enabled to madvise, or to what production has: making huge "
+            "pages takes time from whoever happens to run"
+        )
+        pages = Finding("huge pages", Severity.NOTE, "always", advice)
+    return [_room(after, load_bytes), _swapping(before, after, stalled or 0.0), pages]
 
 
 def _room(memory: MemoryState, load_bytes: int) -> Finding:
@@ -107,39 +103,31 @@ def _room(memory: MemoryState, load_bytes: int) -> Finding:
         f"{format_bytes(usable)} available{limited}, the load writes {format_bytes(load_bytes)}"
     )
     # Inputs and outputs of compactions are there together.
-    if usable < 2 * load_bytes:
-        if limited:
-            advice = "raise the limit (memory.max, docker --memory): page cache counts to it too"
-            return Finding("memory", Severity.NOTE, found, advice)
-        advice = "free memory: with too small a page cache compactions read from the disk, now \
-and then"
-        return Finding("memory", Severity.NOTE, found, advice)
-    return Finding("memory", Severity.OK, found)
+    if usable >= 2 * load_bytes:
+        return Finding("memory", Severity.OK, found)
+    advice = (
+        "raise the limit (memory.max, docker --memory): page cache counts to it too"
+        if limited
+        else "free memory: with too small a page cache compactions read from the disk, now and "
+        "then"
+    )
+    return Finding("memory", Severity.NOTE, found, advice)
 
 
 def _swapping(before: MemoryState, after: MemoryState, stalled: float) -> Finding:
-    if before.pages_swapped is None or after.pages_swapped is None:
-        moved = None
-    else:
+    told, moved = [], None
+    if before.pages_swapped is not None and after.pages_swapped is not None:
         moved = after.pages_swapped - before.pages_swapped
-    out = None if after.swap_used_bytes is None else format_bytes(after.swap_used_bytes)
-    told = [] if moved is None else [f"{moved} pages moved while I looked"]
-    told += [] if out is None else [f"{out} swapped out"]
+        told.append(f"{moved} pages moved while I looked")
+    if after.swap_used_bytes is not None:
+        told.append(f"{format_bytes(after.swap_used_bytes)} swapped out")
     if (moved or 0) > 0 or stalled > STALLED:
-        told += [f"somebody waited for memory {percentage(stalled)} of the last 10 s"]
+        told.append(f"somebody waited for memory {percentage(stalled)} of the last 10 s")
         advice = "free memory, then `swapoff -a`: a page fetched back stops a thread"
         return Finding("swap", Severity.WARNING, ", ".join(told), advice)
     if moved is None:
         return not_shown("swap", "/proc/vmstat")
     return Finding("swap", Severity.OK, ", ".join(told))
-
-
-def _huge_pages(setting: str | None) -> Finding:
-    if setting == "always":
-        advice = "set transparent_hugepage/enabled to madvise, or to what production has: making \
-huge pages takes time from whoever happens to run"
-        return Finding("huge pages", Severity.NOTE, setting, advice)
-    return Finding("huge pages", Severity.OK, setting or "not shown here")
 
 
 # Shares of all processors. The quick load uses 1.6 CPU seconds in 1.3 s: of 2 cores it leaves
@@ -154,13 +142,7 @@ IO_NOTE, IO_WARNING, IO_PROBLEM = 0.05, 0.15, 0.60
 
 
 def judge_load(use: CpuUse, pressure: Pressure, *, seconds: float) -> list[Finding]:
-    """Judges what others did while Rocktune looked on.
-
-    Args:
-        use: What was used.
-        pressure: The kernel's own view.
-        seconds: How long it looked on.
-    """
+    """Judges what others did in the seconds in which Rocktune looked on."""
     return [_others(use, pressure, seconds), _stolen(use.stolen), _disk_pressure(pressure)]
 
 
@@ -169,15 +151,10 @@ def _others(use: CpuUse, pressure: Pressure, seconds: float) -> Finding:
         return not_shown("other load", "/proc/stat")
     names = ", ".join(f"{name} ({pid}) {percentage(share)}" for name, pid, share in use.busiest)
     load = "not shown" if pressure.load is None else f"{pressure.load:g}"
-    waited = pressure.stalled.get("cpu")
-    found = (
-        f"others used {percentage(use.others)} of all CPUs over {seconds:g} s, load average {load}"
-        + (
-            f", somebody waited {percentage(waited)} of the last 10 s"
-            if waited is not None
-            else ""
-        )
-    )
+    found = f"others used {percentage(use.others)} of all CPUs over {seconds:g} s"
+    found += f", load average {load}"
+    if (waited := pressure.stalled.get("cpu")) is not None:
+        found += f", somebody waited {percentage(waited)} of the last 10 s"
     level = graded(use.others, note=OTHERS_NOTE, warning=OTHERS_WARNING, problem=OTHERS_PROBLEM)
     if level is Severity.OK:
         return Finding("other load", level, found)
@@ -310,13 +287,14 @@ def judge_disk_speed(speed: DiskSpeed) -> list[Finding]:
     """Judges what was measured."""
     rate = speed.bytes_per_second
     found = f"{rate / 1e6:,.0f} MB/s ({format_bytes(speed.written_bytes)}, fdatasync every 8 MiB)"
-    slow = "expect what is written for one trial to reach into the next; use a faster disk if it \
-is not the one that you tune for"
-    level = Severity.NOTE if rate < SLOW_WRITES else Severity.OK
-    return [
-        Finding("write speed", level, found, "" if level is Severity.OK else slow),
-        _syncs(speed),
-    ]
+    writes = Finding("write speed", Severity.OK, found)
+    if rate < SLOW_WRITES:
+        advice = (
+            "expect what is written for one trial to reach into the next; use a faster disk if it "
+            "is not the one that you tune for"
+        )
+        writes = Finding("write speed", Severity.NOTE, found, advice)
+    return [writes, _syncs(speed)]
 
 
 def _syncs(speed: DiskSpeed) -> Finding:

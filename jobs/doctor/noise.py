@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from jobs.doctor.finding import ExaminationObserver, Finding, Severity, graded, percentage
 from jobs.execution.assembly import Assembly
@@ -77,10 +76,6 @@ class Noise:
     provable: tuple[Provable, ...]
     pairs_needed: Mapping[str, Mapping[float, int]]
 
-    def document(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return asdict(self)
-
 
 def noise_of(
     trials: Sequence[Trial],
@@ -111,7 +106,14 @@ def noise_of(
         runs=baseline.runs,
         metrics=metrics,
         judged=chosen,
-        provable=tuple(_provable(spreads, budget) for budget in budgets),
+        provable=tuple(
+            Provable(
+                trials=trials_of_job,
+                pairs=(pairs := divide(trials_of_job).pairs),
+                change={name: smallest_change(spread, pairs) for name, spread in spreads.items()},
+            )
+            for trials_of_job in budgets
+        ),
         pairs_needed={
             name: {change: pairs_for(change, spread) for change in WANTED_CHANGES}
             for name, spread in spreads.items()
@@ -134,12 +136,6 @@ def _scatter(noise: MetricNoise, values: Sequence[float]) -> MetricScatter:
     )
 
 
-def _provable(spreads: Mapping[str, float], trials: int) -> Provable:
-    pairs = divide(trials).pairs
-    change = {name: smallest_change(spread, pairs) for name, spread in spreads.items()}
-    return Provable(trials=trials, pairs=pairs, change=change)
-
-
 # With 7 pairs, what a job of 90 trials has, such a spread of single runs hides every change below
 # 9%, 20% and 43% (power); gains that tuning finds are often of the first two sizes.
 SPREAD_NOTE, SPREAD_WARNING, SPREAD_PROBLEM = 0.05, 0.10, 0.20
@@ -156,7 +152,8 @@ def judge_failures(trials: Sequence[Trial]) -> list[Finding]:
     failed = [trial for trial in trials if not trial.done]
     if not failed:
         return []
-    reasons = " / ".join(dict.fromkeys(_line(trial) for trial in failed))
+    lines = [(trial.failure or trial.state.value).splitlines()[-1] for trial in failed]
+    reasons = " / ".join(dict.fromkeys(lines))
     found = f"{len(failed)} of {len(trials)} runs of the baseline ended badly: {reasons}"
     advice = "mend that first: `rocktune bench` runs the baseline once and shows what it says"
     return [Finding("baseline runs", Severity.PROBLEM, found, advice)]
@@ -189,10 +186,6 @@ def _mend(name: str) -> str:
     if name in CLOCKS:
         return "see to the findings above, then try a longer workload (rocktune workloads)"
     return "try a longer workload (rocktune workloads): byte counters scatter less over more data"
-
-
-def _line(trial: Trial) -> str:
-    return (trial.failure or trial.state.value).splitlines()[-1]
 
 
 def run_baseline(

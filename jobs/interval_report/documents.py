@@ -28,6 +28,11 @@ _UNITS = {
     "stall_percent": "interval_stall_percent",
     "cumulative_stall_percent": "cumulative_stall_percent",
 }
+_HIGHEST = {
+    "writes": "writes_mib_s",
+    "compaction": "compaction_mib_s",
+    "stall_percent": "stall_percent",
+}
 COLUMNS = ("opening", *(_UNITS[each.name] for each in fields(Interval)))
 
 
@@ -51,14 +56,13 @@ def summary(opening: Sequence[Interval]) -> dict[str, float | int | None]:
         "compaction_gib": last.compacted_gb,
         "compaction_mib_s": last.cumulative_compaction,
         "stall_percent": last.cumulative_stall_percent,
-        "highest_writes_mib_s": _highest(opening, "writes"),
-        "highest_compaction_mib_s": _highest(opening, "compaction"),
-        "highest_stall_percent": _highest(opening, "stall_percent"),
+        **{
+            f"highest_{title}": max(
+                (v for each in opening if (v := getattr(each, name)) is not None), default=None
+            )
+            for name, title in _HIGHEST.items()
+        },
     }
-
-
-def _highest(opening: Sequence[Interval], name: str) -> float | None:
-    return max((v for each in opening if (v := getattr(each, name)) is not None), default=None)
 
 
 Row = dict[str, Any]
@@ -137,12 +141,7 @@ def notes(opening: Opening) -> list[str]:
 
 
 def stats_document(log: str, openings: Sequence[Opening]) -> Row:
-    """All that `rocktune stats --json` prints.
-
-    Args:
-        log: Path of the file.
-        openings: What it tells; at least one.
-    """
+    """All that `rocktune stats --json` prints of the file at the path ``log``."""
     return {
         "schema": 1,
         "log": log,
@@ -240,7 +239,7 @@ def totals_table(openings: Sequence[Opening]) -> list[list[str]]:
 def level_table(part: Part) -> list[list[str]]:
     """The levels of a family as a table to be shown: a header, then a row for each level."""
     shown = [
-        row if "size" in row else {**row, "size": _mib(row.get("size_mib"))}
+        {"size": f"{row['size_mib']} MB", **row} if row.get("size_mib") is not None else row
         for row in part.levels
         if row["level"] != "Int"
     ]
@@ -249,16 +248,16 @@ def level_table(part: Part) -> list[list[str]]:
 
 def family_table(opening: Opening) -> list[list[str]]:
     """The column families as a table to be shown, the one that wrote most first."""
-    shown = [
-        {
+    shown = []
+    for part in most_written(opening):
+        row: Row = {
             **part.figures,
             "family": shown_name(part.family),
             "write_amplification": family_amplification(part),
-            "delays": _stalls(part, "delays"),
-            "stops": _stalls(part, "stops"),
         }
-        for part in most_written(opening)
-    ]
+        for (_, kind), count in part.stalls.items():
+            row[kind] = (row.get(kind) or 0) + count
+        shown.append(row)
     return _table(FAMILY_COLUMNS, shown)
 
 
@@ -268,15 +267,6 @@ def most_written(opening: Opening) -> list[Part]:
         opening.families,
         key=lambda part: -float(part.figures.get("total_compaction_write_gib", 0.0)),
     )
-
-
-def _stalls(part: Part, kind: str) -> int | None:
-    found = [count for (_, each), count in part.stalls.items() if each == kind]
-    return sum(found) if found else None
-
-
-def _mib(size: object) -> str | None:
-    return None if size is None else f"{size} MB"
 
 
 def _table(

@@ -50,27 +50,23 @@ def read_openings(path: Path) -> tuple[Opening, ...]:
     packed = next((name for mark, name in _PACKED.items() if content.startswith(mark)), None)
     if packed:
         raise InputError(field, f"is packed with {packed}; unpack it first")
-    text = _decoded(content)  # names of column families may be any bytes, and must stay apart
+    # UTF-16 where its mark says so, as a Windows shell writes outputs of programs.
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    # Names of column families may be any bytes, and must stay apart.
+    text = content.decode(encoding, errors="backslashreplace")
     contents = read_contents(text)
     openings = openings_in(contents)
-    told = any(opening.told for opening in openings)
-    if not told:
+    if not any(opening.told for opening in openings):
         raise InputError(field, _problem(text, contents))
     return openings
-
-
-def _decoded(content: bytes) -> str:
-    """UTF-8; UTF-16 where its mark says so, as a Windows shell writes outputs of programs."""
-    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    return content.decode(encoding, errors="backslashreplace")
 
 
 def _problem(text: str, contents: Contents) -> str:
     if contents.older:
         return _TOO_OLD
     if contents.stalls:
-        lines = [line for _, line in contents.stalls]
-        return f"{_NONE}. Its lines alone say why writes were held back: {lines_alone(lines)}"
+        told = lines_alone(line for _, line in contents.stalls)
+        return f"{_NONE}. Its lines alone say why writes were held back: {told}"
     if _RESULT.search(text):
         version = f" {contents.versions[-1][1]}" if contents.versions else ""
         return f"is an output of db_bench{version} that {_NONE}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
 from sampler.stats_dumps.opening import Opening
 from sampler.stats_dumps.stall_reasons import (
     DELAYS,
@@ -50,18 +53,13 @@ _ADVICE: dict[str, tuple[str, str, str, str]] = {
         "max_background_compactions",
     ),
 }
-_WORDS = {
+REASON_WORDS = {
     L0_FILES: "too many files in level 0",
     MEMTABLES: "too many memtables",
     PENDING_BYTES: "too many bytes waiting for compaction",
     WRITE_BUFFER_MANAGER: "write buffer manager at its limit",
     LEVEL_SCORE: "a level above its target size",
 }
-
-
-def reason_in_words(reason: str) -> str:
-    """A reason of ``stall_reasons.REASONS`` as a person says it."""
-    return _WORDS[reason]
 
 
 def shown_name(family: str | None) -> str:
@@ -74,10 +72,9 @@ def shown_name(family: str | None) -> str:
 
 def line_counts(opening: Opening) -> dict[str, dict[tuple[str, str], int]]:
     """How often the LOG says that writes are held back, by family and (reason, kind)."""
-    counts: dict[str, dict[tuple[str, str], int]] = {}
+    counts: dict[str, dict[tuple[str, str], int]] = defaultdict(Counter)
     for each in opening.stall_lines:
-        of_family = counts.setdefault(each.family, {})
-        of_family[each.reason, each.kind] = of_family.get((each.reason, each.kind), 0) + 1
+        counts[each.family][each.reason, each.kind] += 1
     return counts
 
 
@@ -87,18 +84,17 @@ def stall_answer(opening: Opening) -> str:
     percent, seconds = last.cumulative_stall_percent, opening.stall_seconds
     counted = opening.stalls
     why = _by_reason(counted)
-    lines = _by_reason(added(*line_counts(opening).values()))
     if not percent and not seconds and not why:
-        if lines:
-            return f"No stall had ended by the last dump, but {_told(opening, lines)}"
+        if opening.stall_lines:
+            return f"No stall had ended by the last dump, but {_told(opening)}"
         if percent is None and seconds is None and not counted:
             return "The file does not tell whether writes stalled."
         return "Writes did not stall."
     head = _head(percent, seconds)
     if why:
         return " ".join([head, *(_sentence(opening, reason) for reason in why)])
-    if lines:
-        return f"{head} The dumps count no reason, but {_told(opening, lines)}"
+    if opening.stall_lines:
+        return f"{head} The dumps count no reason, but {_told(opening)}"
     return (
         f"{head} The file counts no reason for it: the column family that caused it may have been "
         "dropped, or is not told here."
@@ -110,10 +106,9 @@ def _head(percent: float | None, seconds: float | None) -> str:
         return "Writes were held back, for no time that RocksDB's milliseconds show."
     if seconds and percent == 0:
         return f"Writes waited for {seconds:,.6g} s, less than 0.1% of the time."
-    if percent is not None and seconds is not None:
-        return f"Writes waited for {percent:.3g}% of the time ({seconds:,.6g} s)."
     if percent is not None:
-        return f"Writes waited for {percent:.3g}% of the time."
+        exact = "" if seconds is None else f" ({seconds:,.6g} s)"
+        return f"Writes waited for {percent:.3g}% of the time{exact}."
     if seconds is not None:
         return f"Writes waited for {seconds:,.6g} s."
     return "Writes stalled; the file does not tell for how long."
@@ -169,22 +164,19 @@ def _value(opening: Opening, name: str, families: list[str]) -> str:
     return f" (now {told.pop()})" if len(told) == 1 else ""
 
 
-def _told(opening: Opening, reasons: list[str]) -> str:
+def _told(opening: Opening) -> str:
     """What the lines of a LOG say, in place of counts."""
     counts = line_counts(opening)
-    total = added(*counts.values())
-    families = sorted(counts)
-    told = [f"{_WORDS[reason]} ({_often(total, reason)})" for reason in reasons]
-    advice = [_look_at(opening, reason, total, families) for reason in reasons]
-    return f"the LOG says that writes were held back: {_list(told)}. {' '.join(advice)}"
+    total, families = added(*counts.values()), sorted(counts)
+    advice = [_look_at(opening, reason, total, families) for reason in _by_reason(total)]
+    told = f"the LOG says that writes were held back: {lines_alone(opening.stall_lines)}"
+    return f"{told}. {' '.join(advice)}"
 
 
-def lines_alone(lines: list[StallLine]) -> str:
-    """What the lines say of a LOG without any dump."""
-    counts: dict[tuple[str, str], int] = {}
-    for each in lines:
-        counts[each.reason, each.kind] = counts.get((each.reason, each.kind), 0) + 1
-    return _list([f"{_WORDS[each]} ({_often(counts, each)})" for each in _by_reason(counts)])
+def lines_alone(lines: Iterable[StallLine]) -> str:
+    """What the lines of a LOG say by themselves."""
+    counts = Counter((each.reason, each.kind) for each in lines)
+    return _list([f"{REASON_WORDS[each]} ({_often(counts, each)})" for each in _by_reason(counts)])
 
 
 def _list(words: list[str]) -> str:

@@ -6,7 +6,6 @@ OPTIONS.ini lies OPTIONS.minimal.ini where fewer changes do as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -34,13 +33,12 @@ def report_of_job(engine: Engine, job: JobRow) -> bytes:
     Raises:
         KeyError: The job has no result.
     """
-    return whole_page(kept_report(engine, job.id) or _anew(engine, job))
-
-
-def _anew(engine: Engine, job: JobRow) -> str:
-    return _made_anew.of(
-        engine, job.id, job.updated_at, lambda: report_html(job_outcome(engine, job.id))
-    )
+    kept = kept_report(engine, job.id)
+    if kept is None:
+        kept = _made_anew.of(
+            engine, job.id, job.updated_at, lambda: report_html(job_outcome(engine, job.id))
+        )
+    return whole_page(kept)
 
 
 OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
@@ -56,53 +54,42 @@ def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:
     Raises:
         InputError: One cannot be written. Nothing is lost: they are made of what the database has.
     """
-    makers: dict[str, Callable[[], str | bytes]] = {
-        RESULT: lambda: json_text(finished.result),
-        TRIALS: lambda: trials_csv(finished),
-        REPORT: lambda: whole_page(report_html(finished)),
+    files: dict[str, str | bytes | None] = {
+        OPTIONS: finished.options,
+        MINIMAL: finished.minimal,
+        REFUSED: (finished.result.get("export") or {}).get("options"),
+        RESULT: json_text(finished.result),
+        TRIALS: _trials_csv(finished),
+        REPORT: whole_page(report_html(finished)),
     }
-    refused = (finished.result.get("export") or {}).get("options")
-    files = {OPTIONS: finished.options, MINIMAL: finished.minimal, REFUSED: refused}
-    contents = {name: make() for name, make in makers.items()}
     try:
-        for name in (name for name, text in files.items() if text is None):
-            (out / name).unlink(missing_ok=True)
-        whole = {**{name: text for name, text in files.items() if text is not None}, **contents}
-        for name, content in whole.items():
-            atomic_write(out / name, content)
-        return [out / name for name in whole]
+        for name, text in files.items():
+            if text is None:
+                (out / name).unlink(missing_ok=True)
+            else:
+                atomic_write(out / name, text)
+        return [out / name for name, text in files.items() if text is not None]
     except OSError as error:
         problem = f"cannot write to {str(out)!r}: {error.strerror or error}"
         raise InputError("--out", f"{problem}; all that was measured is kept") from None
 
 
-def trials_csv(finished: JobOutcome) -> str:
+def _trials_csv(finished: JobOutcome) -> str:
     """One row a trial: how it came about, how it ended, metrics, values in effect."""
     trials = sorted(finished.trials, key=lambda trial: trial.number)
     metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
     parameters = list(dict.fromkeys(name for trial in trials for name in trial.configuration))
-    head = ["number", "phase", "purpose", "state", "subject", "attempt", "host"]
-    columns = [
-        *head,
-        "started_at",
-        "finished_at",
-        "fitness",
-        *metrics,
-        *parameters,
-        "failure",
-        "why",
-    ]
+    head = ("number", "phase", "purpose", "state", "subject", "attempt", "host")
+    times, last = ("started_at", "finished_at"), ("failure", "why")
     rows = (
         [
             *(getattr(trial, name) for name in head),
-            trial.started_at.isoformat() if trial.started_at else None,
-            trial.finished_at.isoformat() if trial.finished_at else None,
+            *(getattr(trial, name) and getattr(trial, name).isoformat() for name in times),
             finished.fitness.get(trial.number),
             *(trial.metrics.get(name) for name in metrics),
             *(trial.features.get(name) for name in parameters),
-            trial.failure,
-            trial.why,
+            *(getattr(trial, name) for name in last),
         ]
         for trial in trials
     )
-    return csv_text(columns, rows)
+    return csv_text([*head, *times, "fitness", *metrics, *parameters, *last], rows)

@@ -5,40 +5,29 @@ Results of earlier versions lack some parts; theirs are left out.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.charts.changes import changes_chart
-from jobs.charts.chart import Chart
+from jobs.charts.chart import Chart, drawable
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.convergence import convergence_chart, noise_of_fitness
 from jobs.charts.front import front_chart, front_growth_chart, two_metric_front_charts
 from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
-    LEAST_R2,
-    by_models,
     forests_r2,
     importance_chart,
     model_effects_chart,
+    quality,
     ranked_r2,
 )
 from jobs.charts.memory import best_within, memory_chart
 from jobs.charts.metric_series import drift_chart
 from jobs.charts.parallel import parallel_chart
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
+from jobs.report import rows
 from jobs.report.phases import phase_rows
-from jobs.report.rows import (
-    UNITS,
-    contributed,
-    detectable,
-    explanation_rows,
-    front_rows,
-    limit_rows,
-    proof_rows,
-    warm_start_lines,
-)
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import option_changes, values_outside_file
 from jobs.results.outcome import JobOutcome
@@ -68,13 +57,11 @@ def content(finished: JobOutcome) -> dict[str, Any]:
     kept = within_limits(objective, baseline.metrics, points) if baseline else {}
     breaking = points.keys() - kept.keys()
     on_front = front_of(objective, baseline, trials) if baseline else Front((), ())
-    compared = proof_rows(result, names)
-    power = detectable(result)
+    compared = rows.proof_rows(result, names)
+    power = rows.detectable(result)
     parameters = sorted(result["parameters"], key=lambda row: row["rank"])
-    modelled, r2, forests = by_models(result), ranked_r2(result), forests_r2(result)
-    # Beside models, forests of a few draws are shown only if they say anything.
-    least = LEAST_R2 if modelled else -math.inf
-    learned = any(value is not None and value >= least for value in forests.values())
+    ranking = quality(result)
+    learned = ranking["learned"]
     ranked = [row["name"] for row in parameters]
     winner = verdict["trial"] if verdict else None
     budget = job.get("memory") or result["baseline"]["metrics"].get("memory")
@@ -106,56 +93,50 @@ def content(finished: JobOutcome) -> dict[str, Any]:
         "verdict": verdict,
         "terms": terms,
         "rows": compared,
-        "limits": limit_rows(result),
+        "limits": rows.limit_rows(result),
         "power": {m: power[m] for m in names if m in power},
         "power_fitness": (result.get("power") or {}).get("fitness"),
         "power_level": (result.get("power") or {}).get("level", 0.8),
         "changes": option_changes(result),
-        "explained": explanation_rows(result, names),
+        "explained": rows.explanation_rows(result, names),
         "withheld": withheld_words(result),
-        "charts": {chart.name: chart for chart in charts if chart},
-        "effects": _each(
+        "charts": {chart.name: chart for chart in drawable(charts)},
+        "effects": drawable(
             model_effects_chart(m, parameters, f) for m, f in result.get("models", {}).items()
         ),
-        "modelled": modelled,
         "idle": [row["name"] for row in parameters if row.get("model") and not row["matters"]],
-        "forests": forests,
-        "importances": _each(
+        "forests": forests_r2(result),
+        "importances": drawable(
             importance_chart(m, parameters, f) for m, f in result["forest"].items()
         ),
-        "boxes": _each(
+        "boxes": drawable(
             groups_chart(question, trials, _SHORT.get(question.metric, ""))
             for question in questions(parameters, space_from_document(job["space"]).by_name)
-        )
-        if learned
-        else [],
-        "contributed": contributed(result),
+            if learned
+        ),
+        "contributed": rows.contributed(result),
         "two_metrics": [chart.name for chart in pairs],
         "parameters": parameters[:15],
-        "learned": learned,
-        "r2": r2,
-        "unsure": [m for m, value in r2.items() if value is not None and value < LEAST_R2],
-        "least_r2": LEAST_R2,
+        "r2": ranked_r2(result),
+        **ranking,
         "within": best_within(configurations, allowed, level) if level else None,
         "fitness": mean,
         "noise_of_fitness": noise_of_fitness(searched, fitness),
         "confirmation": confirmation_words(result.get("confirmation")),
-        "front": front_rows(on_front.numbers, points, names, mean),
+        "front": rows.front_rows(on_front.numbers, points, names, mean),
         "phases": phase_rows(trials, result),
         "given": sum(trial.given for trial in trials),
-        "warm_start": warm_start_lines(result),
+        "warm_start": rows.warm_start_lines(result),
         "failures": _failures(trials),
         "warnings": Counter(w for trial in trials for w in trial.warnings).most_common(20),
-        "noise": {m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *UNITS)},
+        "noise": {
+            m: n for m, n in result["baseline"]["noise"].items() if m in (*names, *rows.UNITS)
+        },
         "sampling": result.get("sampling") or {},
         "options": finished.options,
         "minimal": finished.minimal,
         "apart": values_outside_file(result),
     }
-
-
-def _each(charts: Any) -> list[Chart]:
-    return [chart for chart in charts if chart is not None]
 
 
 def _searched(trials: Sequence[Trial], result: Mapping[str, Any]) -> Sequence[Trial]:

@@ -15,13 +15,12 @@ from optimizer.trials.trial import Phase, Purpose, Trial
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """One phase of a job.
+    """One phase of a job, with one line each on why it began and ended.
 
     Attributes:
         began, ended: Of its first and its last trial; None where no time is known.
         runs: How many trials it has.
         ended_well: How many of them were measured whole.
-        why_begun, why_ended: One line each.
     """
 
     name: str
@@ -36,9 +35,7 @@ class PhaseRow:
 def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[PhaseRow]:
     """The phases in their order; the ranking, which runs nothing, between draws and search.
 
-    Args:
-        trials: By number; those that were given, measured before the job, are left out.
-        result: The document of result.json.
+    Trials that were given, measured before the job, are left out.
     """
     own = [trial for trial in trials if not trial.given]
     present = [phase for phase in Phase if any(trial.phase is phase for trial in own)]
@@ -65,20 +62,15 @@ def _row(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any], *, last:
 
 
 def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:
-    drawn = [trial for trial in own if trial.phase is Phase.SAMPLE]
-    searched = [trial for trial in own if trial.phase is Phase.SEARCH]
+    _, drawn = _span([trial for trial in own if trial.phase is Phase.SAMPLE])
+    searched, _ = _span([trial for trial in own if trial.phase is Phase.SEARCH])
     names = ", ".join(row["name"] for row in result["parameters"][:5])
-    return PhaseRow(
-        Phase.RANK.value,
-        _span(drawn)[1],
-        _span(searched)[0],
-        0,
-        0,
-        "the draws were in",
+    why = (
         f"the models know what the draws teach; at the end of the job the first are: {names}"
         if by_models(result)
-        else f"the parameters are ranked; the first: {names}",
+        else f"the parameters are ranked; the first: {names}"
     )
+    return PhaseRow(Phase.RANK.value, drawn, searched, 0, 0, "the draws were in", why)
 
 
 def _span(trials: Sequence[Trial]) -> tuple[datetime | None, datetime | None]:
@@ -111,7 +103,10 @@ def _why_ended(
     if phase is Phase.BASELINE:
         return f"its {len(trials)} first runs were made"
     if phase is Phase.CONFIRM:
-        return _proof(trials)
+        purposes = Counter(trial.purpose for trial in trials)
+        well = sum(t.done for t in trials if t.purpose is Purpose.PROVE)
+        chosen = f"{purposes[Purpose.SELECT]} runs chose the winner"
+        return f"{chosen}, {well} of {purposes[Purpose.PROVE]} proof runs ended well"
     if phase is Phase.SAMPLE and any(trial.phase is Phase.SEARCH for trial in own):
         draws = sum(trial.purpose is Purpose.CANDIDATE for trial in trials)
         why = (result.get("sampling") or {}).get("why")
@@ -129,10 +124,7 @@ def _explored(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) ->
 
 
 def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> str:
-    explored, repeats = (
-        sum(trial.purpose is Purpose.CANDIDATE for trial in own),
-        len(replicated(own)),
-    )
+    explored, repeats = sum(t.purpose is Purpose.CANDIDATE for t in own), len(replicated(own))
     new = explored - repeats
     job, planned = result["job"], (result.get("plan") or {}).get("explore")
     unproven = "; nothing could be confirmed" if last else ""
@@ -147,12 +139,3 @@ def _explored_as_planned(own: Sequence[Trial], result: Mapping[str, Any], *, las
     if job.get("minutes") is not None:
         return "what was left of the minutes was needed to confirm"
     return f"{new} of {planned} planned configurations were tried{unproven}"
-
-
-def _proof(trials: Sequence[Trial]) -> str:
-    purposes = Counter(trial.purpose for trial in trials)
-    well = sum(t.done for t in trials if t.purpose is Purpose.PROVE)
-    return (
-        f"{purposes[Purpose.SELECT]} runs chose the winner, "
-        f"{well} of {purposes[Purpose.PROVE]} proof runs ended well"
-    )

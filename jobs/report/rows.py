@@ -1,9 +1,13 @@
-"""The rows of a result's tables, the same on the report, the pages and the terminal."""
+"""The rows of a result's tables, the same on the report, the pages and the terminal.
+
+``result`` is always the document of result.json; those of earlier versions lack some parts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from jobs.results.explanation_words import basis_words, estimate_words, minimal_lines, step_words
@@ -40,12 +44,7 @@ _ALSO = ("waf_with_wal", "whole_waf", "memory", "peak_rss", "write_p99", "read_p
 def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
     """A row for each metric that the proof measured; none where there was no proof.
 
-    Args:
-        result: The document of result.json.
-        names: The objective's metrics.
-
-    Returns:
-        ``metric``, ``help``, ``default``, ``best`` and ``change``, as the verdict has it.
+    ``names`` are the objective's metrics.
     """
     verdict, level = result["verdict"], result["baseline"]["metrics"]
     if verdict is None:
@@ -66,11 +65,8 @@ def proof_rows(result: Mapping[str, Any], names: Sequence[str]) -> list[dict[str
 def detectable(result: Mapping[str, Any]) -> dict[str, float]:
     """By metric, the smallest change in percent that the proof shows 8 times in 10.
 
-    Results of earlier versions do not hold it: then it follows from the baseline's spread and the
-    number of pairs, by the same calculation.
-
-    Args:
-        result: The document of result.json.
+    Where the result does not hold it, it follows from the baseline's spread and the number of
+    pairs, by the same calculation.
     """
     stored = (result.get("power") or {}).get("smallest_change")
     if stored is not None:
@@ -89,11 +85,7 @@ _UNKNOWN = ("at_least", "at_most", "value", "kept", "runs_kept", "runs")
 
 
 def limit_rows(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A row for each limit, as ``KeptLimit.document``; ``kept`` is null where nothing was proven.
-
-    Args:
-        result: The document of result.json; one of an earlier version does not say what was kept.
-    """
+    """A row for each limit, as ``KeptLimit.document``; ``kept`` is null without a proof."""
     judged: list[Mapping[str, Any]] = (result["verdict"] or {}).get("limits") or []
     if judged:
         return judged
@@ -121,14 +113,11 @@ def limit_lines(result: Mapping[str, Any]) -> list[str]:
 def explanation_rows(result: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any] | None:
     """The lines and rows of the section; None where there is nothing to explain.
 
-    Args:
-        result: The document of result.json; those of earlier versions have no explanation.
-        metrics: Those of the objective.
+    ``metrics`` are those of the objective.
     """
     explanation = result.get("explanation")
     if not explanation:
         return None
-    kept = set((explanation["minimal"] or {}).get("kept", ()))
     measured = (explanation["measured"] or {}).get("steps", [])
     return {
         "lines": minimal_lines(explanation),
@@ -139,24 +128,20 @@ def explanation_rows(result: Mapping[str, Any], metrics: Sequence[str]) -> dict[
             {
                 "what": step_words(step),
                 "gain": estimate_words(step["gain"]),
-                "measured": _measured(measured, place),
+                "measured": estimate_words(gain["fitness"]) if gain else "",
                 "metrics": [_percent(step["metrics"].get(name)) for name in metrics],
-                "needed": _needed(step, kept, explanation["minimal"]),
+                "needed": _needed(step, explanation["minimal"]),
             }
-            for place, step in enumerate(explanation["steps"])
+            for step, gain in zip_longest(explanation["steps"], measured)
         ],
     }
 
 
-def _measured(measured: Sequence[Mapping[str, Any] | None], place: int) -> str:
-    found = measured[place] if place < len(measured) else None
-    return estimate_words(found["fitness"]) if found else ""
-
-
-def _needed(step: Mapping[str, Any], kept: set[str], minimal: Mapping[str, Any] | None) -> str:
+def _needed(step: Mapping[str, Any], minimal: Mapping[str, Any] | None) -> str:
     if minimal is None or step["fixed"]:
         return ""
-    return "kept" if any(change["name"] in kept for change in step["changes"]) else "left out"
+    kept = any(change["name"] in minimal["kept"] for change in step["changes"])
+    return "kept" if kept else "left out"
 
 
 def _percent(estimate: Mapping[str, float] | None) -> str:
@@ -199,36 +184,20 @@ class ContributionRow:
 def contribution_rows(
     found: Mapping[str, Any], top: int | None = None
 ) -> tuple[ContributionRow, ...]:
-    """The parameters that gained most, the largest gain first.
-
-    Args:
-        found: ``contributions`` of result.json.
-        top: So many at most; None: all that changed.
-    """
-    return tuple(
-        ContributionRow(
-            row["name"],
-            _end(row, "from"),
-            _end(row, "to"),
-            row["values"],
-            row["gain"],
-            row["share"],
-            row["change"],
+    """The ``top`` parameters of ``contributions`` of result.json, the largest gain first."""
+    rows = []
+    for row in found["parameters"][:top]:
+        known = catalogue().get(row["name"])
+        before, after = (
+            "" if row[end] is None else option_value(row[end], known) for end in ("from", "to")
         )
-        for row in found["parameters"][:top]
-    )
-
-
-def _end(row: Mapping[str, Any], end: str) -> str:
-    return "" if row[end] is None else option_value(row[end], catalogue().get(row["name"]))
+        figures = (row["values"], row["gain"], row["share"], row["change"])
+        rows.append(ContributionRow(row["name"], before, after, *figures))
+    return tuple(rows)
 
 
 def contributed(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The section on what each parameter gained; None but with a strategy that varies one by one.
-
-    Args:
-        result: The document of result.json.
-    """
+    """What each parameter gained; None but with a strategy that varies one by one."""
     found = result.get("contributions")
     if not found:
         return None
@@ -281,11 +250,7 @@ def fittest(numbers: Iterable[int], fitness: Mapping[int, float]) -> list[int]:
 
 
 def warm_start_lines(result: Mapping[str, Any]) -> list[str]:
-    """One line for each earlier job; none where nothing was asked for or taken.
-
-    Args:
-        result: The document of result.json.
-    """
+    """One line for each earlier job; none where nothing was asked for or taken."""
     lines = []
     for row in result.get("warm_start", ()):
         agreed = ", ".join(f"{metric} {value:.2f}" for metric, value in row["agreement"].items())

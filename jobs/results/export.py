@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optimizer.objective.limits import kept_words
@@ -80,44 +80,34 @@ def _newer(version: str, own: tuple[int, ...] | None) -> str:
     return version if own is None or own <= mine else ".".join(map(str, own))
 
 
-def _scales(problem: Problem) -> str:
-    searched = f"1/{problem.workload.scale}"
-    if problem.confirm is None:
-        return f"measured at scale {searched}"
-    return f"searched at scale {searched}, proved at 1/{problem.confirm.scale}"
-
-
 def describe(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
     """What the file was tuned for and how sure that is: its comment lines."""
-    best = result["best"]
-    workload = problem.workload
-    values = problem.space.complete(best["configuration"])
+    best, workload = result["best"], problem.workload
     changes = ", ".join(
         f"{term.metric} {best['change'][term.metric]['percent']:+.1f}% "
         f"[{best['change'][term.metric]['low']:+.1f}, {best['change'][term.metric]['high']:+.1f}]"
         for term in problem.objective.terms
     )
+    scales = f"measured at scale 1/{workload.scale}"
+    if problem.confirm is not None:
+        scales = f"searched at scale 1/{workload.scale}, proved at 1/{problem.confirm.scale}"
+    how = f" (settle = {workload.settle}, {scales})" if workload.by_db_bench else ""
     lines = [
-        f"Tuned by Rocktune for the workload {workload.name}"
-        + (f" (settle = {workload.settle}, {_scales(problem)})"
-           if workload.by_db_bench else ""),
+        f"Tuned by Rocktune for the workload {workload.name}{how}",
         f"Objective {problem.objective.name}: fitness {best['fitness']:.0f} against the baseline, "
         f"{best['runs']} fresh runs of each",
         f"Changes with 95% intervals: {changes}",
-        f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
     ]  # fmt: skip
-    judged = (result.get("verdict") or {}).get("limits", [])
-    lines += [f"Limit {kept_words(row)}" for row in judged]
-    if not tried:
-        lines.append(_untried(problem))
-    return [*lines, *outside_file_lines(problem, best["configuration"])]
+    limits = [
+        f"Limit {kept_words(row)}" for row in (result.get("verdict") or {}).get("limits", [])
+    ]
+    return lines + _of_configuration(problem, best["configuration"], limits, tried=tried)
 
 
 def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool) -> list[str]:
     """What the file with the fewest changes is, and that models alone speak for it."""
     best, minimal = result["best"], result["explanation"]["minimal"]
     kept, dropped, loss = minimal["kept"], minimal["dropped"], minimal["loss"]
-    values = problem.space.complete(minimal["configuration"])
     lines = [
         f"Tuned by Rocktune for the workload {problem.workload.name}: the fewest changes, "
         f"{len(kept)} of {len(kept) + len(dropped)}, that keep the gain of trial {best['trial']}",
@@ -125,16 +115,19 @@ def describe_minimal(problem: Problem, result: Mapping[str, Any], *, tried: bool
         f"{-loss['expected']:+z.0f} [{-loss['high']:+z.0f}, {-loss['low']:+z.0f}] "
         f"against that trial's, {best['fitness']:.0f}",
         f"Left at the baseline: {', '.join(dropped)}",
-        f"Memtables and block cache: {format_bytes(memory_bytes(values))}",
     ]
+    return lines + _of_configuration(problem, minimal["configuration"], [], tried=tried)
+
+
+def _of_configuration(
+    problem: Problem, configuration: Configuration, limits: Sequence[str], *, tried: bool
+) -> list[str]:
+    memory = format_bytes(memory_bytes(problem.space.complete(configuration)))
+    lines = [f"Memtables and block cache: {memory}", *limits]
     if not tried:
-        lines.append(_untried(problem))
-    return [*lines, *outside_file_lines(problem, minimal["configuration"])]
-
-
-def _untried(problem: Problem) -> str:
-    how = "by your own command" if problem.workload.command else "elsewhere"
-    return f"Measured {how}: this file was not tried with RocksDB"
+        how = "by your own command" if problem.workload.command else "elsewhere"
+        lines.append(f"Measured {how}: this file was not tried with RocksDB")
+    return lines + outside_file_lines(problem, configuration)
 
 
 def outside_file_lines(problem: Problem, configuration: Configuration) -> list[str]:

@@ -88,31 +88,35 @@ class OptionLine:
 
 
 def options_diff(job: JobRow, result: Mapping[str, Any], text: str) -> list[OptionLine]:
-    """What a file changes, in the order of the file.
-
-    Args:
-        job: Whose file it is.
-        result: The document of its result.json.
-        text: The file.
-    """
+    """What the text of a job's file changes, in the order of the file."""
     plan = resolve_stored(job).plan
     # What RocksDB's defaults were is known by the job better than by the catalogue.
     before = _flat(plan.export(result["baseline"].get("configuration") or {}))
     after = _flat(read_user_options(text))
     known = {(title_of(each), each.key): each for each in catalogue().values() if each.is_option}
-    lines = [
-        _line(place, before.get(place), after.get(place), known.get(place), plan.library)
-        for place in dict.fromkeys([*after, *before])
-    ]
-    return [line for line in lines if line.differs]
+    lines = []
+    for place in dict.fromkeys([*after, *before]):
+        parameter, default = known.get(place), None
+        if parameter is not None:
+            written = write_values(OptionsFile(), plan.library, [parameter], scale=1)
+            default = written.get(*place)
+        line = OptionLine(
+            section=place[0],
+            key=place[1],
+            before=before.get(place),
+            after=after.get(place),
+            default=default,
+            parameter=parameter.name if parameter else None,
+            is_bytes=parameter is not None and parameter.scaled,
+            help=parameter.help if parameter else "",
+        )
+        lines += [line] if line.differs else []
+    return lines
 
 
-Place = tuple[str, str]
-
-
-def _flat(options: OptionsFile) -> dict[Place, str]:
+def _flat(options: OptionsFile) -> dict[tuple[str, str], str]:
     """Every option under its section and key; a structure's fields one by one."""
-    found: dict[Place, str] = {}
+    found: dict[tuple[str, str], str] = {}
     for title, keys in options.sections.items():
         if title == VERSION:
             continue
@@ -123,25 +127,3 @@ def _flat(options: OptionsFile) -> dict[Place, str]:
             else:
                 found[title, key] = text
     return found
-
-
-def _line(
-    place: Place,
-    before: str | None,
-    after: str | None,
-    parameter: Parameter | None,
-    library: Mapping[str, Any],
-) -> OptionLine:
-    default = None
-    if parameter is not None:
-        default = write_values(OptionsFile(), library, [parameter], scale=1).get(*place)
-    return OptionLine(
-        section=place[0],
-        key=place[1],
-        before=before,
-        after=after,
-        default=default,
-        parameter=parameter.name if parameter else None,
-        is_bytes=parameter is not None and parameter.scaled,
-        help=parameter.help if parameter else "",
-    )

@@ -160,13 +160,6 @@ def kept_of(engine: Engine, job_id: int) -> Kept:
 
 
 def options_of(engine: Engine, job_id: int, *, minimal: bool = False) -> str | None:
-    """The OPTIONS file of a finished job; None when nothing was proven better.
-
-    Args:
-        engine: The database.
-        job_id: The job.
-        minimal: The one with the fewest changes instead; None where no change can be left out.
-    """
-    kept = JobStore(engine).recall(job_id, _OUTPUT) or {}
-    text: str | None = kept.get("minimal" if minimal else "options")
-    return text
+    """The OPTIONS file of a finished job, or that of the fewest changes; None without one."""
+    kept = kept_of(engine, job_id)
+    return kept.minimal if minimal else kept.options

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -29,14 +29,6 @@ VERSION = 4
 PLACE = "<script>/* the plots' library goes here */</script>"
 _LIBRARY = "plotly/package_data/plotly.min.js"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-
-
-class Drawable(Protocol):
-    """A plot."""
-
-    @property
-    def figure(self) -> Mapping[str, Any]:
-        """What Plotly draws."""
 
 
 def document_html(template: str, **content: Any) -> str:
@@ -92,9 +84,9 @@ def readable(value: object) -> object:
     return value
 
 
-def plot_data(chart: Drawable) -> Markup:
+def plot_data(figure: Mapping[str, Any]) -> Markup:
     """A plot as JSON that nothing in it can end; null for what is no number."""
-    text = orjson.dumps(chart.figure, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    text = orjson.dumps(figure, option=orjson.OPT_SERIALIZE_NUMPY).decode()
     escaped = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return Markup(escaped)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from db.trials.trial_export import MOMENTS, Page, TrialExport
+from db.trials.trial_export import MOMENTS, TrialExport
 from jobs.trial_export.trial_columns import FIRST, LAST, Column, TrialColumns, plain_text
 
 _GROUP = 16_000  # trials in a row group: a few MB
@@ -23,28 +23,17 @@ _FIXED = {
 _INT64, _EXACT = 2**63, 2**53  # beyond the second not every whole number is a double
 
 
-class _Pipe:
+class _Pipe(io.BytesIO):
     """A file to write to, from which what was written is taken at once."""
-
-    def __init__(self) -> None:
-        self.closed = False
-        self._written: list[bytes] = []
-
-    def write(self, data: Any) -> int:
-        """Keeps a copy."""
-        self._written.append(bytes(data))
-        return len(self._written[-1])
-
-    def flush(self) -> None:
-        """Nothing waits."""
 
     def close(self) -> None:
         """What was written can still be taken."""
-        self.closed = True
 
     def taken(self) -> bytes:
         """What was written since the last time."""
-        written, self._written = b"".join(self._written), []
+        written = self.getvalue()
+        self.seek(0)
+        self.truncate()
         return written
 
 
@@ -56,7 +45,8 @@ def parquet_file(export: TrialExport, *, after: int, limit: int | None) -> Itera
     with pq.ParquetWriter(pipe, schema, compression="zstd") as writer:
         batches: list[pa.RecordBatch] = []
         for page in export.pages(after=after, limit=limit):
-            batches.append(_batch(columns, page, schema))
+            arrays = list(map(_array, columns.of_page(page), schema.types))
+            batches.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
             if sum(batch.num_rows for batch in batches) >= _GROUP:
                 writer.write_table(pa.Table.from_batches(batches, schema))
                 batches.clear()
@@ -103,11 +93,6 @@ def _type(kinds: set[str]) -> pa.DataType:
     if kinds and kinds <= {"int", "float"}:
         return pa.float64()
     return pa.string()
-
-
-def _batch(columns: TrialColumns, page: Page, schema: pa.Schema) -> pa.RecordBatch:
-    arrays = map(_array, columns.of_page(page), schema.types)
-    return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
 
 
 def _array(column: Column, kind: pa.DataType) -> pa.Array:

@@ -11,16 +11,13 @@ from sqlalchemy import Engine
 
 from db.schema.job_row import JobRow
 from db.trials.trial_rows import sampled_trials
-from jobs.charts.chart import Chart
+from jobs.charts.chart import Chart, drawable
 from jobs.charts.dependence import dependence_chart, pair_effect_chart
 from jobs.charts.groups import groups_chart, questions
 from jobs.charts.importance import (
-    LEAST_R2,
-    by_models,
-    forests_r2,
     importance_chart,
     model_effects_chart,
-    ranked_r2,
+    quality,
 )
 from jobs.charts.ranking_stability import sampling_chart, stability_chart
 from jobs.views.models import dependence_of_job
@@ -28,8 +25,6 @@ from optimizer.ranking.dependence import Dependences, Together
 from sampler.parameters.catalogue import catalogue
 from sampler.space.space_file import space_from_document
 from sampler.workload.metric_units import BYTES, metric_unit
-
-_UNKNOWN = -math.inf
 
 
 def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
@@ -40,25 +35,28 @@ def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, A
         metric: By which the parameters are sorted; None: by all of them, as the job ranks.
     """
     parameters = sorted(found["parameters"], key=lambda row: row["rank"])
-    metrics, modelled = list(found["forest"]), by_models(found)
-    r2, forests = ranked_r2(found), forests_r2(found)
-    learned = any(
-        value is not None and (not modelled or value >= LEAST_R2) for value in forests.values()
-    )
-    draws = found.get("sampling") or {}
+    metrics, ranking, known = list(found["forest"]), quality(found), catalogue()
     return {
         "metrics": metrics,
-        "modelled": modelled,
-        "learned": learned,
-        "rows": _sorted(parameters, metric, modelled),
-        "help": {row["name"]: _help(row["name"]) for row in parameters},
+        **ranking,
+        "rows": _sorted(parameters, metric, ranking["modelled"]),
+        "help": {
+            name: known[name].help if name in known else ""
+            for name in (row["name"] for row in parameters)
+        },
         "anova": _anova(parameters, metric),
-        "quality": [_quality(found, name, modelled) for name in metrics],
-        "unsure": [name for name, value in r2.items() if value is not None and value < LEAST_R2],
-        "least_r2": LEAST_R2,
-        "steady": _steady(parameters, metrics),
-        "charts": _charts(found, parameters, metrics, modelled, learned),
-        "sampling": draws,
+        "quality": [_quality(found, name, ranking["modelled"]) for name in metrics],
+        # The parameters that are among the five most important in every resample.
+        "steady": {
+            name: [
+                row["name"]
+                for row in parameters
+                if row["importance"].get(name, {}).get("rank_high", math.inf) <= 5
+            ]
+            for name in metrics
+        },
+        "charts": _charts(found, parameters, metrics, ranking),
+        "sampling": found.get("sampling") or {},
     }
 
 
@@ -66,26 +64,16 @@ def _charts(
     found: Mapping[str, Any],
     parameters: Sequence[Mapping[str, Any]],
     metrics: Sequence[str],
-    modelled: bool,
-    learned: bool,
+    ranking: Mapping[str, Any],
 ) -> dict[str, list[Chart]]:
-    drawn: dict[str, list[Chart | None]] = {
-        "models": [
-            model_effects_chart(name, parameters, model)
-            for name, model in found.get("models", {}).items()
-            if modelled
-        ],
-        "forests": [
-            importance_chart(name, parameters, forest)
-            for name, forest in found["forest"].items()
-            if learned
-        ],
-        "stability": [
-            stability_chart(parameters, metrics) if learned else None,
-            sampling_chart(found.get("sampling") or {}),
-        ],
+    models = found.get("models", {}) if ranking["modelled"] else {}
+    forests = found["forest"] if ranking["learned"] else {}
+    stable = stability_chart(parameters, metrics) if ranking["learned"] else None
+    return {
+        "models": drawable(model_effects_chart(m, parameters, f) for m, f in models.items()),
+        "forests": drawable(importance_chart(m, parameters, f) for m, f in forests.items()),
+        "stability": drawable([stable, sampling_chart(found.get("sampling") or {})]),
     }
-    return {name: [chart for chart in charts if chart] for name, charts in drawn.items()}
 
 
 def _sorted(
@@ -95,11 +83,11 @@ def _sorted(
         return list(parameters)
     kind, figure = ("model", "total") if modelled else ("importance", "permutation")
 
-    def weight(row: Mapping[str, Any]) -> float:
+    def less(row: Mapping[str, Any]) -> float:
         value = (row.get(kind) or {}).get(metric, {}).get(figure)
-        return _UNKNOWN if value is None else float(value)
+        return math.inf if value is None else -value
 
-    return sorted(parameters, key=lambda row: -weight(row))
+    return sorted(parameters, key=less)
 
 
 def _anova(parameters: Sequence[Mapping[str, Any]], metric: str | None) -> list[dict[str, Any]]:
@@ -127,25 +115,6 @@ def _quality(found: Mapping[str, Any], metric: str, modelled: bool) -> dict[str,
         "model_trials": model.get("trials"),
         "model_noise": model.get("noise"),
     }
-
-
-def _steady(
-    parameters: Sequence[Mapping[str, Any]], metrics: Sequence[str]
-) -> dict[str, list[str]]:
-    """By metric, the parameters that are among its five most important in every resample."""
-    return {
-        metric: [
-            row["name"]
-            for row in parameters
-            if row["importance"].get(metric, {}).get("rank_high", math.inf) <= 5
-        ]
-        for metric in metrics
-    }
-
-
-def _help(name: str) -> str:
-    known = catalogue().get(name)
-    return known.help if known else ""
 
 
 _MOST_TRIALS = 5000  # box plots of more show nothing else
@@ -178,13 +147,9 @@ class ImportanceDetails:
 def importance_details(
     engine: Engine, job: JobRow, found: Mapping[str, Any], *, learned: bool
 ) -> ImportanceDetails:
-    """The plots.
+    """The plots of ``result.json``, or of a ranking of a job that goes on.
 
-    Args:
-        engine: The database.
-        job: Whose trials are drawn.
-        found: ``result.json``, or a ranking of a job that goes on.
-        learned: Whether its forests and tests say anything.
+    Those of forests and tests are left out where these say nothing.
     """
     boxes = _boxes(engine, job, found) if learned else []
     known = dependence_of_job(engine, job)
@@ -212,7 +177,7 @@ def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:
     first = sorted(total, key=lambda name: -total[name])[:_PARAMETERS]
     metrics = list(known.unexplained)  # a metric has the same colour in every plot
     curves = sorted(known.curves, key=lambda curve: metrics.index(curve.metric))
-    drawn = [
+    return drawable(
         dependence_chart(
             name,
             [curve for curve in curves if curve.parameter == name],
@@ -220,8 +185,7 @@ def _curves(known: Dependences, sizes: Mapping[str, bool]) -> list[Chart]:
             is_bytes=sizes.get(name, False),
         )
         for name in first
-    ]
-    return [chart for chart in drawn if chart is not None]
+    )
 
 
 def _pair(known: Dependences, pair: Together, sizes: Mapping[str, bool]) -> Chart:
@@ -236,10 +200,9 @@ def _boxes(engine: Engine, job: JobRow, found: Mapping[str, Any]) -> list[Chart]
     trials, _ = sampled_trials(engine, job.id, most=_MOST_TRIALS)
     parameters = sorted(found["parameters"], key=lambda row: row["rank"])
     space = space_from_document(job.specification["space"]).by_name
-    drawn = [
+    return drawable(
         groups_chart(asked, trials, _unit(asked.metric)) for asked in questions(parameters, space)
-    ]
-    return [chart for chart in drawn if chart is not None]
+    )
 
 
 def _unit(metric: str) -> str:

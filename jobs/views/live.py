@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from db.connection.transactions import reading
 from db.schema.job_row import ENDED, JobRow
 from db.trials.trial_course import read_latest, read_runs_of, read_trial_facts
-from jobs.charts.chart import Chart
+from jobs.charts.chart import Chart, drawable
 from jobs.charts.convergence import convergence_chart
 from jobs.charts.metric_series import drift_chart, metric_series_chart
 from jobs.results.cache import JobCache
@@ -102,7 +102,9 @@ def live_job(engine: Engine, row: JobRow) -> LiveJob:
         facts = read_trial_facts(connection, row.id)
         latest = read_latest(connection, row.id, limit=_LATEST)
         runs = read_runs_of(connection, row.id, best) if best else []
-    metrics = _metrics(objective, baseline, _measured(baseline, runs)) if baseline else []
+    # What the runs of a configuration measured, as the plots have it.
+    found = next(iter(measured(baseline, runs).values()), {}) if baseline else {}
+    metrics = _metrics(objective, baseline, found) if baseline else []
     names = [term.metric for term in objective.terms]
     return LiveJob(
         metrics=metrics,
@@ -129,11 +131,6 @@ def bench_share(standing: Mapping[str, Any] | None) -> float | None:
         return None
     run = standing["bench_seconds"] / ended
     return float(run / (run + pause)) if run + pause > 0 else None
-
-
-def _measured(baseline: Baseline, runs: Sequence[Trial]) -> Mapping[str, float]:
-    """What the runs of a configuration measured, as the plots have it."""
-    return next(iter(measured(baseline, runs).values()), {})
 
 
 def _metrics(
@@ -213,15 +210,15 @@ def _drawn(course: JobSeries | None) -> Sequence[Chart]:
     if course is None:
         return []
     best, names = course.best, [term.metric for term in course.objective.terms]
-    drawn = [
-        convergence_chart(
-            course.trials, course.fitness, breaking=course.breaking, baselines=course.runs,
-            again=course.repeats,
-        ),
-        *(_metric(course, term, best) for term in course.objective.terms),
-        drift_chart(course.runs, course.baseline, names),
-    ]  # fmt: skip
-    return [chart for chart in drawn if chart is not None]
+    convergence = convergence_chart(
+        course.trials,
+        course.fitness,
+        breaking=course.breaking,
+        baselines=course.runs,
+        again=course.repeats,
+    )
+    metrics = (_metric(course, term, best) for term in course.objective.terms)
+    return drawable([convergence, *metrics, drift_chart(course.runs, course.baseline, names)])
 
 
 def _metric(course: JobSeries, term: Term, best: int | None) -> Chart | None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import orjson
 from sqlalchemy import Engine
 
 from db.jobs.job_store import JobStore
@@ -29,11 +30,9 @@ _known = JobCache[Dependences | None]()
 
 
 def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
-    """What its trials teach so far; None while they are too few, or teach nothing at all.
+    """What its trials teach so far; of many, some evenly over the job.
 
-    Args:
-        engine: The database.
-        job: Whose trials teach; of many, some evenly over the job.
+    None while they are too few, or teach nothing at all.
     """
     standing = job.standing or {}
     state = (job.run, standing.get("done"), standing.get("failed"), job.state)
@@ -42,31 +41,8 @@ def dependence_of_job(engine: Engine, job: JobRow) -> Dependences | None:
 
 def dependence_document(found: Dependences) -> dict[str, Any]:
     """As JSON holds it; figures of effects in percent."""
-    return {
-        "trials": found.trials,
-        "unexplained": dict(found.unexplained),
-        "settings": {name: list(values) for name, values in found.settings.items()},
-        "curves": [
-            {
-                "parameter": curve.parameter,
-                "metric": curve.metric,
-                "share": curve.share,
-                "effect": curve.effect.tolist(),
-                "low": curve.low.tolist(),
-                "high": curve.high.tolist(),
-            }
-            for curve in found.curves
-        ],
-        "pairs": [
-            {
-                "parameters": list(pair.parameters),
-                "metric": pair.metric,
-                "share": pair.share,
-                "beyond": pair.beyond.tolist(),
-            }
-            for pair in found.pairs
-        ],
-    }
+    document: dict[str, Any] = orjson.loads(orjson.dumps(found, default=np.ndarray.tolist))
+    return document
 
 
 def _learned(engine: Engine, job: JobRow) -> Dependences | None:
@@ -80,9 +56,9 @@ def _learned(engine: Engine, job: JobRow) -> Dependences | None:
         return None
 
 
-def _problem(job: JobRow, baseline: Any) -> Problem:
+def _problem(job: JobRow, baseline: Mapping[str, Any]) -> Problem:
+    """With the defaults of the RocksDB that measured, not the catalogue's."""
     problem = resolve_stored(job).problem
-    # The library's defaults are those of the RocksDB that measured, not the catalogue's.
     return replace(problem, space=problem.space.at_baseline(baseline))
 
 
@@ -99,11 +75,9 @@ def explained_job(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Map
 
 
 def _anew(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
-    problem = resolve_stored(job).problem
-    # The library's defaults are those of the RocksDB that measured, not the catalogue's.
-    space = problem.space.at_baseline(result["baseline"].get("configuration") or {})
+    problem = _problem(job, result["baseline"].get("configuration") or {})
     return explanation_document(
-        Evaluation(replace(problem, space=space), History(JobStore(engine).trials(job.id))),
+        Evaluation(problem, History(JobStore(engine).trials(job.id))),
         result["best"]["configuration"],
         low=result["verdict"]["low"],
         high=result["verdict"]["high"],

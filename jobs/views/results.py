@@ -10,18 +10,10 @@ from sqlalchemy import Engine
 from db.jobs.job_store import JobStore
 from db.schema.job_row import JobRow
 from jobs.charts.changes import changes_chart
-from jobs.charts.chart import Chart
+from jobs.charts.chart import Chart, drawable
 from jobs.charts.contributions import contributions_chart, fitness_terms_chart
 from jobs.charts.front import front_chart, front_growth_chart
-from jobs.report.rows import (
-    contributed,
-    detectable,
-    explanation_rows,
-    fittest,
-    front_rows,
-    limit_rows,
-    proof_rows,
-)
+from jobs.report import rows
 from jobs.results.cache import JobCache
 from jobs.results.explanation_words import withheld_words
 from jobs.results.option_changes import options_diff, values_outside_file
@@ -39,7 +31,7 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
     """All that the page tells but for its plots of many points."""
     kept, objective = kept_of(engine, job.id), objective_from_document(result["job"]["objective"])
     names = [term.metric for term in objective.terms]
-    rows = proof_rows(result, names)
+    proof = rows.proof_rows(result, names)
     explained = {**result, **explained_job(engine, job, result)}
     diff = options_diff(job, result, kept.options) if kept.options else []
     rank = {row["name"]: row["rank"] for row in result["parameters"]}
@@ -48,14 +40,14 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
         "verdict": result["verdict"],
         "reasons": reasons_unproven(result),
         "next_steps": what_next(result),
-        "rows": rows,
+        "rows": proof,
         "names": names,
-        "limits": limit_rows(result),
+        "limits": rows.limit_rows(result),
         "confirmation": confirmation_words(result.get("confirmation")),
-        "explained": explanation_rows(explained, names),
+        "explained": rows.explanation_rows(explained, names),
         "withheld": withheld_words(explained),
-        "contributed": contributed(result),
-        "charts": _charts(result, rows, objective, explained["explanation"]),
+        "contributed": rows.contributed(result),
+        "charts": _charts(result, proof, objective, explained["explanation"]),
         "front": _front(engine, job.id, result, objective, kept.fitness),
         "diff": diff,
         "rank": rank,
@@ -69,22 +61,19 @@ def results_view(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> dict
 
 def _charts(
     result: Mapping[str, Any],
-    rows: Sequence[Mapping[str, Any]],
+    proof: Sequence[Mapping[str, Any]],
     objective: Objective,
     explanation: Mapping[str, Any] | None,
 ) -> dict[str, Chart]:
-    drawn = [(row["metric"], row["change"]) for row in rows]
+    drawn = [(row["metric"], row["change"]) for row in proof]
     verdict, names = result["verdict"], [term.metric for term in objective.terms]
     terms = None
     if verdict is not None and len(names) > 1:  # one term alone needs no plot
         proven = objective.gains(verdict["metrics"], result["baseline"]["metrics"])
         terms = fitness_terms_chart(names, proven, {})
-    found = [
-        changes_chart(drawn, objective.terms, detectable(result)),
-        contributions_chart(explanation),
-        terms,
-    ]
-    return {chart.name: chart for chart in found if chart is not None}
+    changes = changes_chart(drawn, objective.terms, rows.detectable(result))
+    found = drawable([changes, contributions_chart(explanation), terms])
+    return {chart.name: chart for chart in found}
 
 
 def _front(
@@ -96,26 +85,20 @@ def _front(
 ) -> dict[str, Any]:
     """The fittest of the Pareto front, and how many more there are; none with one metric."""
     numbers = result["pareto"] if len(objective.terms) > 1 else []
-    shown = fittest(numbers, fitness)
+    shown = rows.fittest(numbers, fitness)
     points = {number: metrics for number, _, metrics in JobStore(engine).points(job_id, shown)}
-    return front_rows(numbers, points, [term.metric for term in objective.terms], fitness)
+    return rows.front_rows(numbers, points, [term.metric for term in objective.terms], fitness)
 
 
 _NOISY = 0.05  # of the median: a baseline that scatters more hides a usual gain
 
 
 def reasons_unproven(result: Mapping[str, Any]) -> list[str]:
-    """The reasons, the deciding one first; none where something was proven.
-
-    Args:
-        result: The document of result.json.
-    """
+    """The reasons, the deciding one first; none where something was proven."""
     if result["best"] is not None:
         return []
-    verdict, names = (
-        result["verdict"],
-        [row["name"] for row in result["job"]["objective"]["metric"]],
-    )
+    verdict = result["verdict"]
+    names = [row["name"] for row in result["job"]["objective"]["metric"]]
     if verdict is None:
         counts = result["trials"]
         return [
@@ -128,8 +111,9 @@ def reasons_unproven(result: Mapping[str, Any]) -> list[str]:
             f"The candidate's fitness is {verdict['fitness']:.0f}, with 95% between "
             f"{verdict['low']:.0f} and {verdict['high']:.0f}; all of that must lie above 0."
         )
-    found += [f"Limit {kept_words(row)}." for row in limit_rows(result) if row["kept"] is False]
-    power = {name: value for name, value in detectable(result).items() if name in names}
+    broken = [row for row in rows.limit_rows(result) if row["kept"] is False]
+    found += [f"Limit {kept_words(row)}." for row in broken]
+    power = {name: value for name, value in rows.detectable(result).items() if name in names}
     if power:
         seen = ", ".join(f"{name} {value:.1f}%" for name, value in power.items())
         found.append(
@@ -155,7 +139,7 @@ def what_next(result: Mapping[str, Any]) -> list[str]:
         "Give it more trials: clone the job with a larger budget. What it has measured can be "
         "taken over with a warm start.",
     ]
-    if any(row["kept"] is False for row in limit_rows(result)):
+    if any(row["kept"] is False for row in rows.limit_rows(result)):
         found.append("Loosen the limit that was broken, if you can live with that.")
     if result["verdict"] is not None:
         found.append(
@@ -184,8 +168,5 @@ def _drawn(engine: Engine, job: JobRow, result: Mapping[str, Any]) -> Sequence[C
     terms = course.objective.terms
     growth = [(row["trial"], row["value"]) for row in result.get("hypervolume", [])]
     last = max((trial.number for trial in course.runs), default=0)
-    drawn = [
-        front_chart(points, kept, set(result["pareto"]), terms, again=course.repeats),
-        front_growth_chart(growth, terms, last),
-    ]
-    return [chart for chart in drawn if chart is not None]
+    front = front_chart(points, kept, set(result["pareto"]), terms, again=course.repeats)
+    return drawable([front, front_growth_chart(growth, terms, last)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,8 @@ def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> Sid
     Args:
         jobs: Each with its result, or None where it has none yet.
     """
-    facts = _facts(jobs)
+    columns = [_fact(row, result or {}) for row, result in jobs]
+    facts = [SideBySideRow(name, tuple(each[name] for each in columns)) for name in columns[0]]
     apart = [row.name for row in facts if row.name in _ALIKE and row.differs]
     cautions = [
         f"The jobs differ in {', '.join(apart)}: compare changes against each one's own baseline, "
@@ -70,16 +71,11 @@ def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> Sid
     return SideBySide(
         facts=facts,
         cautions=cautions if apart else [],
-        changes=_metrics(results, _change),
-        baselines=_metrics(results, _level),
+        changes=_metrics(results, lambda result: (result["verdict"] or {}).get("change") or {}),
+        baselines=_metrics(results, lambda result: result["baseline"]["metrics"]),
         options=_options(results),
         ranks=_ranks(results),
     )
-
-
-def _facts(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> list[SideBySideRow]:
-    columns = [_fact(row, result or {}) for row, result in jobs]
-    return [SideBySideRow(name, tuple(column[name] for column in columns)) for name in columns[0]]
 
 
 def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,48 +98,41 @@ def _fact(row: JobRow, result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _metrics(results: Sequence[Mapping[str, Any] | None], of: Any) -> list[SideBySideRow]:
+def _metrics(
+    results: Sequence[Mapping[str, Any] | None],
+    figures: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> list[SideBySideRow]:
+    """A row for each metric of which a job has a figure."""
     asked = [result["job"]["objective"]["metric"] for result in results if result]
     names = dict.fromkeys(term["name"] for terms in asked for term in terms)
-    rows = [
-        SideBySideRow(name, tuple(of(result, name) if result else None for result in results))
-        for name in names
-    ]
+    known = [figures(result) if result else {} for result in results]
+    rows = [SideBySideRow(name, tuple(each.get(name) for each in known)) for name in names]
     return [row for row in rows if any(value is not None for value in row.values)]
-
-
-def _change(result: Mapping[str, Any], metric: str) -> Mapping[str, float] | None:
-    found: Mapping[str, float] | None = ((result["verdict"] or {}).get("change") or {}).get(metric)
-    return found
-
-
-def _level(result: Mapping[str, Any], metric: str) -> float | None:
-    found: float | None = result["baseline"]["metrics"].get(metric)
-    return found
 
 
 def _options(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
     """What some job changed, with the value of each: its best one's, or else its baseline's."""
     known = catalogue()
-    changed: dict[str, None] = {}
-    for result in results:
-        if result and result["best"]:
-            start = result["baseline"].get("configuration") or {}
-            best = result["best"]["configuration"]
-            changed |= {n: None for n, value in best.items() if start.get(n) != value}
-    return [
-        SideBySideRow(name, tuple(_option(result, name, known.get(name)) for result in results))
-        for name in changed
+    ends = [
+        (result["baseline"].get("configuration") or {}, result["best"]["configuration"])
+        if result and result["best"]
+        else None
+        for result in results
     ]
+    changed = dict.fromkeys(
+        name
+        for start, best in filter(None, ends)
+        for name, value in best.items()
+        if start.get(name) != value
+    )
 
+    def said(name: str, start: Mapping[str, Any], best: Mapping[str, Any]) -> str:
+        same = " (baseline)" if best.get(name) == start.get(name) else ""
+        return value_words(best.get(name), known.get(name)) + same
 
-def _option(result: Mapping[str, Any] | None, name: str, parameter: Any) -> str | None:
-    if result is None or result["best"] is None:
-        return None
-    start = result["baseline"].get("configuration") or {}
-    best = result["best"]["configuration"]
-    same = best.get(name) == start.get(name)
-    return value_words(best.get(name), parameter) + (" (baseline)" if same else "")
+    return [
+        SideBySideRow(name, tuple(each and said(name, *each) for each in ends)) for name in changed
+    ]
 
 
 def _ranks(results: Sequence[Mapping[str, Any] | None]) -> list[SideBySideRow]:
