@@ -86,16 +86,9 @@ def line_at(
 ) -> dict[str, Any]:
     """A straight line through the whole plot at a value of the axis ``across``."""
     along = "x" if across == "y" else "y"
-    return {
-        "type": "line",
-        f"{across}0": value,
-        f"{across}1": value,
-        f"{along}0": 0,
-        f"{along}1": 1,
-        f"{along}ref": "paper",
-        "line": {"color": color, "width": 1.5, "dash": dash},
-        "layer": "below",
-    }
+    ends = {f"{across}0": value, f"{across}1": value, f"{along}0": 0, f"{along}1": 1}
+    line = {"color": color, "width": 1.5, "dash": dash}
+    return {"type": "line", **ends, f"{along}ref": "paper", "line": line, "layer": "below"}
 
 
 def scatter_trace(
@@ -162,6 +155,12 @@ def interval_bars(
         "thickness": thickness,
         "color": color,
     }
+
+
+def text_at(text: str, x: float, y: float, color: str = "@dim", **more: Any) -> dict[str, Any]:
+    """A small text within a plot."""
+    font = {"color": color, "size": 11}
+    return {"text": text, "x": x, "y": y, "showarrow": False, "font": font, **more}
 
 
 def area(fill: str = "@band", **edges: Any) -> dict[str, Any]:

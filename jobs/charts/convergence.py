@@ -139,7 +139,6 @@ def _phases(trials: Sequence[Trial]) -> tuple[list[dict[str, Any]], list[dict[st
         if numbers:
             first, last = min(numbers), max(numbers)
             lines.append(chart.line_at(first - 0.5, across="x", color="@line", dash="solid"))
-            place = {"x": (first + last) / 2, "y": 0, "yref": "paper", "yanchor": "bottom"}
-            font = {"color": "@dim", "size": 11}
-            labels.append({**place, "text": phase.value, "showarrow": False, "font": font})
+            at = {"yref": "paper", "yanchor": "bottom"}
+            labels.append(chart.text_at(phase.value, (first + last) / 2, 0, **at))
     return lines, labels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from jobs.charts import chart
 from jobs.charts.svg import Canvas, svg_escape
@@ -135,13 +136,8 @@ def curves_svg(plot: Curves) -> str:
 
 def _pieces(curve: TimeCurve) -> list[list[tuple[float, float]]]:
     """The curve between its gaps."""
-    pieces: list[list[tuple[float, float]]] = [[]]
-    for x, y in curve.points:
-        if y is None:
-            pieces.append([])
-        else:
-            pieces[-1].append((x, y))
-    return [piece for piece in pieces if piece]
+    runs = groupby(curve.points, key=lambda point: point[1] is None)
+    return [[(x, y) for x, y in run if y is not None] for gap, run in runs if not gap]
 
 
 def _ticks(highest: float) -> Sequence[float]:
@@ -153,10 +149,10 @@ def _ticks(highest: float) -> Sequence[float]:
     return [step * i for i in range(math.ceil(highest / step - 1e-9) + 1)]
 
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "%": r"\%", "_": r"\_", "#": r"\#",
-    "&": r"\&", "$": r"\$", "^": r"\^{}", "~": r"\~{}",
-}  # fmt: skip
+_SPECIAL = str.maketrans(
+    {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
+    | {letter: f"\\{letter}" for letter in "{}%_#&$"}
+)
 
 
 def pgfplots_file(plots: Sequence[Curves]) -> str:
@@ -191,7 +187,7 @@ def _axis(plot: Curves) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+    return text.translate(_SPECIAL)
 
 
 PageTable = tuple[str, Sequence[Sequence[str]]]  # a title, and rows of cells, the header first

@@ -54,10 +54,10 @@ def questions(
         space: The job's parameters by name.
     """
     rows = [row for row in parameters if _tested(row)]
-    top = rows[:_EACH]
-    bottom = rows[max(len(top), len(rows) - _EACH) :]
-    return [_question(row, space, top=True) for row in top] + [
-        _question(row, space, top=False) for row in bottom
+    top, bottom = rows[:_EACH], rows[_EACH:][-_EACH:]
+    return [
+        *(_question(row, space, top=True) for row in top),
+        *(_question(row, space, top=False) for row in bottom),
     ]
 
 
@@ -80,11 +80,8 @@ def _question(row: Mapping[str, Any], space: Mapping[str, Parameter], *, top: bo
 def groups_chart(question: Question, trials: Sequence[Trial], unit: str) -> Chart | None:
     """The box plot of one question; None with fewer than two groups.
 
-    Args:
-        question: A parameter and a metric.
-        trials: By number; the drawn ones are compared, as the analysis of variance does: those
-            that ended well, and with their bounds those that were cut off.
-        unit: Of the metric, for its axis.
+    The drawn trials are compared, as the analysis of variance does: those that ended well, and
+    with their bounds those that were cut off. ``unit`` is the metric's, for its axis.
     """
     drawn = [
         t

@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jobs.charts.chart import Chart, Trace, scatter_trace, words
+from jobs.charts.chart import Chart, Trace, scatter_trace, text_at, words
+from jobs.results.figures import figure
 from optimizer.trials.trial import Purpose, Trial
 from sampler.common.byte_size import format_bytes
 from sampler.parameters.parameter import Value
@@ -50,6 +51,7 @@ def parallel_chart(
     if len(candidates) < 2 or len(scales) < 2:
         return None
     shown = len(best) + len(others)
+    axis = {"line": {"color": "@line", "width": 1}, "layer": "below"}
     return Chart(
         name="parallel",
         title=f"Where the {len(best)} best of {len(candidates):,} configurations lie",
@@ -66,15 +68,12 @@ def parallel_chart(
             "yaxis": {"range": [len(scales) - 0.55, -0.6], "visible": False},
             "annotations": _labels(scales, byte_sized),
             "shapes": [
-                {
-                    "type": "line", "x0": 0, "x1": 1, "y0": row, "y1": row,
-                    "line": {"color": "@line", "width": 1}, "layer": "below",
-                }
+                {**axis, "type": "line", "x0": 0, "x1": 1, "y0": row, "y1": row}
                 for row in range(len(scales))
             ],
         },
         height=110 + 62 * len(scales),
-    )  # fmt: skip
+    )
 
 
 class _Scale:
@@ -83,11 +82,10 @@ class _Scale:
     def __init__(self, name: str, values: Sequence[Value]) -> None:
         self.name = name
         numbers = [float(v) for v in values if isinstance(v, int | float)]
-        self.choices = sorted({str(v) for v in values}) if len(numbers) < len(values) or all(
-            isinstance(v, bool) for v in values
-        ) else []  # fmt: skip
-        self.low, self.high = (min(numbers), max(numbers)) if not self.choices else (0.0, 0.0)
-        self.log = not self.choices and self.low > 0 and self.high / self.low > _WIDE
+        named = len(numbers) < len(values) or all(isinstance(v, bool) for v in values)
+        self.choices = sorted({str(v) for v in values}) if named else []
+        self.low, self.high = (0.0, 0.0) if named else (min(numbers), max(numbers))
+        self.log = self.low > 0 and self.high / self.low > _WIDE
 
     def __call__(self, value: Value | None) -> float | None:
         """Its place; None where the parameter was not active."""
@@ -125,40 +123,21 @@ def _labels(scales: Sequence[_Scale], byte_sized: frozenset[str]) -> list[dict[s
     """Above each axis its name, below its ends the least and the greatest value."""
     labels = []
     for row, scale in enumerate(scales):
-        ends = _ends(scale, scale.name in byte_sized)
+        low, high = _ends(scale, scale.name in byte_sized)
         many = scale.choices[1:-1]
         title = words(scale.name, 38) + (f" ({len(many) + 2} values)" if many else "")
+        above: dict[str, Any] = {"yanchor": "bottom", "yshift": 3, "bgcolor": "@veil"}
+        below: dict[str, Any] = {"yanchor": "top", "yshift": -3, "bgcolor": "@veil"}
         labels += [
-            _label(f"<b>{title}</b>", 0.5, row, "center", "@ink", above=True),
-            _label(ends[0], 0.0, row, "left", "@dim", above=False),
-            _label(ends[1], 1.0, row, "right", "@dim", above=False),
+            text_at(f"<b>{title}</b>", 0.5, row, "@ink", xanchor="center", **above),
+            text_at(low, 0.0, row, xanchor="left", **below),
+            text_at(high, 1.0, row, xanchor="right", **below),
         ]
     return labels
-
-
-def _label(
-    text: str, x: float, row: int, anchor: str, color: str, *, above: bool
-) -> dict[str, Any]:
-    return {
-        "text": text,
-        "x": x,
-        "y": row,
-        "xanchor": anchor,
-        "yanchor": "bottom" if above else "top",
-        "yshift": 3 if above else -3,
-        "showarrow": False,
-        "font": {"size": 11, "color": color},
-        "bgcolor": "@veil",
-    }
 
 
 def _ends(scale: _Scale, is_bytes: bool) -> tuple[str, str]:
     if scale.choices:
         return words(scale.choices[0], 14), words(scale.choices[-1], 14)
-    if is_bytes:
-        return format_bytes(scale.low), format_bytes(scale.high)
-    return _number(scale.low), _number(scale.high)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    said = format_bytes if is_bytes else figure
+    return said(scale.low), said(scale.high)

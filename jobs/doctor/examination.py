@@ -123,10 +123,10 @@ def examine(
     budgets: Sequence[int] = USUAL_TRIALS,
     observer: ExaminationObserver,
 ) -> Diagnosis:
-    """Looks at everything that a measurement here depends on.
+    """Looks at everything that a measurement of a specification depends on here.
 
     Args:
-        specification: The workload, the space and the baseline that are to be measured.
+        specification: What is to be measured.
         settings: Where.
         runs: How often the baseline is run; 0 leaves that out, and waits for nobody.
         budgets: Numbers of trials for which the smallest provable change is told.

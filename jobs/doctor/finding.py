@@ -57,12 +57,7 @@ class ExaminationObserver:
 
 
 def not_shown(check: str, where: str) -> Finding:
-    """What nobody can judge, because the system does not show it: in a sandbox, in a container.
-
-    Args:
-        check: What was to be looked at.
-        where: What cannot be read, such as ``/proc/stat``.
-    """
+    """What nobody can judge, as ``where`` cannot be read: in a sandbox, in a container."""
     found = f"not shown here: nothing to be read in {where}"
     return Finding(check, Severity.NOTE, found, "look at it from outside: on the host, or as root")
 

@@ -187,11 +187,9 @@ def _disk_pressure(pressure: Pressure) -> Finding:
 
 
 def judge_benchmarks(others: Sequence[int] | None, holder: str | None) -> list[Finding]:
-    """Judges other benchmarks at work here.
+    """Judges other benchmarks at work here: processes of db_bench, and who holds the host's lock.
 
-    Args:
-        others: Numbers of the processes named db_bench; None where no process is shown.
-        holder: Who holds the host's lock; None where nobody does.
+    ``others`` is None where no process is shown.
     """
     if holder:
         found = f"{holder} holds this host for a trial"

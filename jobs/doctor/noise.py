@@ -82,10 +82,10 @@ def noise_of(
     budgets: Sequence[int] = USUAL_TRIALS,
     judged: Sequence[str] = OF_DB_BENCH,
 ) -> Noise:
-    """Sums up the baseline's runs.
+    """Sums up the baseline's runs, of which at least two must have ended well.
 
     Args:
-        trials: The runs; at least two must have ended well.
+        trials: The runs.
         budgets: Numbers of trials of jobs, each at least 12.
         judged: The metrics that the machine is judged by; empty, or none of them there: all.
 
@@ -131,9 +131,8 @@ def _scatter(noise: MetricNoise, values: Sequence[float]) -> MetricScatter:
         tail = (1 - CONFIDENCE) / 2
         low = spread * math.sqrt(freedom / float(stats.chi2.isf(tail, freedom)))
         high = spread * math.sqrt(freedom / float(stats.chi2.ppf(tail, freedom)))
-    return MetricScatter(
-        noise=noise, low=min(values), high=max(values), spread_low=low, spread_high=high
-    )
+    ends = {"low": min(values), "high": max(values)}
+    return MetricScatter(noise=noise, **ends, spread_low=low, spread_high=high)
 
 
 # With 7 pairs, what a job of 90 trials has, such a spread of single runs hides every change below
@@ -161,8 +160,8 @@ def judge_failures(trials: Sequence[Trial]) -> list[Finding]:
 
 def not_measured(why: str) -> Finding:
     """Noise that could not be measured on this machine as it is."""
-    found = f"not measured: {why}"
-    return Finding("noise", Severity.NOTE, found, "mend that, and run `rocktune doctor` again")
+    advice = "mend that, and run `rocktune doctor` again"
+    return Finding("noise", Severity.NOTE, f"not measured: {why}", advice)
 
 
 def _metric(name: str, scatter: MetricScatter, runs: int) -> Finding:

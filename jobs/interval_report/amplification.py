@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sampler.stats_dumps.dumps import SLACK
@@ -25,8 +26,8 @@ class Amplification:
         source: ``tickers`` (exact), ``dump`` (sizes to 0.01 GiB) or ``rates`` (to 0.01 MiB/s).
     """
 
-    value: float | None
-    source: str | None
+    value: float | None = None
+    source: str | None = None
 
 
 def write_amplification(opening: Opening) -> Amplification:
@@ -40,7 +41,7 @@ def write_amplification(opening: Opening) -> Amplification:
     last = opening.intervals[-1]
     came, written = last.ingested_gb, last.compacted_gb
     if came is None or written is None:
-        return Amplification(None, None)
+        return Amplification()
     exact, exact_written = _tickers(opening, _CAME), _tickers(opening, *_WRITTEN)
     if (
         exact
@@ -54,7 +55,7 @@ def write_amplification(opening: Opening) -> Amplification:
     in_rate, out_rate = last.cumulative_writes, last.cumulative_compaction
     if in_rate is not None and out_rate is not None and in_rate >= _LEAST_RATE:
         return Amplification(out_rate / in_rate, "rates")
-    return Amplification(None, None)
+    return Amplification()
 
 
 def _tickers(opening: Opening, *names: str) -> float | None:
@@ -84,8 +85,7 @@ def more_by_tickers(opening: Opening) -> str | None:
 
 def why_below_one(opening: Opening, amplification: Amplification) -> str | None:
     """Why less was written than came in, as far as the file tells it; None if it is not so."""
-    came = opening.intervals[-1].ingested_gb
-    written = opening.intervals[-1].compacted_gb
+    came, written = opening.intervals[-1].ingested_gb, opening.intervals[-1].compacted_gb
     if amplification.value is None or amplification.value >= 1 or not came or written is None:
         return None
     reasons = [_unflushed(opening, came), _not_rewritten(opening, written), _untold(opening)]
@@ -103,11 +103,13 @@ def _unflushed(opening: Opening, came: float) -> str:
     gap = came - flushed
     if gap <= 0.005:
         return f"the {came:.4g} GiB that came in were flushed, and nothing more was written"
-    saved = "overwritten keys" if _uncompressed(opening) else "compression and overwritten keys"
+    options = [opening.options.get(str(each.family), {}) for each in opening.families]
+    plain = options and all(each.get("compression") == "NoCompression" for each in options)
+    saved = "overwritten keys" if plain else "compression and overwritten keys"
     told = (
         f"of {came:.4g} GiB that came in, flushes had written {flushed:.4g} GiB by the last dump"
     )
-    most = _memtables(opening)
+    most = _memtables(options)
     if most is not None and gap > most + 0.01:
         return (
             f"{told}, and memtables hold at most {most:.4g} GiB, so at least "
@@ -116,33 +118,23 @@ def _unflushed(opening: Opening, came: float) -> str:
     return f"{told}; the other {gap:.3g} GiB were still in memtables or were saved by {saved}"
 
 
-def _uncompressed(opening: Opening) -> bool:
-    told = [opening.options.get(str(each.family), {}) for each in opening.families]
-    return bool(told) and all(each.get("compression") == "NoCompression" for each in told)
-
-
-def _memtables(opening: Opening) -> float | None:
+def _memtables(families: Sequence[Mapping[str, str]]) -> float | None:
     """GiB that the memtables of all families hold at most; None if a family's are not told."""
     most = 0.0
-    for family in opening.families:
-        options = opening.options.get(str(family.family), {})
+    for options in families:
         size, number = options.get("write_buffer_size"), options.get("max_write_buffer_number")
         if not (size and number and size.isdecimal() and number.isdecimal()):
             return None
         most += int(size) * int(number) / _GIB
-    return most if opening.families else None
+    return most if families else None
 
 
 def _not_rewritten(opening: Opening, written: float) -> str:
     flushed = opening.family_total("total_flush_gib")
     if not flushed or written - flushed > 0.02 + 0.01 * flushed:
         return ""
-    moved = sum(
-        float(row["moved_gib"] or 0)
-        for family in opening.families
-        for row in family.levels
-        if row["level"] == "Sum" and isinstance(row.get("moved_gib"), float)
-    )
+    sums = [row for family in opening.families for row in family.levels if row["level"] == "Sum"]
+    moved = sum(found for row in sums if isinstance(found := row.get("moved_gib"), float))
     if moved > 0:
         return (
             f"no compaction rewrote anything: {moved:.4g} GiB were moved to a lower level as they "

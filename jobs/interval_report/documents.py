@@ -82,9 +82,7 @@ def opening_document(opening: Opening) -> Row:
         "begin_s": opening.begin,
         "stall_seconds": opening.stall_seconds,
         "stalls": as_document(opening.stalls),
-        "stall_lines": {
-            family: as_document(counts) for family, counts in line_counts(opening).items()
-        },
+        "stall_lines": {name: as_document(told) for name, told in line_counts(opening).items()},
         "stall_answer": stall_answer(opening),
         "notes": notes(opening),
         "database": dict(opening.database),
@@ -272,9 +270,7 @@ def most_written(opening: Opening) -> list[Part]:
 def _table(
     columns: Sequence[tuple[str, str]], shown: Sequence[Mapping[str, Any]]
 ) -> list[list[str]]:
-    kept = [
-        (name, title) for name, title in columns if any(row.get(name) is not None for row in shown)
-    ]
+    kept = [column for column in columns if any(row.get(column[0]) is not None for row in shown)]
     return [
         [title for _, title in kept],
         *([as_text(row.get(name)) for name, _ in kept] for row in shown),

@@ -11,16 +11,14 @@ from sampler.parameters.catalogue import catalogue
 _MOST_NAMED = 8
 
 
-def change_words(change: Mapping[str, Any]) -> str:
-    """One option's change: ``write_buffer_size 64 MiB -> 32 MiB``."""
-    known = catalogue().get(change["name"])
-    before, after = (option_value(change[side], known) for side in ("from", "to"))
-    return f"{change['name']} {before} -> {after}"
-
-
 def step_words(step: Mapping[str, Any]) -> str:
-    """All that changes in a step."""
-    said = " and ".join(change_words(change) for change in step["changes"])
+    """All that changes in a step, as ``write_buffer_size 64 MiB -> 32 MiB``."""
+    changes = []
+    for change in step["changes"]:
+        known = catalogue().get(change["name"])
+        before, after = (option_value(change[side], known) for side in ("from", "to"))
+        changes.append(f"{change['name']} {before} -> {after}")
+    said = " and ".join(changes)
     return f"{said} (in every configuration of the space)" if step["fixed"] else said
 
 
@@ -69,11 +67,7 @@ def minimal_lines(explanation: Mapping[str, Any]) -> list[str]:
 
 
 def withheld_words(result: Mapping[str, Any]) -> str | None:
-    """Why a winner is not explained, as a sentence; None where it is, or there is none.
-
-    Args:
-        result: The document of result.json; those of earlier versions withhold nothing.
-    """
+    """Why a winner is not explained, as a sentence; None where it is, or there is none."""
     withheld = result.get("explanation_withheld")
     return f"Explanation {withheld['why']}." if withheld else None
 

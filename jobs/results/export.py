@@ -37,16 +37,13 @@ def export_options(
     configuration: Configuration,
     comments: list[str],
 ) -> str:
-    """Writes the OPTIONS file and lets the real db_bench load it.
+    """The text of the OPTIONS file, once the real db_bench has loaded it.
 
     Args:
         plan: The job's.
-        installed: What tries the file; None with a benchmark of the user's own.
+        installed: What tries the file; None with a benchmark of the user's own: it is not tried.
         configuration: The winner, full scale.
         comments: Lines for the top of the file.
-
-    Returns:
-        Its text. With a benchmark of the user's own there may be no db_bench, and it is not tried.
 
     Raises:
         ExportRefusedError: RocksDB refuses it, or a value in effect is not the intended one.
@@ -132,17 +129,14 @@ def _of_configuration(
 
 def outside_file_lines(problem: Problem, configuration: Configuration) -> list[str]:
     """What belongs to a configuration and no OPTIONS file can hold: a line each."""
-    values = problem.space.complete(configuration)
-    lines: list[str] = []
-    for parameter in catalogue().values():
-        name = parameter.name
-        if parameter.is_option or name not in configuration:
-            continue
-        set_here = f"{name} = {values[name]}"
-        if parameter.section == "deployment":
-            lines.append(f"Set {set_here} in the application: no OPTIONS file can hold it")
-        else:
-            lines.append(f"Measured with {set_here}, a fact of the workload, not an option")
-    own = [name for name in configuration if name not in catalogue()]
-    lines += [f"Set {name} = {values[name]} yourself: it is no option of RocksDB" for name in own]
+    values, known = problem.space.complete(configuration), catalogue()
+    lines = []
+    for name in [*known, *(name for name in configuration if name not in known)]:
+        said = f"{name} = {values.get(name)}"
+        if name not in known:
+            lines.append(f"Set {said} yourself: it is no option of RocksDB")
+        elif name in configuration and known[name].section == "deployment":
+            lines.append(f"Set {said} in the application: no OPTIONS file can hold it")
+        elif name in configuration and not known[name].is_option:
+            lines.append(f"Measured with {said}, a fact of the workload, not an option")
     return lines

@@ -92,8 +92,7 @@ def keep_outcome(
 ) -> bool:
     """Keeps the outcome and ends the job; False when it was cancelled at the last moment.
 
-    The report is kept as it was made, without the library that draws its plots: no reader then
-    waits for it to be made again.
+    The report is kept as it was made, without the library that draws its plots.
 
     Raises:
         LeaseLost: Another controller has taken the job over.
@@ -104,13 +103,8 @@ def keep_outcome(
     log.remember(KEPT_NAMES, TrialNames.of(finished.trials).document())
     keep_report(log, report)
     store.save_result(lease.job_id, finished.result, lease=lease)
-    return store.set_state(
-        lease.job_id,
-        JobState.DONE,
-        why="all trials are in",
-        expected=[JobState.RUNNING],
-        lease=lease,
-    )
+    why, expected = "all trials are in", [JobState.RUNNING]
+    return store.set_state(lease.job_id, JobState.DONE, why=why, expected=expected, lease=lease)
 
 
 def keep_report(log: TrialLog, report: str) -> None:

@@ -137,8 +137,11 @@ def _never_compacted(workload: Workload, space: Space, memtables: int) -> list[s
 
 
 def _most_memtables(space: Space) -> int:
-    families = int(space.start.get(COLUMN_FAMILIES, 1))
-    return families * _most(space, "write_buffer_size") * _most(space, "max_write_buffer_number")
+    """Bytes of the largest ones that a configuration of the space can have."""
+    highs = {p.name: p.high for p in space.parameters if p.high is not None}
+    most = {**space.start, **highs}
+    buffers = int(most["write_buffer_size"]) * int(most["max_write_buffer_number"])
+    return int(space.start.get(COLUMN_FAMILIES, 1)) * buffers
 
 
 def _latest_trigger(space: Space) -> int:
@@ -147,9 +150,3 @@ def _latest_trigger(space: Space) -> int:
     if moved is None:
         return int(space.start[_TRIGGER])
     return int(Ranges(space, space.start, space.names).of(moved)[1])
-
-
-def _most(space: Space, name: str) -> int:
-    """The largest value that a configuration of the space can have."""
-    moved = space.by_name.get(name)
-    return int(moved.high if moved and moved.high is not None else space.start[name])

@@ -83,7 +83,7 @@ def specify(
     """
     found: list[InputError] = []
     documents: dict[str, Any] = {}
-    usual = "paper"
+    usual, named, options = "paper", None, None
     with noting(found):
         read = _findable(load_workload(workload), Path(workload).parent)
         documents["workload"] = workload_document(read)
@@ -92,8 +92,6 @@ def specify(
         documents["space"] = parse_toml(space_text(space), field=f"--space {space}")
     with noting(found):
         documents["objective"] = objective_document(load_objective(objective or usual))
-    named: str | None = None
-    options: str | None = None
     with noting(found):
         named, options = baseline_named(baseline)
     refuse_noted(found)
@@ -135,8 +133,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
             "its operator puts files into ROCKTUNE_WORKLOADS_DIR",
         )
     if name in ("space", "objective"):
-        known = SPACES if name == "space" else OBJECTIVES
-        text = space_text if name == "space" else objective_text
+        known, text = (SPACES, space_text) if name == "space" else (OBJECTIVES, objective_text)
         if value in known or not isinstance(value, str):
             return {name: value}
         return {name: parse_toml(text(find(name, value)), field=f"--{name} {value}")}
@@ -150,11 +147,7 @@ def _inlined(name: str, value: Any, find: Find) -> dict[str, Any]:
 
 
 def baseline_named(given: str | None) -> tuple[str | None, str | None]:
-    """The name of a baseline, or the text of the OPTIONS file that is one.
-
-    Raises:
-        InputError: It is neither a name nor an OPTIONS file.
-    """
+    """The name of a baseline, or the text of the OPTIONS file that is one; else an InputError."""
     if given is None or given in BASELINES:
         return given, None
     text = _options_text(given)

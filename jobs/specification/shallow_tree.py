@@ -16,12 +16,8 @@ def deepest_level(workload: Workload, values: Configuration) -> int | None:
     load's ratio where the baseline compresses; keys, blocks and overwritten pairs not yet
     compacted are left out, so a load at the very edge of a level may reach one more.
 
-    Args:
-        workload: A load of db_bench.
-        values: Every known parameter, full scale.
-
-    Returns:
-        From 1; None where the compaction is another, or db_bench does not measure.
+    Every known parameter is needed, at full scale. The answer is from 1; None where the
+    compaction is another, or db_bench does not measure.
     """
     if not workload.by_db_bench or values["compaction_style"] != "level":
         return None

@@ -26,15 +26,12 @@ class Specification(JobSettings):
             RocksDB does not know are left out, where the user's own space is refused.
         baseline_options: The text of the user's own OPTIONS file instead of ``baseline``.
         trials, minutes: The budget; one of them is None.
-        drop_unknown: Whether options of the user's file that the RocksDB that measures does not
-            know are left out while measuring.
         memory: Bytes; None: the baseline's.
         search: As ``SearchSettings`` documents it.
         db_bench: The build that measures: a name that hosts know, or the path of a program of
             the machine that the job was made on; None: the one in use on the host.
         start_from: Where the search begins: each the ``name`` of a shipped point, or with
             ``options`` the text of an OPTIONS file. None: where the strategy usually does.
-        warm_start: What is taken of earlier jobs is kept beside the job when it begins.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -57,11 +57,7 @@ def require_starts(asked: Starts, *, field: str = "--start-from") -> list[Mappin
 
 
 def require_sizes(asked: Starts, workload: Workload, *, field: str = "--start-from") -> None:
-    """Refuses the guide where a workload does not say how many keys of what size it has.
-
-    Raises:
-        InputError: It is so.
-    """
+    """Refuses the guide, with an InputError, where a workload tells no number and size of keys."""
     if not workload.by_db_bench and any(_is_guide(each) for each in asked):
         problem = f"guide needs keys and sizes, which the workload {workload.name} does not tell"
         raise InputError(field, f"{problem}; leave it out")

@@ -95,11 +95,7 @@ def prior_of(
 
 
 def require_job(store: JobStore, asked: WarmStart, *, field: str = "--warm-start") -> None:
-    """Refuses to start from a job that is not there.
-
-    Raises:
-        InputError: It is not.
-    """
+    """Refuses, with an InputError, to start from a job that is not there."""
     if isinstance(asked, int):
         try:
             store.job(asked)

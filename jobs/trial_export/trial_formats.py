@@ -9,7 +9,6 @@ look the same in JSON and in CSV, and orjson writes a row of them in the time in
 ``csv.writer`` writes one float; so a line is a JSON list without its brackets, with texts put into
 it as CSV wants them.
 
-
 **Formulas.** A program for spreadsheets runs a cell that begins with ``=``, ``+``, ``-`` or ``@``,
 and a failure holds whatever a benchmark printed. Such a text (a header or a parameter's text too)
 gets an apostrophe in front, as programs for spreadsheets themselves mark texts. It can be undone:
@@ -39,12 +38,7 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _MAY_NEED_WORK = re.compile(r"""$|['=+\-@\t]|[^",\r\n]*[",\r\n]""")
 
 
-def csv_line(texts: Iterable[str]) -> bytes:
-    """One line of texts alone: the head."""
-    return ",".join(map(_quoted, texts)).encode() + b"\r\n"
-
-
-def csv_lines(columns: Sequence[Column]) -> bytes:
+def _csv_lines(columns: Sequence[Column]) -> bytes:
     """The lines of a page; None is an empty cell, and an empty text is ``""``."""
     try:
         return _lines(map(_cells, columns))
@@ -74,11 +68,8 @@ def _cells(column: Column) -> Iterable[Any]:
 def _cell(value: Any) -> Any:
     if value is None:
         return _EMPTY
-    if isinstance(value, str):
-        return orjson.Fragment(_quoted(value))
-    if isinstance(value, int | float):
-        return orjson.Fragment(plain_text(value))
-    return orjson.Fragment(_quoted(plain_text(value)))
+    text = plain_text(value)
+    return orjson.Fragment(text if isinstance(value, int | float) else _quoted(text))
 
 
 def _quoted(text: str) -> str:
@@ -94,7 +85,7 @@ def _quoted(text: str) -> str:
 def csv_chunks(
     engine: Engine, job_id: int, *, after: int = 0, limit: int | None = None
 ) -> Iterator[bytes]:
-    """The trials as CSV (RFC 4180) in UTF-8, with a head; see ``trial_csv`` on formulas.
+    """The trials as CSV (RFC 4180) in UTF-8, with a head; see above on formulas.
 
     The columns are how a trial came about, its metrics, its parameters (the values in effect where
     they are known) and how it ended; seconds, and UTC in ISO 8601. They are those of the whole
@@ -112,9 +103,9 @@ def csv_chunks(
     """
     with exporting(engine, job_id) as export:
         columns = TrialColumns.of(export.names())
-        yield csv_line(columns.head)
+        yield ",".join(map(_quoted, columns.head)).encode() + b"\r\n"
         for page in export.pages(after=after, limit=limit):
-            yield csv_lines(columns.of_page(page))
+            yield _csv_lines(columns.of_page(page))
 
 
 def ndjson_chunks(

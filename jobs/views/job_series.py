@@ -52,14 +52,9 @@ class JobSeries:
     @property
     def best(self) -> int | None:
         """The number of the fittest new configuration that keeps every limit."""
-        found = [
-            trial.number
-            for trial in self.trials
-            if trial.purpose is Purpose.CANDIDATE
-            and trial.number in self.fitness
-            and trial.number not in self.breaking
-        ]
-        return max(found, key=lambda number: self.fitness[number], default=None)
+        new = {trial.number for trial in self.trials if trial.purpose is Purpose.CANDIDATE}
+        found = (new & self.fitness.keys()) - self.breaking
+        return max(sorted(found), key=self.fitness.__getitem__, default=None)
 
 
 def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
@@ -67,7 +62,9 @@ def job_series_of(engine: Engine, row: JobRow) -> JobSeries | None:
     objective = objective_from_document(row.specification["objective"])
     others = not set(objective.metrics) <= set(MAIN_METRICS)
     with reading(engine) as connection:
-        runs = _searching(row, read_course(connection, row.id, others=others))
+        runs = read_course(connection, row.id, others=others)
+    if confirms_larger_load(row):
+        runs = [trial for trial in runs if trial.phase is not Phase.CONFIRM]
     own = [trial for trial in runs if trial.purpose is Purpose.BASELINE]
     if not own:
         return None
@@ -120,10 +117,3 @@ def _fitness(
     }
     values = objective.fitness_of_many(columns, baseline.metrics).tolist()
     return {n: v for n, v in zip(metrics, values, strict=True) if not math.isnan(v)}
-
-
-def _searching(row: JobRow, runs: Sequence[Trial]) -> Sequence[Trial]:
-    """Those that measured the load of the search."""
-    if not confirms_larger_load(row):
-        return runs
-    return [trial for trial in runs if trial.phase is not Phase.CONFIRM]

@@ -125,12 +125,11 @@ def bench_share(standing: Mapping[str, Any] | None) -> float | None:
     Args:
         standing: ``optimizer.run.progress.RunProgress`` as a document; None: no trial has ended.
     """
-    pause = (standing or {}).get("between_seconds")
-    ended = standing["done"] + standing["failed"] if standing else 0
-    if standing is None or pause is None or not ended:
+    if not standing or standing.get("between_seconds") is None:
         return None
-    run = standing["bench_seconds"] / ended
-    return float(run / (run + pause)) if run + pause > 0 else None
+    run, pause = standing["bench_seconds"], standing["between_seconds"]
+    whole = run + pause * (standing["done"] + standing["failed"])
+    return float(run / whole) if whole > 0 else None
 
 
 def _metrics(
@@ -170,22 +169,22 @@ def _latest(
 
 
 def _cautions(metrics: Sequence[MetricSoFar]) -> list[str]:
-    noisy = [
+    noisy = ", ".join(
         f"{each.metric} scatters by {100 * each.spread:.0f}%"
         for each in metrics
         if each.spread is not None and each.spread > _NOISY
-    ]
-    drifting = [each.metric for each in metrics if each.drifting]
+    )
+    drifting = ", ".join(each.metric for each in metrics if each.drifting)
     found = []
     if noisy:
         found.append(
-            f"The baseline is noisy: {', '.join(noisy)} from run to run. Only larger changes can "
-            "be proven; rocktune doctor looks for the cause."
+            f"The baseline is noisy: {noisy} from run to run. Only larger changes can be proven; "
+            "rocktune doctor looks for the cause."
         )
     if drifting:
         found.append(
-            f"The machine drifts: {', '.join(drifting)} of the baseline changes with time. Trials "
-            "are compared with the baseline of their time."
+            f"The machine drifts: {drifting} of the baseline changes with time. Trials are "
+            "compared with the baseline of their time."
         )
     return found
 

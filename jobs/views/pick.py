@@ -60,11 +60,11 @@ def preferred(own: Objective, preference: Preference) -> Objective:
     Raises:
         InputError: The weights or a limit are none, or limits contradict each other.
     """
-    base = own if preference.objective is None else preference.objective
-    weights = preference.weights
-    if weights is not None and preference.objective is not None:
-        raise InputError("weights", "give weights or an objective, not both")
-    if weights is None and preference.objective is None and preference.slos:
+    base, weights = preference.objective or own, preference.weights
+    if preference.objective is not None:
+        if weights is not None:
+            raise InputError("weights", "give weights or an objective, not both")
+    elif weights is None and preference.slos:
         weights = _THROUGHPUT
     if weights is not None:
         known = {term.metric: term.direction for term in own.terms}
@@ -85,12 +85,12 @@ def pick_of_job(
     *,
     proven: int | None = None,
 ) -> dict[str, Any]:
-    """The few best by a preference, with their metrics against the baseline.
+    """The few best of a job's trials by a preference, with their metrics against the baseline.
 
     Args:
         job_id: Of the job, for the comments of the OPTIONS file.
         framed: The job, resolved.
-        trials: Those of the job so far.
+        trials: Those so far.
         preference: What is asked for.
         proven: The trial that the job has proven better by its own objective, if any.
 
@@ -106,7 +106,10 @@ def pick_of_job(
     asked = [each.trial for each in found.best] if preference.model else []
     said = predictions_of(Evaluation(framed.problem, history), objective, asked)
     level = baseline.metrics
-    best = found.best[0] if found.best and _worth_a_file(found.best[0], objective, level) else None
+    best = found.best[0] if found.best else None
+    # A file is worth it if it is better than the baseline, or keeps what the baseline breaks.
+    if best and best.fitness <= 0 and objective.admissible(level, level):
+        best = None
     return {
         "standing": EXPLORED,
         "objective": objective_document(objective),
@@ -126,11 +129,6 @@ def pick_of_job(
         if best
         else None,
     }
-
-
-def _worth_a_file(picked: TradeOff, objective: Objective, baseline: Mapping[str, float]) -> bool:
-    """Whether it is better than the baseline, or keeps what the baseline breaks."""
-    return picked.fitness > 0 or not objective.admissible(baseline, baseline)
 
 
 def _require_measured(
@@ -185,11 +183,10 @@ def _options(
     """The OPTIONS file of the best pick."""
     problem, workload = framed.problem, framed.problem.workload
     changes = _changes(picked.metrics, baseline)
-    told = dict.fromkeys(
-        [t.metric for t in objective.terms] + [each.metric for each in objective.limits]
-    )
     shown = ", ".join(
-        f"{name} {change:+.1f}%" for name in told if (change := changes.get(name)) is not None
+        f"{name} {change:+.1f}%"
+        for name in objective.metrics
+        if (change := changes.get(name)) is not None
     )
     runs = "a single run" if picked.runs == 1 else f"the means of {picked.runs} runs"
     comments = [
@@ -238,24 +235,22 @@ def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> F
     """
     baseline = Evaluation(problem, History(trials)).baseline
     directions = {term.metric: term.direction for term in problem.objective.terms}
-    terms = (
-        _term(x, "x", directions, baseline.metrics),
-        _term(y, "y", directions, baseline.metrics),
+    first, last = (
+        _term(metric, field, directions, baseline.metrics)
+        for metric, field in ((x, "x"), (y, "y"))
     )
-    if terms[0].metric == terms[1].metric:
+    if first.metric == last.metric:
         raise InputError("y", "is the same metric as x; a front has two")
     points = within_limits(problem.objective, baseline.metrics, measured(baseline, trials))
-    both = {n: found for n, found in points.items() if all(t.metric in found for t in terms)}
-    on = pareto_front(both, terms)
-    last = terms[1]
+    both = {n: m for n, m in points.items() if first.metric in m and last.metric in m}
+    on = pareto_front(both, (first, last))
     on.sort(key=lambda n: both[n][last.metric] * (1 if last.direction == "max" else -1))
-    return FrontOfTwo(terms, {n: both[n] for n in on}, baseline.metrics, len(both))
+    return FrontOfTwo((first, last), {n: both[n] for n in on}, baseline.metrics, len(both))
 
 
 def _term(metric: str, field: str, directions: Mapping[str, Direction], known: Metrics) -> Term:
     if metric not in known:
-        names = ", ".join(sorted(known))
-        problem = f"the job has not measured {metric!r:.80}; known are {names}"
+        problem = f"the job has not measured {metric!r:.80}; known are {', '.join(sorted(known))}"
         raise InputError(field, problem)
     (term,) = parse_weights(metric, directions, field=field)
     return term

@@ -55,11 +55,7 @@ class SideBySide:
 
 
 def side_by_side(jobs: Sequence[tuple[JobRow, Mapping[str, Any] | None]]) -> SideBySide:
-    """Compares jobs.
-
-    Args:
-        jobs: Each with its result, or None where it has none yet.
-    """
+    """Compares jobs, each with its result, or None where it has none yet."""
     columns = [_fact(row, result or {}) for row, result in jobs]
     facts = [SideBySideRow(name, tuple(each[name] for each in columns)) for name in columns[0]]
     apart = [row.name for row in facts if row.name in _ALIKE and row.differs]
