@@ -118,6 +118,14 @@ def scatter_trace(
     return found | more
 
 
+def trial_dots(
+    name: str, places: Mapping[int, tuple[float, float]], hover: str, **marker: object
+) -> Trace:
+    """A dot for each trial by its number, which ``hover`` calls ``%{text}``."""
+    text = [f"trial {number}" for number in places]
+    return scatter_trace(name, places.values(), hover=hover, text=text, marker=marker)
+
+
 def _shortened(value: Any) -> Any:
     return short(value) if isinstance(value, float) else value
 

@@ -81,13 +81,8 @@ def front_chart(
 def _dots(
     points: Points, across: str, up: str, numbers: Sequence[int], name: str, **marker: object
 ) -> chart.Trace:
-    return chart.scatter_trace(
-        name,
-        [(points[number][across], points[number][up]) for number in numbers],
-        text=[f"trial {number}" for number in numbers],
-        hover="%{text}: %{x:.4g}, %{y:.4g}",
-        marker=marker,
-    )
+    places = {number: (points[number][across], points[number][up]) for number in numbers}
+    return chart.trial_dots(name, places, "%{text}: %{x:.4g}, %{y:.4g}", **marker)
 
 
 def front_growth_chart(

@@ -29,12 +29,8 @@ def memory_chart(
 ) -> chart.Chart | None:
     """Fitness over memory of all new configurations; None where the benchmark tells no memory.
 
-    Args:
-        trials: By number.
-        fitness: By trial's number.
-        baseline: Bytes that the baseline may hold; None if unknown.
-        budget: Bytes that were allowed; None: as much as the baseline.
-        winner: The number of the trial that went into the proof.
+    ``baseline`` is in bytes, None if unknown; so is the ``budget``, None: as much as the baseline.
+    ``winner`` is the number of the trial that went into the proof.
     """
     candidates = _candidates(trials, fitness)
     if not candidates or not baseline:
@@ -99,10 +95,5 @@ def _title(within: Trial | None, candidates: Sequence[Trial], fitness: Mapping[i
 def _dots(
     trials: Sequence[Trial], fitness: Mapping[int, float], name: str, **marker: object
 ) -> chart.Trace:
-    return chart.scatter_trace(
-        name,
-        [(trial.metrics["memory"] / _MIB, fitness[trial.number]) for trial in trials],
-        text=[f"trial {trial.number}" for trial in trials],
-        marker=marker,
-        hover="%{text}: %{y:.0f} with %{x:.4g} MiB",
-    )
+    places = {t.number: (t.metrics["memory"] / _MIB, fitness[t.number]) for t in trials}
+    return chart.trial_dots(name, places, "%{text}: %{y:.0f} with %{x:.4g} MiB", **marker)

@@ -25,12 +25,8 @@ def metric_series_chart(
 ) -> chart.Chart | None:
     """The plot of a metric; None before a new configuration was measured.
 
-    Args:
-        term: The metric, and which way is better.
-        trials: By number.
-        values: By trial's number, clocks corrected for drift.
-        noise: The baseline's level and scatter.
-        best: The fittest trial so far, which is always drawn; None: there is none yet.
+    ``values`` are by trial's number, clocks corrected for drift. ``best``, the number of the
+    fittest trial so far, is always drawn.
     """
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.number in values]
     if not candidates:

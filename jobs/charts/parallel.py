@@ -27,16 +27,10 @@ def parallel_chart(
     *,
     byte_sized: frozenset[str] = frozenset(),
 ) -> Chart | None:
-    """At most 200 configurations as lines through their parameters' values.
+    """At most 200 configurations as lines through the first eight parameters that vary.
 
-    Args:
-        trials: By number.
-        fitness: By trial's number.
-        names: Parameters, the most important first; the first eight that vary are drawn.
-        byte_sized: Those whose values are bytes.
-
-    Returns:
-        The plot; None with fewer than two configurations or axes.
+    ``names`` are parameters, the most important first; values of the ``byte_sized`` are bytes.
+    None with fewer than two configurations or axes.
     """
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.number in fitness]
     order = sorted(candidates, key=lambda trial: -fitness[trial.number])

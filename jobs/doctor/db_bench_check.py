@@ -36,10 +36,7 @@ def judge_db_bench(
 ) -> list[Finding]:
     """Judges the program, or why there is none.
 
-    Args:
-        found: Either.
-        refused: Codecs that it does not have.
-        needed: Whether the workload is measured by db_bench at all.
+    ``refused`` are codecs that it does not have; ``needed``: whether db_bench measures at all.
     """
     if isinstance(found, str):
         if not needed:
@@ -109,14 +106,8 @@ def look_at_db_bench(
 ) -> tuple[list[Finding], ExaminedLoad]:
     """Tries db_bench, a few times for some milliseconds, while nobody's trial runs.
 
-    Args:
-        subject: What ``examined_load`` made of the specification.
-        specification: What is to be measured.
-        settings: Where.
-        waiting: As ``under_host_lock`` has it.
-
-    Returns:
-        The findings, and the subject, with an assembly if it can be run here.
+    Returns the findings, and what ``examined_load`` made of the specification, with an assembly
+    if it can be run here. ``waiting`` is as ``under_host_lock`` has it.
 
     Raises:
         InputError: This db_bench does not know what the specification asks for.

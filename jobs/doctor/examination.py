@@ -125,12 +125,8 @@ def examine(
 ) -> Diagnosis:
     """Looks at everything that a measurement of a specification depends on here.
 
-    Args:
-        specification: What is to be measured.
-        settings: Where.
-        runs: How often the baseline is run; 0 leaves that out, and waits for nobody.
-        budgets: Numbers of trials for which the smallest provable change is told.
-        observer: Told of findings and runs as they come.
+    The baseline is run ``runs`` times; 0 leaves that out, and waits for nobody. ``budgets`` are
+    numbers of trials for which the smallest provable change is told.
 
     Raises:
         InputError: What is to be measured is wrong, or not known to this db_bench.

@@ -56,17 +56,9 @@ def conclude_job(
 ) -> JobOutcome:
     """The result and the OPTIONS file.
 
-    Args:
-        specification: What was asked for.
-        problem: What was tuned.
-        conclusion: How it came out.
-        environment: The machines and the RocksDB.
-        export: Writes the OPTIONS file of a configuration, with lines of comment at its top.
-        tried: Whether it lets a real RocksDB load it.
-
-    Returns:
-        The outcome. Where RocksDB does not take the file, or not as intended, it has none, and
-        ``result["export"]`` says why and holds its text.
+    ``export`` writes the file of a configuration, with lines of comment at its top; ``tried`` says
+    whether a real RocksDB loads it there. Where RocksDB does not take the file, or not as
+    intended, the outcome has none, and ``result["export"]`` says why and holds its text.
     """
     result = result_document(conclusion, job=specification.document(), environment=environment)
     options = minimal = None

@@ -106,7 +106,8 @@ def whole_page(page: str) -> bytes:
 @lru_cache(maxsize=1)
 def policy() -> str:
     """The page's Content-Security-Policy."""
-    scripts = " ".join(f"'sha256-{_digest(script)}'" for script in plot_scripts())
+    digests = (hashlib.sha256(script).digest() for script in plot_scripts())
+    scripts = " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests)
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -130,7 +131,3 @@ def plot_scripts() -> tuple[bytes, bytes]:
         if b"</script" in script.lower() or b"<!--" in script:
             raise ValueError("a script of the report cannot stand within a page")
     return library, ours
-
-
-def _digest(script: bytes) -> str:
-    return base64.b64encode(hashlib.sha256(script).digest()).decode()

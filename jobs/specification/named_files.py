@@ -70,13 +70,10 @@ def specify(
 ) -> Specification:
     """Reads all that is named and checks it.
 
-    Args:
-        workload: A catalogue name or a TOML file, as are the space and the objective.
-        space: The same.
-        objective: The same; None for ``usual_objective``.
-        baseline: ``library``, ``db_bench`` or an OPTIONS file; None for the space's own.
-        db_bench: A build's name, or the path of a program; None for the host's own.
-        **asked: The rest of what ``specification_of`` takes.
+    Workload, space and objective are catalogue names or TOML files; without an objective it is
+    ``usual_objective``. The baseline is ``library``, ``db_bench``, an OPTIONS file, or the
+    space's own; db_bench a build's name, the path of a program, or the host's own. ``asked`` is
+    the rest of what ``specification_of`` takes.
 
     Raises:
         InputError: Something is wrong; the message names it and the fix.

@@ -52,12 +52,10 @@ class ResolvedJob:
 
 
 def resolve(specification: Specification, installed: InstalledDbBench | None) -> ResolvedJob:
-    """Checks a specification as a whole.
+    """Checks a specification as a whole, for the db_bench that will measure.
 
-    Args:
-        specification: What is asked for.
-        installed: The db_bench that will measure. Without it the catalogue's defaults are taken
-            for the library's, and what this RocksDB does not know is found out when the job runs.
+    Without it the catalogue's defaults are taken for the library's, and what this RocksDB does not
+    know is found out when the job runs.
 
     Raises:
         InputError: RocksDB does not know an option that the user asked for, the load is too

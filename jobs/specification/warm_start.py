@@ -40,15 +40,9 @@ def frozen_prior(
     problem: Problem,
     hosts: Collection[str] | None,
 ) -> Prior:
-    """What the job took along when it began; found and kept the first time.
+    """What the job took along when it began; found, and kept in its log, the first time.
 
-    Args:
-        store: The jobs.
-        log: Of this job.
-        job_id: This job.
-        asked: As its specification holds it.
-        problem: What it tunes.
-        hosts: Where it is measured; None: nobody knows.
+    ``asked`` is as its specification holds it, ``hosts`` where it is measured, if that is known.
 
     Raises:
         InputError: The job that is asked for is not there, or has nothing to teach.

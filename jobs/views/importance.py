@@ -30,9 +30,8 @@ from sampler.workload.metric_units import BYTES, metric_unit
 def importance_view(found: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
     """All that the page tells but for its plots of single trials.
 
-    Args:
-        found: ``result.json``, or a ranking of a job that goes on.
-        metric: By which the parameters are sorted; None: by all of them, as the job ranks.
+    ``found`` is ``result.json``, or a ranking of a job that goes on. Parameters are sorted by the
+    metric; None: by all of them, as the job ranks.
     """
     parameters = sorted(found["parameters"], key=lambda row: row["rank"])
     metrics, ranking, known = list(found["forest"]), quality(found), catalogue()

@@ -223,11 +223,8 @@ class FrontOfTwo:
 def front_of_two(problem: Problem, trials: Sequence[Trial], x: str, y: str) -> FrontOfTwo:
     """The front of a job's new configurations in two metrics, clocks corrected for drift.
 
-    Args:
-        problem: Of the job; what breaks its limits does not count.
-        trials: Those of the job so far.
-        x: The one metric. Which way is better comes from the objective, then from the unit.
-        y: The other.
+    Which way is better comes from the objective, then from the unit. What breaks the job's limits
+    does not count.
 
     Raises:
         InputError: A metric was not measured, or nobody knows which way it is better.
