@@ -43,22 +43,12 @@ def phase_rows(trials: Sequence[Trial], result: Mapping[str, Any]) -> list[Phase
     for phase in present:
         if phase is Phase.SEARCH:
             rows.append(_rank_row(own, result))
-        rows.append(_row(phase, own, result, last=phase is present[-1]))
+        runs = [trial for trial in own if trial.phase is phase]
+        ended = _why_ended(phase, runs, own, result, last=phase is present[-1])
+        why = (_why_begun(phase, own, result), ended)
+        well = sum(trial.done for trial in runs)
+        rows.append(PhaseRow(phase.value, *_span(runs), len(runs), well, *why))
     return rows
-
-
-def _row(phase: Phase, own: Sequence[Trial], result: Mapping[str, Any], *, last: bool) -> PhaseRow:
-    trials = [trial for trial in own if trial.phase is phase]
-    began, ended = _span(trials)
-    return PhaseRow(
-        phase.value,
-        began,
-        ended,
-        len(trials),
-        sum(trial.done for trial in trials),
-        _why_begun(phase, own, result),
-        _why_ended(phase, trials, own, result, last=last),
-    )
 
 
 def _rank_row(own: Sequence[Trial], result: Mapping[str, Any]) -> PhaseRow:

@@ -68,8 +68,10 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
     library = installed.library_defaults() if installed else default_values("library")
     given = space_from_document(specification.space)
     found: list[InputError] = []
-    with noting(found):
-        _refuse_own_parameters(given, workload)
+    commands = [p.name for p in given.parameters if p.section == "command"]
+    if commands and workload.by_db_bench:
+        problem = "is no option of RocksDB; a [command] workload can use it"
+        found.append(InputError(f"parameter ({commands[0]})", problem))
     space = given
     unknown: list[str] = []
     with noting(found):
@@ -85,9 +87,12 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
             drop_unknown=specification.drop_unknown,
         )
         own, space = baseline.own, space.at_baseline(baseline.values)
-    if own.file.sections:
-        space, unmoved = _around(space, own)
-        unknown += unmoved
+    if own.file.sections:  # the ranges hold what the user's file has
+        unmoved = [name for name in space.names if name in own.immovable]
+        space = holding_baseline(space.without(unmoved))
+        if unmoved:
+            why = "not searched, for your OPTIONS file leaves no such choice"
+            unknown.append(f"{', '.join(unmoved)}: {why}")
     with noting(found):
         _require_scale(workload, space)
     if installed:
@@ -106,7 +111,7 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         memory = _memory(specification.memory, space)
         small = small_load_warnings(workload, space, memory)
     refuse_noted(found)
-    problem = Problem(
+    tuned = Problem(
         space=space,
         workload=workload,
         objective=objective_from_document(specification.objective),
@@ -116,13 +121,13 @@ def resolve(specification: Specification, installed: InstalledDbBench | None) ->
         search=search,
         confirm=confirm,
     )
-    problem = replace(problem, starts=starting_points(problem, specification.start_from))
+    tuned = replace(tuned, starts=starting_points(tuned, specification.start_from))
     plan = BenchPlan(workload, space, library, own.file, own.dropped, own.notes)
     warnings = [*unknown, *small, *shallow_warnings(workload, space)]
     if factors := [p.name for p in space.parameters if p.section == "workload"]:
         what = f"{', '.join(factors)} describe the workload, not RocksDB"
         warnings.append(f"{what}: no OPTIONS file can carry them")
-    return ResolvedJob(specification, problem, plan, (*warnings, *baseline_warnings(plan)))
+    return ResolvedJob(specification, tuned, plan, (*warnings, *baseline_warnings(plan)))
 
 
 def resolve_stored(job: JobRow) -> ResolvedJob:
@@ -132,14 +137,6 @@ def resolve_stored(job: JobRow) -> ResolvedJob:
         InputError: An earlier version wrote it, or a file that it names has changed.
     """
     return resolve(specification_from_document(job.specification), None)
-
-
-def _refuse_own_parameters(space: Space, workload: Workload) -> None:
-    own = [p.name for p in space.parameters if p.section == "command"]
-    if own and workload.by_db_bench:
-        raise InputError(
-            f"parameter ({own[0]})", "is no option of RocksDB; a [command] workload can use it"
-        )
 
 
 def _known_to(
@@ -156,13 +153,6 @@ def _known_to(
     if not shipped or any(name in space.fixed for name in unknown):
         raise InputError(f"parameter ({unknown[0]})", f"{problem}; take it out of the space")
     return space.without(unknown), [f"{problem}: left out of the space"]
-
-
-def _around(space: Space, own: UserOptions) -> tuple[Space, list[str]]:
-    """The space around a user's file: its ranges hold what the file has."""
-    unmoved = [name for name in space.names if name in own.immovable]
-    lines = [f"{', '.join(unmoved)}: not searched, for your OPTIONS file leaves no such choice"]
-    return holding_baseline(space.without(unmoved)), lines if unmoved else []
 
 
 def _memory(asked: int | None, space: Space) -> int | None:

@@ -16,7 +16,7 @@ from jobs.charts.convergence import convergence_chart
 from jobs.charts.metric_series import drift_chart, metric_series_chart
 from jobs.results.cache import JobCache
 from jobs.views.job_series import JobSeries, baseline_so_far, job_series_of
-from optimizer.baseline.baseline import Baseline
+from optimizer.baseline.baseline import Baseline, MetricNoise
 from optimizer.evaluation.pareto_front import measured
 from optimizer.objective.objective import Objective, Term
 from optimizer.objective.objective_file import objective_from_document
@@ -32,20 +32,17 @@ class MetricSoFar:
     """A metric of the objective.
 
     Attributes:
-        level: The baseline's median.
-        spread: Its standard deviation over its mean; None with fewer than two runs.
-        drifting: Whether its level moves with time.
+        level: The baseline's.
+        noise: The baseline's over its runs.
         best: What the fittest new configuration measured, clocks corrected for drift; the mean
             where it was measured again.
         percent: Its change against the baseline.
         better: Whether that is for the better.
     """
 
-    metric: str
-    direction: str
+    term: Term
     level: float
-    spread: float | None
-    drifting: bool
+    noise: MetricNoise
     best: float | None
     percent: float | None
     better: bool
@@ -139,22 +136,12 @@ def _metrics(
     for term in objective.terms:
         if term.metric not in baseline.metrics:
             continue
-        level, noise = baseline.metrics[term.metric], baseline.noise[term.metric]
-        value = best.get(term.metric)
+        level, value = baseline.metrics[term.metric], best.get(term.metric)
         gain = None if value is None else term.gain(value, level)
         percent = None if gain is None else 100 * (gain if term.direction == "max" else -gain)
-        rows.append(
-            MetricSoFar(
-                metric=term.metric,
-                direction=term.direction,
-                level=level,
-                spread=noise.spread,
-                drifting=noise.drifting,
-                best=value,
-                percent=percent,
-                better=gain is not None and gain > 0,
-            )
-        )
+        better = gain is not None and gain > 0
+        noise = baseline.noise[term.metric]
+        rows.append(MetricSoFar(term, level, noise, value, percent, better))
     return rows
 
 
@@ -170,11 +157,11 @@ def _latest(
 
 def _cautions(metrics: Sequence[MetricSoFar]) -> list[str]:
     noisy = ", ".join(
-        f"{each.metric} scatters by {100 * each.spread:.0f}%"
+        f"{each.term.metric} scatters by {100 * each.noise.spread:.0f}%"
         for each in metrics
-        if each.spread is not None and each.spread > _NOISY
+        if each.noise.spread is not None and each.noise.spread > _NOISY
     )
-    drifting = ", ".join(each.metric for each in metrics if each.drifting)
+    drifting = ", ".join(each.term.metric for each in metrics if each.noise.drifting)
     found = []
     if noisy:
         found.append(
