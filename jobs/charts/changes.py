@@ -18,10 +18,8 @@ def changes_chart(
 ) -> chart.Chart | None:
     """The changes with their intervals; None without a row.
 
-    Args:
-        rows: The changes.
-        terms: Of the objective: they say which way is better.
-        detectable: By metric, the smallest change in percent that the proof would have shown.
+    The objective's terms say which way is better. ``detectable`` is by metric the smallest change
+    in percent that the proof would have shown.
     """
     if not rows:
         return None

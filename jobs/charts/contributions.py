@@ -92,12 +92,10 @@ def _colour(gain: Mapping[str, float]) -> str:
 def fitness_terms_chart(
     names: Sequence[str], proven: Mapping[str, float], found: Mapping[str, float]
 ) -> chart.Chart | None:
-    """The terms of the fitness, which add up to it; None without a term.
+    """The terms of the fitness by metric, which add up to it; None without a term.
 
-    Args:
-        names: The metrics of the objective.
-        proven: By metric, the term in the proof's fresh runs.
-        found: The same in the one run of the search; empty where it is not known.
+    ``proven`` are those in the proof's fresh runs, ``found`` those in the one run of the search,
+    empty where they are not known.
     """
     if not proven:
         return None

@@ -88,12 +88,10 @@ def _dots(
 def front_growth_chart(
     growth: Sequence[tuple[int, float]], terms: Sequence[Term], last: int
 ) -> chart.Chart | None:
-    """How the front grew; None with one metric, or where nothing reached the reference.
+    """How the front grew up to the job's last trial, which has the number ``last``.
 
-    Args:
-        growth: (trial's number, hypervolume) of each trial that enlarged the front.
-        terms: Of the objective.
-        last: The number of the job's last trial.
+    ``growth`` is (trial's number, hypervolume) of each trial that enlarged the front. None with
+    one metric, or where nothing reached the reference.
     """
     if len(terms) < 2 or not growth:
         return None

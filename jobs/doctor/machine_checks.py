@@ -75,14 +75,10 @@ STALLED = 0.01
 def judge_memory(
     before: MemoryState, after: MemoryState, *, load_bytes: int, stalled: float | None
 ) -> list[Finding]:
-    """Judges memory by two readings, one a little later than the other.
+    """Judges memory by two readings, for a workload that writes so many bytes.
 
-    Args:
-        before: The earlier.
-        after: The later.
-        load_bytes: What the workload writes.
-        stalled: Share of the last ten seconds in which somebody waited for memory; None where
-            the kernel does not tell.
+    ``stalled`` is the share of the last ten seconds in which somebody waited for memory; None
+    where the kernel does not tell.
     """
     pages = Finding("huge pages", Severity.OK, after.huge_pages or "not shown here")
     if after.huge_pages == "always":
@@ -233,13 +229,10 @@ SYNC_TOO_FAST = 20e-6
 def judge_disk_state(
     disk: DiskState, *, needed_bytes: int, least_free_bytes: int, wants_direct: bool
 ) -> list[Finding]:
-    """Judges what was seen without loading the disk.
+    """Judges what was seen without loading the disk, for a trial that needs so many bytes.
 
-    Args:
-        disk: The reading.
-        needed_bytes: Free bytes that a trial of the workload needs.
-        least_free_bytes: A trial is ended when less is left (``ROCKTUNE_FREE_BYTES``).
-        wants_direct: Whether the space may draw direct I/O.
+    A trial is ended when less than ``least_free_bytes`` is left (``ROCKTUNE_FREE_BYTES``);
+    ``wants_direct``: whether the space may draw direct I/O.
     """
     findings = [_folder(disk), _disk_room(disk, needed_bytes, least_free_bytes), _kind(disk)]
     if wants_direct and disk.direct is False:

@@ -84,10 +84,8 @@ def noise_of(
 ) -> Noise:
     """Sums up the baseline's runs, of which at least two must have ended well.
 
-    Args:
-        trials: The runs.
-        budgets: Numbers of trials of jobs, each at least 12.
-        judged: The metrics that the machine is judged by; empty, or none of them there: all.
+    ``budgets`` are numbers of trials of jobs, each at least 12. The machine is judged by the
+    metrics ``judged``; empty, or none of them there: by all.
 
     Raises:
         ValueError: None has ended well, or a budget is too small.

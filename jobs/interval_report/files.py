@@ -27,12 +27,7 @@ STALLS = (
 
 
 def interval_plots(opening: Sequence[Interval], number: int) -> list[Curves]:
-    """The plots of one opening; those of which nothing was told are left out.
-
-    Args:
-        opening: Its intervals, by time; at least one.
-        number: Of the opening in the log, from 1.
-    """
+    """The plots of the opening with a number in the log; left out is what nothing was told of."""
     last = opening[-1]
     told, stalled = [], last.cumulative_stall_percent
     if (came := last.cumulative_writes) is not None:
@@ -83,12 +78,8 @@ def write_interval_files(out: Path, name: str, openings: Sequence[Opening]) -> l
 
     ``intervals.csv`` has a row for each interval, ``families.csv`` one for each column family in
     each dump, ``levels.csv`` one for each level of each family as last told. The page is
-    ``intervals.html``, the coordinates for pgfplots are ``coordinates.tex``.
-
-    Args:
-        out: The folder; it is made where it is not there.
-        name: Of the log, for the page's title.
-        openings: What was read; at least one.
+    ``intervals.html``, the coordinates for pgfplots are ``coordinates.tex``. The page's title
+    tells the ``name`` of the log, of which at least one opening was read.
 
     Raises:
         InputError: It cannot be written.

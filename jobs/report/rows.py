@@ -224,13 +224,9 @@ def front_rows(
     names: Sequence[str],
     fitness: Mapping[int, float],
 ) -> dict[str, Any]:
-    """The fittest of the Pareto front, and how many more there are.
+    """The fittest of the trials on the Pareto front, and how many more there are.
 
-    Args:
-        numbers: Of the trials on the front.
-        points: The metrics of the fittest of them at least, by number.
-        names: The objective's metrics.
-        fitness: By number.
+    ``points`` are the metrics of the fittest at least, ``names`` the objective's metrics.
     """
     rows = [
         {

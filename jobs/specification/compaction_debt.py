@@ -19,10 +19,8 @@ _TRIGGER = "level0_file_num_compaction_trigger"
 def small_load_warnings(workload: Workload, space: Space, memory: int | None) -> list[str]:
     """What a job must say whose load is small beside what is searched; nothing where it is not.
 
-    Args:
-        workload: A load; one that is not db_bench's own is never looked at.
-        space: What is searched.
-        memory: The budget of every configuration in bytes, at full scale; None: there is none.
+    Looked at are only loads of db_bench. ``memory`` is the budget of every configuration in
+    bytes, at full scale; None: there is none.
 
     Raises:
         InputError: The space promises a budget, and the load stays in the write buffers, or

@@ -47,8 +47,11 @@ def specified(settings: Mapping[str, Any], *, find: Find = as_written) -> Specif
     named: dict[str, str] = {}
     asked: dict[str, Any] = {}
     for name in settings.keys() & set(_NAMED):
+        value = settings[name]
         with noting(found):
-            named[name] = find(name, _text(name, settings[name]))
+            if not isinstance(value, str) or not value or "\0" in value:
+                raise InputError(option_of(name), f"{value!r:.80} is not a text")
+            named[name] = find(name, value)
     with noting(found):
         rest = {n: v for n, v in settings.items() if n not in (*_NAMED, "start_from")}
         asked = parts_of(read_request(rest), found)
@@ -181,34 +184,24 @@ def read_starts(given: Sequence[str]) -> list[dict[str, Any]] | None:
     found: list[InputError] = []
     asked: list[dict[str, Any]] = []
     for each in given:
-        with noting(found):
-            asked.append(_start(each))
+        if each == NONE or each in known_points() or names_guide(each):
+            asked.append({"name": each})
+            continue
+        path = Path(each)
+        try:
+            asked.append({"name": path.name, "options": path.read_text(encoding="utf-8")})
+        except (OSError, ValueError):
+            names = ", ".join(point_names())
+            problem = f"{each!r} is neither one of {names}, none nor an OPTIONS file to read"
+            found.append(InputError("--start-from", problem))
     refuse_noted(found)
     return asked
-
-
-def _start(given: str) -> dict[str, Any]:
-    if given == NONE or given in known_points() or names_guide(given):
-        return {"name": given}
-    path = Path(given)
-    try:
-        return {"name": path.name, "options": path.read_text(encoding="utf-8")}
-    except (OSError, UnicodeDecodeError, ValueError):
-        names = ", ".join(point_names())
-        problem = f"{given!r} is neither one of {names}, none nor an OPTIONS file to read"
-        raise InputError("--start-from", problem) from None
 
 
 def _starts(value: Any, find: Find) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
         raise InputError("--start-from", "write a list, as ['benchmark.sh', 'my.ini'] or ['none']")
     return [find("start_from", each) for each in value]
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value or "\0" in value:
-        raise InputError(option_of(name), f"{value!r:.80} is not a text")
-    return value
 
 
 def _findable(workload: Workload, beside: Path) -> Workload:

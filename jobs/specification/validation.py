@@ -39,10 +39,8 @@ _LIMIT = "--limit"
 def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specification:
     """Checks all that is asked for, wherever the documents come from.
 
-    Args:
-        limits: Added to those of the objective.
-        **asked: The fields of a ``Specification``; ``search`` are ``SearchSettings``, and those
-            that are left out are as usual.
+    ``limits`` are added to those of the objective. ``asked`` are the fields of a
+    ``Specification``; ``search`` are ``SearchSettings``, by default the usual ones.
 
     Raises:
         InputError: Something is wrong; the message names it and the fix.
@@ -61,8 +59,11 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
     if starts is not None:
         with noting(found):
             starts = require_starts(starts)
-    with noting(found):
-        _require_samples(search, trials)
+    if search.samples is not None and trials is not None and trials >= LEAST_TRIALS:
+        explore = divide(trials).explore
+        if search.samples >= explore:
+            problem = f"{search.samples} draws leave nothing to search of {explore} configurations"
+            found.append(InputError("--samples", f"{problem}; write at most {explore - 1}"))
     load: Workload | None = None
     with noting(found):
         load = workload_from_document(draft.workload)
@@ -127,16 +128,6 @@ def wrong_scale_or_seed(scale: int | None, seed: int) -> list[InputError]:
     if not 0 <= seed < 2**31:
         found.append(InputError("--seed", f"{seed} is not between 0 and 2147483647"))
     return found
-
-
-def _require_samples(search: SearchSettings, trials: int | None) -> None:
-    """Refuses so many first draws that no trial is left to search."""
-    if search.samples is None or trials is None or trials < LEAST_TRIALS:
-        return
-    explore = divide(trials).explore
-    if search.samples >= explore:
-        problem = f"{search.samples} draws leave nothing to search of {explore} configurations"
-        raise InputError("--samples", f"{problem}; write at most {explore - 1}")
 
 
 def _require_used(

@@ -87,12 +87,7 @@ def pick_of_job(
 ) -> dict[str, Any]:
     """The few best of a job's trials by a preference, with their metrics against the baseline.
 
-    Args:
-        job_id: Of the job, for the comments of the OPTIONS file.
-        framed: The job, resolved.
-        trials: Those so far.
-        preference: What is asked for.
-        proven: The trial that the job has proven better by its own objective, if any.
+    ``proven`` is the trial that the job has proven better by its own objective, if any.
 
     Raises:
         InputError: The preference is none, or is for what was not measured.
