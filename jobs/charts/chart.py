@@ -100,15 +100,10 @@ def scatter_trace(
     extra: str = "",
     **more: Any,
 ) -> Trace:
-    """A series of points, or a line through them.
+    """A series of points, or a line through them, which None as a place parts.
 
-    Args:
-        name: As the legend says it.
-        points: x and y; None parts a line.
-        mode: Plotly's: ``markers``, ``lines`` or both.
-        hover: Plotly's template of what is told of a point.
-        extra: What stands beside that.
-        **more: Plotly's further fields.
+    ``mode`` and further fields are Plotly's, as is the template ``hover`` of what is told of a
+    point; ``extra`` stands beside that.
     """
     drawn = [(_shortened(x), _shortened(y)) for x, y in points]
     found: Trace = {"type": "scatter", "mode": mode, "name": name}

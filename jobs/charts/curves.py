@@ -203,12 +203,7 @@ def plot_files(
 ) -> dict[str, str | bytes]:
     """Plots as files by their names: a page of all, coordinates for pgfplots, an SVG of each.
 
-    Args:
-        name: Of the page, as its ``title``.
-        title: Of the page.
-        plots: In their order.
-        lines: Plain text above the plots, a paragraph each.
-        tables: Below the plots.
+    On the page stand lines of plain text above the plots, a paragraph each, and tables below.
     """
     charts = [plot.chart for plot in plots]
     page = document_html("charts.html", title=title, lines=lines, charts=charts, tables=tables)

@@ -22,19 +22,16 @@ def front_chart(
     name: str = "front",
     about: str = "",
 ) -> chart.Chart | None:
-    """All configurations in two metrics, those of the front in colour.
+    """All configurations in two metrics; None with one metric, or nothing on the front.
 
     Args:
         points: The metrics of each new configuration that was measured whole, by number.
         kept: Those that keep the limits.
-        numbers: Those of the front.
+        numbers: Those of the front, which are drawn in colour.
         terms: Of the objective; the first and the last are drawn.
         again: How many runs measured a configuration again; they are in the mean of the first.
         name: Of the plot.
         about: What the two metrics are, where they are not the objective's.
-
-    Returns:
-        The plot; None with one metric, or nothing on the front.
     """
     if len(terms) < 2:
         return None

@@ -49,9 +49,7 @@ def questions(
 ) -> list[Question]:
     """The top and bottom parameters, each with its metric; fewer where there are fewer.
 
-    Args:
-        parameters: Rows of ``result.json``, the most important first.
-        space: The job's parameters by name.
+    ``parameters`` are rows of ``result.json``, the most important first.
     """
     rows = [row for row in parameters if _tested(row)]
     top, bottom = rows[:_EACH], rows[_EACH:][-_EACH:]

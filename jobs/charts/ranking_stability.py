@@ -75,11 +75,7 @@ _LINES = (
 
 
 def sampling_chart(found: Mapping[str, Any]) -> chart.Chart | None:
-    """Stability of the ranking over the number of draws; None with fewer than two points.
-
-    Args:
-        found: ``sampling`` of ``result.json``: ``draws``, ``planned``, ``why``, ``curve``.
-    """
+    """``sampling`` of result.json over the number of draws; None with fewer than two points."""
     curve = [point for point in found.get("curve") or [] if point.get("draws") is not None]
     if len(curve) < 2:
         return None

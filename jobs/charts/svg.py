@@ -12,12 +12,8 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 class Canvas:
     """Places of values within an area, and what is drawn so far.
 
-    Args:
-        width: Of the whole picture, the margins included.
-        height: The same.
-        margins: Left, right, top and bottom.
-        x: What the left and the right edge of the area mean.
-        y: What the lower and the upper edge mean.
+    Width and height are those of the whole picture with its margins: left, right, top and bottom.
+    ``x`` is what the left and the right edge of the area mean, ``y`` the lower and the upper one.
     """
 
     def __init__(

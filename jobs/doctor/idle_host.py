@@ -44,12 +44,9 @@ def _give_up(_: float) -> None:
 def under_host_lock(
     settings: Settings, work: Callable[[], T], *, waiting: Waiting | None
 ) -> T | HostBusy:
-    """Does some work under the host's lock.
+    """Does some work under the host's lock; what that raises is raised.
 
-    Args:
-        settings: Where the lock is.
-        work: What it raises is raised.
-        waiting: Told who holds the host, while somebody does; None waits for nobody.
+    ``waiting`` is told who holds the host, while somebody does; None waits for nobody.
     """
     token, holders = secrets.token_hex(8), list[str]()
     tell, pause = (holders.append, _give_up) if waiting is None else (waiting, time.sleep)
@@ -75,12 +72,7 @@ def look_for_benchmarks(settings: Settings) -> list[Finding]:
 
 
 def look_at_disk_speed(settings: Settings, *, waiting: Waiting | None) -> list[Finding]:
-    """Loads the disk for some seconds, while nobody's trial runs.
-
-    Args:
-        settings: Where.
-        waiting: As ``under_host_lock`` has it.
-    """
+    """Loads the disk for some seconds, while nobody's trial runs."""
     try:
         speed = under_host_lock(settings, lambda: _speed_of(settings.bench_dir), waiting=waiting)
     except InputError as error:

@@ -24,9 +24,8 @@ class _Made(Generic[T]):
 class JobCache(Generic[T]):
     """What was made last of each of a few subjects, as long as their database is in use.
 
-    Args:
-        rest: For how many times the seconds that it took to make it is something good enough,
-            though its subject has changed since.
+    It is good enough for ``rest`` times the seconds that it took to make it, though its subject
+    has changed since.
     """
 
     def __init__(self, *, rest: float = 0.0) -> None:
@@ -42,14 +41,9 @@ class JobCache(Generic[T]):
         *,
         final: bool = False,
     ) -> T:
-        """What was made of a subject in this state, or is made of it now.
+        """What was made of a subject, as a job's number, in this state, or is made of it now.
 
-        Args:
-            engine: The database.
-            subject: A job's number, or the name of a batch.
-            state: Tells whether what was made of it still holds.
-            make: Makes it.
-            final: Whether the subject changes no more, so that only its own state will do.
+        ``final``: whether the subject changes no more, so that only its own state will do.
         """
         made, began = self._made.setdefault(engine, {}), monotonic()
         known = made.get(subject)

@@ -19,12 +19,7 @@ _UNTRIED_VERSION = "7.8.3"  # the catalogue's, where no db_bench is at hand
 
 
 class ExportRefusedError(RuntimeError):
-    """RocksDB does not take the file, or not as it was meant.
-
-    Args:
-        reason: In RocksDB's words.
-        text: The file.
-    """
+    """RocksDB does not take the file, or not as it was meant; the reason is in its words."""
 
     def __init__(self, reason: str, text: str = "") -> None:
         super().__init__(reason)
@@ -37,13 +32,9 @@ def export_options(
     configuration: Configuration,
     comments: list[str],
 ) -> str:
-    """The text of the OPTIONS file, once the real db_bench has loaded it.
+    """The text of the OPTIONS file at full scale, once the real db_bench has loaded it.
 
-    Args:
-        plan: The job's.
-        installed: What tries the file; None with a benchmark of the user's own: it is not tried.
-        configuration: The winner, full scale.
-        comments: Lines for the top of the file.
+    With a benchmark of the user's own there may be none installed: then the file is not tried.
 
     Raises:
         ExportRefusedError: RocksDB refuses it, or a value in effect is not the intended one.

@@ -32,12 +32,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def document_html(template: str, **content: Any) -> str:
-    """A page that needs nothing else, with a place for what draws its plots.
-
-    Args:
-        template: Of ``jobs/templates``.
-        content: What it asks for.
-    """
+    """A page of ``jobs/templates`` that needs nothing else but what draws its plots."""
     return _documents().get_template(template).render(place=Markup(PLACE), **content)
 
 

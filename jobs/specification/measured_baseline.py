@@ -51,10 +51,10 @@ def measured_baseline(
     drop_unknown: bool = False,
     field: str = "--baseline",
 ) -> MeasuredBaseline:
-    """The values of a baseline.
+    """The values of a baseline, the facts of the workload among them.
 
     Args:
-        workload: The load; its facts are parameters, too.
+        workload: The load.
         installed: The db_bench that measures; None: what it takes is found out later.
         library: The defaults of its library.
         base: ``library``, ``db_bench`` or a shipped starting point.

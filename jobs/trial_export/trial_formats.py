@@ -89,13 +89,8 @@ def csv_chunks(
 
     The columns are how a trial came about, its metrics, its parameters (the values in effect where
     they are known) and how it ended; seconds, and UTC in ISO 8601. They are those of the whole
-    job, whatever part of it is asked for. What is unknown is empty.
-
-    Args:
-        engine: The database.
-        job_id: The job; one that is not there has no trials.
-        after: The number of the last trial that is left out.
-        limit: How many trials at most; None for all.
+    job, whatever part of it is asked for: at most ``limit`` trials after the one with the number
+    ``after``. What is unknown is empty. A job that is not there has no trials.
 
     Raises:
         sqlalchemy.exc.DBAPIError: The database is gone, or cut off a reader that took
