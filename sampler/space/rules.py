@@ -64,18 +64,19 @@ class Ranges:
 
         Else the most, so that those above it do.
         """
-        parameter, value = self.space.known[name], self.decided[name]
-        if name in self.moving:
-            end = parameter.low if least else parameter.high
-        else:
-            end = None if value in parameter.special else float(value)
-        ends = [(-math.inf if least else math.inf) if end is None else end]
-        for other in self.space.bounded_by.get(name, ()) if name in self.moving else ():
+        parameter, nothing = self.space.known[name], -math.inf if least else math.inf
+        if name not in self.moving:
+            value = self.decided[name]
+            return nothing if value in parameter.special else float(value)
+        end = parameter.low if least else parameter.high
+        found, tighter = nothing if end is None else end, max if least else min
+        for other in self.space.bounded_by.get(name, ()):
             bound = other.ceiling if least else other.floor
-            active = self.space.is_active(other.name, self.decided)
-            if bound and bound.parameter == name and active:
-                ends.append(self._fitting(other.name, least=least) - bound.offset)
-        return max(ends) if least else min(ends)
+            if not bound or bound.parameter != name:
+                continue
+            if self.space.is_active(other.name, self.decided):
+                found = tighter(found, self._fitting(other.name, least=least) - bound.offset)
+        return found
 
     def _memory_ceiling(self, name: str, memory: int) -> float:
         """The most that a parameter may be so that memtables and cache fit the budget."""
