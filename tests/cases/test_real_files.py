@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from tests.support.cases import loads, logs, options
-from tests.support.cases.case import Case
+from tests.support.cases.case import Case, Ran
+from tests.support.cli.terminal import Desk
 
 CASES = [
     pytest.param(
@@ -21,8 +22,17 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_artefact(case: Case, tmp_path: Path) -> None:
-    ran = case.run(tmp_path)
+def test_artefact(
+    case: Case,
+    desk: Desk,
+    here: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in {"COLUMNS": "200", "NO_COLOR": "1", **case.environment}.items():
+        monkeypatch.setenv(name, value)
+    status = here(*case.arguments(desk.folder), *case.sooner)
+    ran = Ran(status, *capsys.readouterr())
     assert ran.status == case.status, ran.stdout + ran.stderr
     got = case.read(ran)
     for name, value in case.expected.items():

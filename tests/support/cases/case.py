@@ -37,6 +37,7 @@ class Case:
         status: The exit status.
         within: Relative tolerance of floats; measured ones need some, read ones none.
         db_bench: Whether the command runs the real db_bench.
+        sooner: Arguments by which `make test` has the same figures of a smaller load.
     """
 
     artefact: str
@@ -46,16 +47,21 @@ class Case:
     status: int = 0
     within: float = 0.0
     db_bench: bool = False
+    sooner: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, folder: Path) -> Ran:
-        """Runs the command in a process of its own.
+    def arguments(self, folder: Path) -> list[str]:
+        """Of ``rocktune``.
 
         Args:
             folder: An empty folder, for what the command writes.
         """
         places = {"file": str(ARTEFACTS / self.artefact), "folder": str(folder)}
-        argv = [argument.format(**places) for argument in self.command]
+        return [argument.format(**places) for argument in self.command]
+
+    def run(self, folder: Path) -> Ran:
+        """Runs the command in a process of its own; for ``folder`` see ``arguments``."""
+        argv = self.arguments(folder)
         # A host of its own: it neither waits for other tests nor makes them wait.
         apart = {"ROCKTUNE_LOCK": f"{folder}/host.lock", "ROCKTUNE_BENCH_DIR": f"{folder}/bench"}
         ran = subprocess.run(
