@@ -4,6 +4,7 @@ import random
 import tempfile
 from collections.abc import Iterable
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def bench() -> PretendBench:
 
 
 @cache
-def whole(strategy: str) -> Job:
+def finished(strategy: str) -> Job:
     """A finished job, run when it is first asked for."""
     job = job_of(problem_of(strategy), TRIALS, bench())
     job.run()
@@ -49,7 +50,7 @@ def whole(strategy: str) -> Job:
 
 def histories(strategy: str) -> list[list[Trial]]:
     """The trials of the job as they were when each candidate was proposed, an early one first."""
-    trials = list(whole(strategy).log.trials())
+    trials = list(finished(strategy).log.trials())
     return [trials[: trial.number - 1] for trial in candidates(trials)]
 
 
@@ -96,7 +97,7 @@ class StrategyContract:
             assert propose(problem_of(strategy), seen) == first
 
     def test_proposals_do_not_depend_on_those_made_before(self, strategy: str):
-        job = whole(strategy)
+        job = finished(strategy)
         for seen in histories(strategy)[::-8]:  # the last first
             proposal = propose(problem_of(strategy), seen)
             trial = job.log.kept[len(seen) + 1]
@@ -132,7 +133,7 @@ class StrategyContract:
         assert mine.configuration != other.configuration
 
     def test_no_configuration_is_measured_twice(self, strategy: str):
-        trials = {trial.number: trial for trial in whole(strategy).log.trials()}
+        trials = {trial.number: trial for trial in finished(strategy).log.trials()}
         found = new(trials.values())
         assert len(found) == len(set(found))
         again = [t for t in candidates(trials.values()) if t.subject is not None]
@@ -143,24 +144,24 @@ class StrategyContract:
 
     def test_points_lie_in_the_cube_and_stand_for_the_configurations(self, strategy: str):
         problem = problem_of(strategy)
-        for trial in candidates(whole(strategy).log.trials()):
+        for trial in candidates(finished(strategy).log.trials()):
             assert all(0 <= coordinate < 1 for coordinate in trial.point.values())
             assert all(type(coordinate) is float for coordinate in trial.point.values())
             assert problem.configuration(trial.point) == trial.configuration
 
     def test_proposals_end_with_the_budget(self, strategy: str):
-        explored = candidates(whole(strategy).log.trials())[-1].number
-        assert propose(problem_of(strategy), whole(strategy).log.trials()[:explored]) is None
+        explored = candidates(finished(strategy).log.trials())[-1].number
+        assert propose(problem_of(strategy), finished(strategy).log.trials()[:explored]) is None
 
     def test_draws_come_first_and_a_search_after_them(self, strategy: str):
         draws = find_strategy(strategy).samples(problem_of(strategy), EXPLORE)
-        phases = [trial.phase for trial in candidates(whole(strategy).log.trials())]
+        phases = [trial.phase for trial in candidates(finished(strategy).log.trials())]
         assert phases == [Phase.SAMPLE] * draws + [Phase.SEARCH] * (EXPLORE - draws)
 
     @pytest.mark.parametrize("hosts", [2, 5])
     def test_trials_in_flight_neither_repeat_nor_stop_it(self, strategy: str, hosts: int):
         problem, running = problem_of(strategy), []
-        history = History(whole(strategy).log.trials()[:3])
+        history = History(finished(strategy).log.trials()[:3])
         while True:
             proposal = propose(problem, list(history))
             if proposal is None:
@@ -194,16 +195,14 @@ class StrategyContract:
         job.run()
         assert len({t.digest for t in candidates(job.log.trials())}) == divide(24).explore
 
-    @pytest.mark.parametrize("running", [False, True])
-    @pytest.mark.parametrize("length", [2, 10, 18])
-    def test_a_killed_job_goes_on_as_if_nothing_had_happened(
-        self, strategy: str, length: int, running: bool
-    ):
-        job = whole(strategy)
-        again = Job(job.problem, job.budget, bench(), job.log.cut(length, running=running))
-        again.run()
-        assert configurations(again.log.trials()) == configurations(job.log.trials())
-        assert [t.point for t in again.log.trials()] == [t.point for t in job.log.trials()]
+    def test_a_killed_job_goes_on_as_if_nothing_had_happened(self, strategy: str, whole: bool):
+        job = finished(strategy)
+        once = ((2, False), (10, True), (18, False))
+        for length, running in product((2, 10, 18), (False, True)) if whole else once:
+            again = Job(job.problem, job.budget, bench(), job.log.cut(length, running=running))
+            again.run()
+            assert configurations(again.log.trials()) == configurations(job.log.trials())
+            assert [t.point for t in again.log.trials()] == [t.point for t in job.log.trials()]
 
     def test_what_it_searches_gets_better(self, strategy: str):
         if not isinstance(find_strategy(strategy), DrawThenSearch):
