@@ -276,9 +276,9 @@ def measured_document(
             "total": len(runs),
         },
         "margin": design.margin,
-        "steps": [step and step.document() for step in steps],
-        "winner": winner and winner.document(),
-        "minimal": minimal and minimal.document(),
+        "steps": [step and asdict(step) for step in steps],
+        "winner": winner and asdict(winner),
+        "minimal": minimal and asdict(minimal),
     }
 
 

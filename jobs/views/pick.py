@@ -14,9 +14,9 @@ from optimizer.confirmation.trade_off_selection import (
     select_trade_offs,
 )
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.evaluation.pareto_front import Metrics, measured, within_limits
+from optimizer.evaluation.pareto_front import measured, within_limits
 from optimizer.objective.limits import limit_words, parse_limit, require_possible
-from optimizer.objective.objective import Direction, Objective, Term, pareto_front
+from optimizer.objective.objective import Direction, Metrics, Objective, Term, pareto_front
 from optimizer.objective.objective_file import objective_document, parse_weights, weights_words
 from optimizer.surrogate.predictions import Prediction, predictions_of
 from optimizer.trials.history import History

@@ -46,11 +46,8 @@ class Baseline:
     ) -> Mapping[str, float]:
         """Metrics as they would have been at the median level of all hosts.
 
-        Args:
-            metrics: A trial's.
-            measured_at: When it was measured; None: drift is left as it is.
-            host: Where. Of a host that has no baseline nothing is corrected, unless there is
-                only one host's.
+        Where ``measured_at`` is None drift is left as it is. Of a host that has no baseline
+        nothing is corrected, unless there is only one host's.
         """
         own = self._own(host)
         if own is None:
@@ -60,17 +57,20 @@ class Baseline:
             return metrics
         return {name: value * factors.get(name, 1.0) for name, value in metrics.items()}
 
+    def corrected_trial(self, trial: Trial) -> Mapping[str, float]:
+        """A trial's metrics; see ``corrected``."""
+        return self.corrected(trial.metrics, trial.started_at, trial.host)
+
+    def corrected_mean(self, runs: Sequence[Trial]) -> Mapping[str, float]:
+        """The mean of each metric that all runs have; see ``corrected``."""
+        return mean_metrics([self.corrected_trial(run) for run in runs])
+
     def corrected_of_many(
         self, trials: Sequence[Trial], names: Sequence[str]
     ) -> dict[str, NDArray[np.float64]]:
-        """The same of many trials at once, to the last digit.
+        """The same of many trials at once, to the last digit: of each metric a value a trial.
 
-        Args:
-            trials: Measured ones.
-            names: Metrics.
-
-        Returns:
-            Of each metric a value a trial, NaN where it has none.
+        NaN where a trial has none.
         """
         values = {
             name: np.array([trial.metrics.get(name, math.nan) for trial in trials], dtype=float)
@@ -115,12 +115,19 @@ class Baseline:
         return self.metrics if own is None else own.metrics
 
 
-def summarise(trials: Iterable[Trial], *, before: Baseline | None = None) -> Baseline:
-    """Sums up the baseline's finished runs, host by host.
+def mean_metrics(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """The mean of each metric that all runs have."""
+    first, *others = runs
+    if not others:
+        return first
+    names = [name for name in first if all(name in other for other in others)]
+    return {name: sum(run[name] for run in runs) / len(runs) for name in names}
 
-    Args:
-        trials: Those that did not end well are left out.
-        before: Of earlier runs: a host that has no new one keeps what it had.
+
+def summarise(trials: Iterable[Trial], *, before: Baseline | None = None) -> Baseline:
+    """Sums up the baseline's runs that ended well, host by host.
+
+    Of ``before``, a baseline of earlier runs, a host that has no new run keeps what it had.
 
     Raises:
         ValueError: There is none.

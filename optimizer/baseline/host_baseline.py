@@ -24,35 +24,23 @@ _MOST_PERMUTED = 1000  # beyond, the ratio is normal enough, and to shuffle take
 def drift_p(values: NDArray[np.float64]) -> float | None:
     """Permutation p-value of von Neumann's ratio: mean square of successive differences.
 
-    Small when neighbours in time resemble each other, whatever the shape of the drift.
-    J. von Neumann, Annals of Mathematical Statistics 12 (1941). With more than 1,000 runs its
-    normal limit, which A. Wald and J. Wolfowitz show for permutations of whatever values (the
-    same journal, 14, 1943).
+    Small when neighbours in time resemble each other, whatever the shape of the drift. J. von
+    Neumann, Annals of Mathematical Statistics 12 (1941). With more than 1,000 runs its normal
+    limit, which A. Wald and J. Wolfowitz show for permutations of whatever values (the same
+    journal, 14, 1943).
 
-    Args:
-        values: Runs in the order of measurement, shape ``(n_runs,)``.
-
-    Returns:
-        None with fewer than five runs, or when all are the same.
+    Values are in the order of measurement. None with fewer than five, or when all are the same.
     """
     if len(values) < LEAST_RUNS or np.ptp(values) == 0:
         return None
     logs = np.log(values) if (values > 0).all() else values
-    return _limit_p(logs) if len(logs) > _MOST_PERMUTED else _permutation_p(logs)
+    observed, n = np.square(np.diff(logs)).sum(), len(logs)
+    if n > _MOST_PERMUTED:
+        from scipy.special import ndtr
 
-
-def _limit_p(logs: NDArray[np.float64]) -> float:
-    from scipy.special import ndtr
-
-    n = len(logs)
-    ratio = np.square(np.diff(logs)).sum() / np.square(logs - logs.mean()).sum()
-    return float(ndtr((ratio - 2) / np.sqrt(4 * (n - 2) / (n**2 - 1))))
-
-
-def _permutation_p(logs: NDArray[np.float64]) -> float:
-    generator = np.random.default_rng(len(logs))
-    shuffled = generator.permuted(np.tile(logs, (_PERMUTATIONS, 1)), axis=1)
-    observed = float(np.square(np.diff(logs)).sum())
+        ratio = observed / np.square(logs - logs.mean()).sum()
+        return float(ndtr((ratio - 2) / np.sqrt(4 * (n - 2) / (n**2 - 1))))
+    shuffled = np.random.default_rng(n).permuted(np.tile(logs, (_PERMUTATIONS, 1)), axis=1)
     at_random = np.square(np.diff(shuffled, axis=1)).sum(axis=1)
     return float((1 + np.count_nonzero(at_random <= observed)) / (_PERMUTATIONS + 1))
 
@@ -60,9 +48,7 @@ def _permutation_p(logs: NDArray[np.float64]) -> float:
 def smooth(seconds: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Local linear fit through half of the runs, at most 15, robust against single outliers.
 
-    Args:
-        seconds: When each run began, shape ``(n_runs,)``.
-        values: What it measured, the same shape.
+    ``seconds``, when each run began, and ``values`` are of one shape, which the fit has too.
     """
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
@@ -100,13 +86,9 @@ class MetricNoise:
 
 @dataclass(frozen=True)
 class HostBaseline:
-    """The baseline's runs on one host, summed up.
+    """The baseline's runs on one host, summed up: medians, and the noise of each metric.
 
-    Attributes:
-        metrics: Medians.
-        noise: One for each metric.
-        runs: How many runs it rests on.
-        trials: These, in the order in which they were given.
+    ``trials`` are these runs, in the order in which they were given.
     """
 
     metrics: Mapping[str, float]
@@ -136,13 +118,10 @@ class HostBaseline:
 
 
 def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -> HostBaseline:
-    """Sums up a host's finished runs of the baseline.
+    """Sums up a host's runs of the baseline that ended well; there is at least one.
 
-    Nobody knows when a given one was measured, so it says nothing about drift.
-
-    Args:
-        trials: At least one; those that ended well.
-        before: What was summed up last; it is returned where it is of the very same runs.
+    Nobody knows when a given one was measured, so it says nothing about drift. ``before``, what
+    was summed up last, is returned where it is of the very same runs.
     """
     runs = tuple(trials)
     if before is not None and len(runs) == before.runs and all(map(is_, runs, before.trials)):
@@ -157,29 +136,17 @@ def host_baseline(trials: Sequence[Trial], before: HostBaseline | None = None) -
     drift = {name: drift_p(series[name]) if name in CLOCKS else None for name in names}
     drifting = [name for name, p in drift.items() if p is not None and p < _ALPHA]
     levels = {name: smooth(seconds, series[name]) for name in drifting}
-    return HostBaseline(
-        metrics={name: float(np.median(values)) for name, values in table.items()},
-        noise={
-            name: MetricNoise(
-                median=float(np.median(values)),
-                spread=_spread(values),
-                drift_p=drift[name],
-                drifting=name in levels,
-                range=_range(levels.get(name), float(np.median(values))),
-            )
-            for name, values in table.items()
-        },
-        runs=len(ordered),
-        trials=runs,
-        _seconds=seconds,
-        _levels=levels,
-    )
-
-
-def _spread(values: NDArray[np.float64]) -> float | None:
-    mean = float(values.mean())
-    return float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean else None
-
-
-def _range(level: NDArray[np.float64] | None, median: float) -> tuple[float, float] | None:
-    return None if level is None else (float(level.min() / median), float(level.max() / median))
+    medians = {name: float(np.median(values)) for name, values in table.items()}
+    noise = {}
+    for name, values in table.items():
+        median, mean, level = medians[name], float(values.mean()), levels.get(name)
+        noise[name] = MetricNoise(
+            median=median,
+            spread=float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean else None,
+            drift_p=drift[name],
+            drifting=level is not None,
+            range=(float(level.min() / median), float(level.max() / median))
+            if level is not None
+            else None,
+        )
+    return HostBaseline(medians, noise, len(ordered), runs, seconds, levels)

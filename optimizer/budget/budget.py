@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from optimizer.trials.history import History
@@ -62,11 +62,9 @@ class Plan:
         return configurations
 
     def baseline_due(self, since: int, left: int) -> bool:
-        """Whether the baseline is measured next.
+        """Whether the baseline is measured next, after so many configurations since its last run.
 
-        Args:
-            since: New configurations since its last run.
-            left: Exploring runs that are left; the last is never spent on the baseline.
+        The last of the exploring runs that are ``left`` is never spent on it.
         """
         return since >= self.repeat_every and left >= 2
 
@@ -96,10 +94,9 @@ def divide(trials: int) -> Plan:
     candidates = 1 if trials < 24 else 3 if trials < 200 else 5
     rounds = 1 if trials < 48 else 2 if trials < 200 else 3
     first = 2 if trials < 24 else 3
-    select = (candidates + 1) * rounds if candidates > 1 else 0
-    free = trials - first - select - 2 * pairs
     repeat_every = min(max(10, trials // 10), _MOST_BETWEEN_BASELINES)
-    return Plan(trials, first, repeat_every, free, candidates, rounds, pairs)
+    plan = Plan(trials, first, repeat_every, 0, candidates, rounds, pairs)
+    return replace(plan, exploring=trials - first - plan.confirm_runs)
 
 
 def trials_in(minutes: float, seconds_per_trial: float, *, least: int = LEAST_TRIALS) -> int:
@@ -127,11 +124,9 @@ _SLACK_SECONDS = 1.0
 def cutoff_seconds(multiple: float, level: Mapping[str, float]) -> float | None:
     """How long the benchmark may take; None: as long as it takes.
 
-    Args:
-        multiple: Of the baseline's time; 0: never.
-        level: The baseline's metrics on that host, ``time`` and ``wall_seconds`` among them; where
-            one is missing nothing is cut off. With ``prepare_seconds`` as many times those are
-            allowed besides: the limit is that of both processes together.
+    It may take ``multiple`` times the baseline's ``time`` on that host (0: any time), and with
+    ``prepare_seconds`` as many times those besides: the limit is that of both processes together.
+    Where ``level`` lacks ``time`` or ``wall_seconds`` nothing is cut off.
     """
     wall, time = level.get("wall_seconds"), level.get("time")
     if not multiple or wall is None or time is None:

@@ -40,10 +40,8 @@ def confirming_seconds(problem: Problem, history: History) -> float | None:
 
     As those measured; before the first, the baseline's time as many times as the load is larger.
     What its process spends beside that (start, sleeps) stays the same. A larger load that leaves
-    the caches behind takes longer than that: it is an estimate.
-
-    Returns:
-        None before a run of the baseline has ended well.
+    the caches behind takes longer than that: it is an estimate. None before a run of the baseline
+    has ended well.
     """
     confirming = [*history.of(Purpose.SELECT), *history.of(Purpose.PROVE)]
     made = [trial for trial in confirming if trial.has_outcome]
@@ -52,14 +50,12 @@ def confirming_seconds(problem: Problem, history: History) -> float | None:
     runs = [trial for trial in history.of(Purpose.BASELINE) if trial.done]
     if not runs:
         return None
-    more = load_growth(problem) - 1
-    return sum(_grown(trial, more) for trial in runs) / len(runs)
-
-
-def _grown(trial: Trial, more: float) -> float:
-    grows = trial.metrics.get("time", trial.bench_seconds)
-    grows += trial.metrics.get("prepare_seconds", 0.0)
-    return full_seconds(trial) + more * grows
+    more, seconds = load_growth(problem) - 1, 0.0
+    for run in runs:
+        grows = run.metrics.get("time", run.bench_seconds)
+        grows += run.metrics.get("prepare_seconds", 0.0)
+        seconds += full_seconds(run) + more * grows
+    return seconds / len(runs)
 
 
 def where_words(confirm: Workload) -> str:

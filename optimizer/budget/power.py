@@ -18,65 +18,48 @@ POWER = 0.8
 MOST_PAIRS = 10_000
 
 
-def smallest_mean(scatter: float, pairs: int, *, power: float = POWER) -> float:
-    """The smallest mean difference that so many pairs show with the given probability.
+def smallest_mean(scatter: float, pairs: int) -> float:
+    """The smallest mean difference of pairs that passes the test with the probability ``POWER``.
 
-    Args:
-        scatter: Standard deviation of the differences of the pairs.
-        pairs: At least 2.
-        power: Probability that a mean difference of this size passes the test.
-
-    Returns:
-        In the unit of ``scatter``; 0 without noise.
+    In the unit of ``scatter``, the standard deviation of the differences; 0 without noise.
 
     Raises:
-        ValueError: A negative scatter, fewer than 2 pairs, or a power not within (ALPHA, 1).
+        ValueError: A negative scatter, or fewer than 2 pairs.
     """
-    if scatter < 0 or pairs < 2 or not ALPHA < power < 1:
-        raise ValueError(f"scatter {scatter}, pairs {pairs}, power {power}")
-    return _effect(pairs, power) * scatter
+    if scatter < 0 or pairs < 2:
+        raise ValueError(f"scatter {scatter}, pairs {pairs}")
+    return _effect(pairs) * scatter
 
 
-def smallest_change(spread: float, pairs: int, *, power: float = POWER) -> float:
-    """The smallest relative change that so many pairs show with the given probability.
+def smallest_change(spread: float, pairs: int) -> float:
+    """The smallest relative change that so many pairs show with the probability ``POWER``.
 
-    Args:
-        spread: Standard deviation of single runs over their mean; 0.05 is 5%.
-        pairs: At least 2.
-        power: Probability that a change of this size passes the test.
-
-    Returns:
-        A ratio less 1, such as 0.08 for 8%; 0 without noise. It is that of a rise: a fall of as
-        many percent is farther from no change on the scale of logarithms, so it is seen surer.
+    A ratio less 1, such as 0.08 for 8%, by the ``spread`` of single runs over their mean; 0
+    without noise. It is that of a rise: a fall of as many percent is farther from no change on the
+    scale of logarithms, so it is seen surer.
 
     Raises:
-        ValueError: A negative spread, fewer than 2 pairs, or a power not within (ALPHA, 1).
+        ValueError: A negative spread, or fewer than 2 pairs.
     """
     # Beyond e^700 there is no float: such a change is no longer told apart from any greater one.
-    return math.expm1(min(smallest_mean(spread * math.sqrt(2), pairs, power=power), 700.0))
+    return math.expm1(min(smallest_mean(spread * math.sqrt(2), pairs), 700.0))
 
 
-def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
-    """The fewest pairs that show a relative change with the given probability.
+def pairs_for(change: float, spread: float) -> int:
+    """The fewest pairs that show a relative change, such as 0.05 for 5%; see ``smallest_change``.
 
-    Args:
-        change: Such as 0.05 for 5%, above 0.
-        spread: As above.
-        power: As above.
-
-    Returns:
-        At least ``LEAST_PAIRS``, at most ``MOST_PAIRS``: more would be needed, but nobody waits
-        for them.
+    At least ``LEAST_PAIRS``, at most ``MOST_PAIRS``: more would be needed, but nobody waits for
+    them.
 
     Raises:
-        ValueError: A change that is not above 0, or as above.
+        ValueError: A change that is not above 0, or a negative spread.
     """
     if change <= 0:
         raise ValueError(f"a change must be above 0, not {change}")
     few, many = LEAST_PAIRS, MOST_PAIRS
     while few < many:
         middle = (few + many) // 2
-        if smallest_change(spread, middle, power=power) <= change:
+        if smallest_change(spread, middle) <= change:
             many = middle
         else:
             few = middle + 1
@@ -84,15 +67,15 @@ def pairs_for(change: float, spread: float, *, power: float = POWER) -> int:
 
 
 @lru_cache(maxsize=1024)  # a plan is made before every trial
-def _effect(pairs: int, power: float) -> float:
-    """Mean over standard deviation of the pairs' differences that is seen with this power."""
+def _effect(pairs: int) -> float:
+    """Mean over standard deviation of the pairs' differences that is seen with ``POWER``."""
     from scipy import optimize, stats
 
     freedom = pairs - 1
     critical = float(stats.t.isf(ALPHA, freedom))
 
     def missing(effect: float) -> float:
-        return float(stats.nct.sf(critical, freedom, effect * math.sqrt(pairs))) - power
+        return float(stats.nct.sf(critical, freedom, effect * math.sqrt(pairs))) - POWER
 
     # Beyond this even two pairs see anything.
     most = (critical + 40) / math.sqrt(pairs) * 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
@@ -20,7 +20,7 @@ from optimizer.budget.budget import Plan, divide, explored_runs
 from optimizer.budget.power import MOST_PAIRS, POWER, pairs_for, smallest_change
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Phase, Purpose, Trial
+from optimizer.trials.trial import Phase, Purpose
 from sampler.common.errors import InputError
 
 _MEND = "write a change such as 5%, or of one metric, such as rate=5%"
@@ -28,19 +28,12 @@ MOST_DETECTED = 10.0  # a tenfold rise needs no planning
 
 
 def parse_detect(text: str, *, field: str = "--detect") -> tuple[float, str | None]:
-    """Reads ``5%``, ``5`` or ``rate=5%``.
+    """Reads ``5%``, ``5`` or ``rate=5%``: the change as a ratio (0.05), and the metric or None.
 
     A bare number is in percent. One below 1 is refused: 0.05 may be meant as a ratio.
 
-    Args:
-        text: As the user wrote it.
-        field: What to call it when it is wrong.
-
-    Returns:
-        The change as a ratio (0.05 for 5%), and the metric; None for all of the objective's.
-
     Raises:
-        InputError: It is no change, or it can be meant in two ways.
+        InputError: It is no change, or it can be meant in two ways; about ``field``.
     """
     name, equals, given = text.rpartition("=")
     metric, given = name.strip(), given.strip()
@@ -60,11 +53,7 @@ def parse_detect(text: str, *, field: str = "--detect") -> tuple[float, str | No
 
 
 def sample_size_words(planned: Mapping[str, Any]) -> str:
-    """One line on what was planned, a warning where the budget does not hold what is needed.
-
-    Args:
-        planned: ``optimizer.budget.sample_size.SampleSizePlan.document``.
-    """
+    """One line on ``SampleSizePlan.document``; a warning where the budget holds too little."""
     spread = f"{planned['metric']} {percent_words(planned['noise'])}"
     noise = f"{planned['runs']} runs of the baseline ({spread})"
     most = "more than " if planned["trials"] is None else ""
@@ -126,18 +115,11 @@ class SampleSizePlan:
 
 
 def with_planned_pairs(problem: Problem, plan: Plan, history: History) -> Plan:
-    """The plan with as many pairs as the change that is asked for needs.
+    """The plan with as many pairs as the change that ``problem`` asks for needs; else the same.
 
-    The noise is estimated, not known: about half of all jobs will see a little more of it than
-    was planned for. What the proof could show in the end is in the result (``power``).
-
-    Args:
-        problem: What is tuned; its search settings say what is to be detected.
-        plan: The division of the budget without it; at least ``LEAST_TRIALS_TO_DETECT`` trials.
-        history: The trials so far.
-
-    Returns:
-        The same plan where nothing is to be detected.
+    The noise is estimated, not known: about half of all jobs will see a little more of it than was
+    planned for. What the proof could show in the end is in the result (``power``). The plan
+    without it has at least ``LEAST_TRIALS_TO_DETECT`` trials.
     """
     if problem.search.detect is None:
         return plan
@@ -178,32 +160,19 @@ def trials_for(pairs: int, beyond: int = LEAST_TRIALS_TO_DETECT) -> int:
 
 
 def spread_of(*series: Sequence[float]) -> float | None:
-    """Standard deviation of single runs, as pairs of neighbours feel it.
+    """Standard deviation of single runs, as pairs of neighbours feel it; None where it is unknown.
 
     Half the mean square successive difference of the logarithms: slow drift, which pairs do not
     feel either, hardly counts, and neither does what lies between hosts, for a pair is measured on
-    one. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
-
-    Args:
-        series: The values of each host in the order of measurement.
-
-    Returns:
-        None where no host has two.
+    one. Each series is of one host, in the order of measurement. J. von Neumann, Annals of
+    Mathematical Statistics 12 (1941).
     """
     squares: list[float] = []
-    for values in series:
-        if len(values) > 1:
-            squares += _squared_steps(values)
+    for values in (np.array(each, dtype=np.float64) for each in series if len(each) > 1):
+        level = abs(float(values.mean())) or 1.0
+        steps = np.diff(np.log(values) if (values > 0).all() else values / level)
+        squares += np.square(steps).tolist()
     return math.sqrt(float(np.mean(squares)) / 2) if squares else None
-
-
-def _squared_steps(values: Sequence[float]) -> list[float]:
-    """The squared differences between neighbours, of logarithms or relative to the mean."""
-    series = np.array(values, dtype=np.float64)
-    level = abs(float(series.mean())) or 1.0
-    steps = np.diff(np.log(series) if (series > 0).all() else series / level)
-    found: list[float] = np.square(steps).tolist()
-    return found
 
 
 def sentence(plan: Plan) -> str | None:
@@ -215,16 +184,21 @@ def _detection(
     problem: Problem, plan: Plan, history: History, numbers: Sequence[int]
 ) -> SampleSizePlan | None:
     """From runs of the baseline on this bench; None where they do not tell the noise."""
-    change = problem.search.detect
+    change, asked = problem.search.detect, problem.search.detect_metric
     assert change is not None
     runs = [history[number] for number in numbers if history[number].done]
-    asked = problem.search.detect_metric
-    names = [asked] if asked else [term.metric for term in problem.objective.terms]
-    known = {name: spread_of(*_by_host(runs, name)) for name in names}
-    spreads = {name: spread for name, spread in known.items() if spread is not None}
+    spreads: dict[str, float] = {}
+    for name in [asked] if asked else [term.metric for term in problem.objective.terms]:
+        by_host: defaultdict[str | None, list[float]] = defaultdict(list)
+        for run in runs:
+            if name in run.metrics:
+                by_host[run.host].append(run.metrics[name])
+        spread = spread_of(*by_host.values())
+        if spread is not None:
+            spreads[name] = spread
     if not spreads:
         return None
-    noisiest = max(spreads, key=lambda name: spreads[name])
+    noisiest = max(spreads, key=spreads.__getitem__)
     needed = pairs_for(change, spreads[noisiest])
     return SampleSizePlan(
         change=change,
@@ -235,15 +209,6 @@ def _detection(
         pairs=min(max(needed, plan.pairs), most_pairs(plan.trials)),
         trials=trials_for(needed, plan.trials) if needed < MOST_PAIRS else None,
     )
-
-
-def _by_host(runs: Sequence[Trial], metric: str) -> Collection[Sequence[float]]:
-    """The values of a metric, host by host in the order of proposal."""
-    found: defaultdict[str | None, list[float]] = defaultdict(list)
-    for run in runs:
-        if metric in run.metrics:
-            found[run.host].append(run.metrics[metric])
-    return found.values()
 
 
 def _with_pairs(plan: Plan, pairs: int) -> Plan:

@@ -1,7 +1,8 @@
 """Rounds: what is compared with each other is measured on one host, one after the other.
 
 A round of choosing holds the baseline and every candidate, a pair of the proof the baseline and
-the winner. Hosts work at different rounds side by side. A round whose host has gone is begun again
+the winner. Purposes are ``SELECT`` and ``PROVE``, and ``size`` is how many trials a whole round
+has. Hosts work at different rounds side by side. A round whose host has gone is begun again
 elsewhere.
 """
 
@@ -19,10 +20,9 @@ from sampler.runner.outcome import TrialState
 
 @dataclass(frozen=True)
 class BlockRun:
-    """What a host measures next within rounds.
+    """What a host measures next within rounds, which are counted from 1.
 
     Attributes:
-        round: Which round, from 1.
         subject: The number of the trial that first measured the configuration.
         lost: The trial of the round that is run again; None: a new one.
     """
@@ -33,13 +33,7 @@ class BlockRun:
 
 
 def blocks_of(history: History, purpose: Purpose, size: int) -> Mapping[int, Sequence[Trial]]:
-    """The trials of each round by its number; those without one by their order.
-
-    Args:
-        history: The trials so far.
-        purpose: ``SELECT`` or ``PROVE``.
-        size: How many trials a whole round has.
-    """
+    """The trials of each round by its number; those without one by their order."""
     found: defaultdict[int, list[Trial]] = defaultdict(list)
     for place, trial in enumerate(history.of(purpose)):
         found[trial.round or 1 + place // size].append(trial)
@@ -52,13 +46,8 @@ def next_in_block(
 ) -> BlockRun | None:  # fmt: skip
     """What a free host measures next; None when every round is another host's, or begun by all.
 
-    Args:
-        history: The trials so far, those in flight included.
-        purpose: ``SELECT`` or ``PROVE``.
-        subjects: What every round measures.
-        count: How many rounds there are.
-        seed: The job's.
-        host: Who asks; None: whoever it is, the rounds are bound to nobody.
+    Each of ``count`` rounds measures all subjects. Where ``host`` is None the rounds are bound to
+    nobody.
     """
     begun = blocks_of(history, purpose, len(subjects))
     mine = [k for k, trials in begun.items() if host is None or host_of(trials) == host]
@@ -104,14 +93,7 @@ def complete(history: History, purpose: Purpose, size: int, count: int) -> bool:
 
 
 def orphaned(history: History, purpose: Purpose, size: int, hosts: Collection[str]) -> list[Trial]:
-    """Ended trials of unfinished rounds whose host has gone: they have nothing to compare with.
-
-    Args:
-        history: The trials so far.
-        purpose: ``SELECT`` or ``PROVE``.
-        size: How many trials a whole round has.
-        hosts: Those that are there.
-    """
+    """Ended trials of unfinished rounds whose host is not there: nothing to compare them with."""
     found: list[Trial] = []
     for trials in blocks_of(history, purpose, size).values():
         host = host_of(trials)

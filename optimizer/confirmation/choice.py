@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import zip_longest
 
-from optimizer.baseline.baseline import summarise
+from optimizer.baseline.baseline import mean_metrics, summarise
 from optimizer.budget.budget import Plan
 from optimizer.confirmation.blocks import blocks_of
-from optimizer.evaluation.configurations import configurations_of, mean_metrics
+from optimizer.evaluation.configurations import configurations_of
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.registry import STRATEGIES
 from optimizer.trials.history import History
@@ -65,14 +64,8 @@ def _ranked(evaluation: Evaluation) -> list[int]:
         return measured
     own = set(measured)
     preferred = [n for n in strategy.preferred(before) if n in own]
-    return _in_turn(preferred, measured)
-
-
-def _in_turn(one: Sequence[int], other: Sequence[int]) -> list[int]:
-    """The first of each, the second of each and so on, every number once."""
-    return list(
-        dict.fromkeys(n for both in zip_longest(one, other) for n in both if n is not None)
-    )
+    in_turn = (n for both in zip_longest(preferred, measured) for n in both if n is not None)
+    return list(dict.fromkeys(in_turn))
 
 
 def _before_confirmation(history: History, purpose: Purpose) -> list[Trial]:
@@ -93,11 +86,15 @@ def _winner(evaluation: Evaluation, plan: Plan) -> int | None:
     candidates = candidates_of(evaluation, plan)
     rounds = [*blocks_of(history, Purpose.SELECT, 1 + len(candidates)).values()]
     # Where the baseline failed, too, a candidate's run says nothing of the candidate.
-    sound = [each for each in rounds if not _baseline_failed(each)] or rounds
+    sound = [
+        each
+        for each in rounds
+        if not any(run.is_baseline and run.has_outcome and not run.done for run in each)
+    ] or rounds
     select = [trial for each in sound for trial in each if trial.done]
     if not candidates or not history.of(Purpose.SELECT):
         return candidates[0] if candidates else None
-    beside = _baselines(select)
+    beside = [run for run in select if run.is_baseline]
     if problem.confirm is None:
         beside = [*_before_confirmation(history, Purpose.BASELINE), *beside]
     elif not beside:
@@ -118,11 +115,3 @@ def _winner(evaluation: Evaluation, plan: Plan) -> int | None:
         if best is None or mean > best[0]:
             best = (mean, number)
     return best[1] if best else None
-
-
-def _baseline_failed(trials: Sequence[Trial]) -> bool:
-    return any(trial.is_baseline and trial.has_outcome and not trial.done for trial in trials)
-
-
-def _baselines(trials: list[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.is_baseline]

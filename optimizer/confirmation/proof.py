@@ -88,15 +88,15 @@ def judge(
 
     Args:
         objective: What is better.
-        pairs: (baseline's metrics, winner's metrics) of runs made one after the other, those
-            pairs of which both ended well.
+        pairs: (baseline's metrics, winner's metrics) of runs made one after the other, those pairs
+            of which both ended well.
         planned: How many pairs were declared.
-        failed: Runs of the winner that failed where the baseline's beside it ended well. What
-            is left of its runs are the lucky ones.
+        failed: Runs of the winner that failed where the baseline's beside it ended well. What is
+            left of its runs are the lucky ones.
 
     Returns:
         None with fewer than two pairs. With fewer than ``LEAST_PAIRS``, where a run of the winner
-        failed, or when the medians break a limit of the objective, nothing is confirmed.
+            failed, or when the medians break a limit of the objective, nothing is confirmed.
     """
     pairs = with_fitness(objective, pairs)
     if len(pairs) < 2:
@@ -104,7 +104,8 @@ def judge(
     baseline = medians([pair[0] for pair in pairs])
     winner = medians([pair[1] for pair in pairs])
     values = fitness_by_pair(objective, pairs)
-    mean, half, p = _greater_than_zero(values)
+    mean, half, two_sided = interval_of_mean(values)
+    p = two_sided / 2 if mean > 0 else 1 - two_sided / 2
     limits = limits_kept(objective.limits, pairs, (baseline, winner))
     broken = [each for each in limits if not each.kept]
     enough = len(values) >= LEAST_PAIRS
@@ -139,18 +140,11 @@ def judge(
 
 
 def fitness_by_pair(objective: Objective, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """One value for each pair, of which the t distribution is taken.
+    """One value for each pair that has every term, of which the t distribution is taken.
 
     Their mean is the fitness at the geometric means of the pairs' ratios, their scatter that of
     the fitness to first order (the delta method). Not the fitness of each pair: noise of 20% in a
     rate lifts the mean of its ratios by 4%, and with many pairs that would pass for a gain.
-
-    Args:
-        objective: What is better.
-        pairs: (baseline's metrics, winner's metrics).
-
-    Returns:
-        float64 of shape (pairs that have every term,).
     """
     whole = with_fitness(objective, pairs)
     gains: dict[str, NDArray[np.float64]] = {}
@@ -176,28 +170,23 @@ def change(pairs: Sequence[tuple[float, float]]) -> Change:
     """The change from the first to the second of each pair, from the t distribution of log ratios.
 
     Where a value is not above 0 there is no ratio: then differences over the baseline's mean.
-
-    Args:
-        pairs: (baseline, winner), at least two.
+    There are at least two (baseline, winner) pairs.
     """
     differences, logarithmic = differences_of(pairs)
     mean, half, p = interval_of_mean(differences)
+    percent, low, high = (_percent(each, logarithmic) for each in (mean, mean - half, mean + half))
+    return Change(percent, low, high, p)
 
-    def percent(value: float) -> float:
-        return 100 * (math.expm1(min(value, 700.0)) if logarithmic else value)
 
-    return Change(percent(mean), percent(mean - half), percent(mean + half), p)
+def _percent(difference: float, logarithmic: bool) -> float:
+    return 100 * (math.expm1(min(difference, 700.0)) if logarithmic else difference)
 
 
 def differences_of(pairs: Sequence[tuple[float, float]]) -> tuple[NDArray[np.float64], bool]:
-    """What the t distribution is applied to: one difference for each pair.
+    """What the t distribution is applied to: one difference for each (baseline, winner) pair.
 
-    Args:
-        pairs: (baseline, winner).
-
-    Returns:
-        Logarithms of the ratios and True, or, where a value is not above 0, differences over the
-        baseline's mean and False.
+    Logarithms of the ratios and True, or, where a value is not above 0, differences over the
+    baseline's mean and False.
     """
     values = np.array(pairs, dtype=np.float64)
     if (values > 0).all():
@@ -215,8 +204,7 @@ def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def interval_of_mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
     """Mean, half of the 95% interval by Student's t, and two-sided p of a zero mean.
 
-    Args:
-        values: Shape ``(n,)``, at least two.
+    There are at least two values.
     """
     # Without the checks of scipy.stats, which take most of a millisecond a call, in all digits.
     from scipy.special import stdtr, stdtrit
@@ -226,12 +214,6 @@ def interval_of_mean(values: NDArray[np.float64]) -> tuple[float, float, float]:
         return mean, 0.0, 1.0 if mean == 0 else 0.0
     half = error * float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
     return mean, half, float(2 * stdtr(len(values) - 1, -abs(mean) / error))
-
-
-def _greater_than_zero(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Mean, half of the 95% interval, and one-sided p of a mean not above zero."""
-    mean, half, p = interval_of_mean(values)
-    return mean, half, p / 2 if mean > 0 else 1 - p / 2
 
 
 @dataclass(frozen=True)
@@ -254,47 +236,21 @@ class Sensitivity:
     smallest_change: Mapping[str, float]
     fitness: float
 
-    def document(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {
-            "level": self.level,
-            "pairs": self.pairs,
-            "smallest_change": dict(self.smallest_change),
-            "fitness": self.fitness,
-        }
-
 
 def sensitivity_of(objective: Objective, pairs: Sequence[Pair]) -> Sensitivity | None:
-    """What these pairs could have shown.
+    """What these (baseline's metrics, winner's metrics) pairs could have shown.
 
-    Args:
-        objective: What is better.
-        pairs: (baseline's metrics, winner's metrics), as ``judge`` takes them.
-
-    Returns:
-        None with fewer than two pairs that have a fitness: their scatter is not known.
+    None with fewer than two pairs that have a fitness: their scatter is not known.
     """
     pairs = with_fitness(objective, pairs)
     if len(pairs) < 2:
         return None
-    fitness = fitness_by_pair(objective, pairs)
     sides = [side for pair in pairs for side in pair]
-    names = [name for name in pairs[0][0] if all(name in side for side in sides)]
-    return Sensitivity(
-        level=POWER,
-        pairs=len(fitness),
-        smallest_change={
-            name: _percent([(theirs[name], mine[name]) for theirs, mine in pairs])
-            for name in names
-        },
-        fitness=_smallest(fitness),
-    )
-
-
-def _percent(pairs: Sequence[tuple[float, float]]) -> float:
-    differences, logarithmic = differences_of(pairs)
-    smallest = _smallest(differences)
-    return 100 * (math.expm1(min(smallest, 700.0)) if logarithmic else smallest)
+    changes = {}
+    for name in (name for name in sides[0] if all(name in side for side in sides)):
+        differences, logarithmic = differences_of([(b[name], w[name]) for b, w in pairs])
+        changes[name] = _percent(_smallest(differences), logarithmic)
+    return Sensitivity(POWER, len(pairs), changes, _smallest(fitness_by_pair(objective, pairs)))
 
 
 def _smallest(differences: NDArray[np.float64]) -> float:

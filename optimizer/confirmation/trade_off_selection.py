@@ -8,30 +8,24 @@ not picked, nor one that was given and needs more memory than the job may.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optimizer.baseline.baseline import Baseline
 from optimizer.budget.confirm_load import apart
 from optimizer.confirmation.choice import may_win
-from optimizer.evaluation.configurations import by_configuration, mean_metrics
+from optimizer.evaluation.configurations import by_configuration
 from optimizer.evaluation.evaluation import Evaluation
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import Metrics, Objective
 from optimizer.trials.trial import Trial
 from sampler.common.errors import InputError
-
-Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """A configuration that a preference is for.
+    """A configuration that a preference is for, by the number of its first trial.
 
-    Attributes:
-        trial: The number of its first trial.
-        runs: How often it was measured.
-        metrics: Means over the runs.
-        fitness: By the preference.
+    Metrics are means over its runs, and the fitness is by the preference.
     """
 
     trial: int
@@ -42,12 +36,11 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class TradeOffs:
-    """What a preference chooses.
+    """What a preference chooses: the best, the fittest first.
 
     Attributes:
         judged: How many configurations were measured.
         keeping: How many of them keep every limit.
-        best: Of these, the fittest first.
     """
 
     judged: int
@@ -56,12 +49,9 @@ class TradeOffs:
 
 
 def select_trade_offs(evaluation: Evaluation, objective: Objective, *, count: int) -> TradeOffs:
-    """The few best of all measured configurations.
+    """The few best of all measured configurations by a preference, the objective.
 
-    Args:
-        evaluation: The job's trials.
-        objective: The preference.
-        count: How many at most; of equal ones those that were measured first.
+    At most ``count``; of equal ones those that were measured first.
 
     Raises:
         ValueError: No run of the baseline has ended well.
@@ -97,8 +87,6 @@ def require_measured(objective: Objective, baseline: Metrics) -> None:
 
 def _judged(objective: Objective, baseline: Baseline, runs: Sequence[Trial]) -> TradeOff | None:
     """None where a metric of the preference is missing."""
-    metrics = mean_metrics(
-        [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
-    )
+    metrics = baseline.corrected_mean(runs)
     fitness = objective.fitness(metrics, baseline.metrics)
     return None if fitness is None else TradeOff(runs[0].number, len(runs), metrics, fitness)

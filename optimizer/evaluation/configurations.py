@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from optimizer.baseline.baseline import mean_metrics
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.trial import Purpose, Trial
 
@@ -18,7 +19,6 @@ class MeasuredConfiguration:
 
     Attributes:
         first: The trial that first measured it whole.
-        runs: How often it was measured.
         metrics: Means over the runs, clocks corrected for drift.
         fitness: ``Objective.rank_value`` of these.
     """
@@ -34,9 +34,7 @@ def configurations_of(
 ) -> list[MeasuredConfiguration]:
     """Each configuration once, those left out that ever ended without a whole measurement.
 
-    Args:
-        evaluation: What the baseline is known from; at least one of its runs has ended well.
-        trials: New configurations; those in flight are passed over.
+    Trials are new configurations; those in flight are passed over. The baseline is known.
     """
     problem = evaluation.problem
     baseline = evaluation.baseline
@@ -45,9 +43,7 @@ def configurations_of(
     firsts = [runs[0] for runs in whole]
     found = []
     for runs, worth in zip(whole, evaluation.rank_values(firsts), strict=True):
-        metrics = mean_metrics(
-            [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
-        )
+        metrics = baseline.corrected_mean(runs)
         of_mean = len(runs) > 1
         fitness = problem.objective.rank_value(metrics, baseline.metrics) if of_mean else worth
         found.append(MeasuredConfiguration(runs[0], len(runs), metrics, fitness))
@@ -62,25 +58,12 @@ def by_configuration(trials: Iterable[Trial]) -> list[list[Trial]]:
     return list(found.values())
 
 
-def mean_metrics(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """The mean of each metric that all runs have."""
-    first, *others = runs
-    if not others:
-        return first
-    names = [name for name in first if all(name in other for other in others)]
-    return {name: sum(run[name] for run in runs) / len(runs) for name in names}
-
-
 def each_once(
     trials: Sequence[Trial], fitness: Mapping[int, float]
 ) -> tuple[list[Trial], dict[int, float]]:
-    """Trials and their fitness with every new configuration once, by its mean.
+    """Trials, and their fitness by number, with every new configuration once, by its mean.
 
     Whole measurements alone count; where there is none, all of its trials stay as they are.
-
-    Args:
-        trials: By number.
-        fitness: By trial's number.
     """
     candidates = [t for t in trials if t.purpose is Purpose.CANDIDATE and t.done]
     merged: dict[int, Trial] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -29,11 +29,8 @@ T = TypeVar("T")
 class Evaluation:
     """The trials of a job beside what they are measured for; what they say is computed once.
 
-    Whoever owns the history makes one and passes it on. The history may grow meanwhile.
-
-    Attributes:
-        problem: What is tuned.
-        history: The trials so far, those in flight included.
+    Whoever owns the history makes one and passes it on. The history, which holds the trials in
+    flight too, may grow meanwhile.
     """
 
     problem: Problem
@@ -45,10 +42,8 @@ class Evaluation:
     def once(self, what: Hashable, state: Hashable, compute: Callable[[], T]) -> T:
         """What ``compute`` returned when it was called last in this state of the history.
 
-        Args:
-            what: Names the value. One is kept for each name: that of the newest state.
-            state: All of the history that the value rests on, or what changes with it.
-            compute: Called where the state is another than before.
+        ``state`` is all of the history that the value rests on, or what changes with it. One value
+        is kept for each name (``what``): that of the newest state.
         """
         found = self._known.get(what)
         if found is None or found[0] != state:
@@ -100,13 +95,10 @@ class Evaluation:
         return found
 
     def ranking(self, *, before: int | None = None) -> ParameterRanking:
-        """Which parameters matter, learned from the drawn trials (the paper's 3.2 to 3.4).
+        """Which parameters matter, learned from the draws before a trial (the paper's 3.2 to 3.4).
 
-        Searched trials are left out: they crowd around good places, which the analysis of
-        variance would mistake for effects.
-
-        Args:
-            before: Only from trials before this number; None for all.
+        Searched trials are left out: they crowd around good places, which the analysis of variance
+        would mistake for effects.
         """
         history = self.history
         changes = (
@@ -127,20 +119,15 @@ class Evaluation:
         return _WITH_BASELINES if self.problem.confirm is None else _WITH_BASELINES[:1]
 
     def _summed_up(self) -> Baseline:
-        runs = [
-            trial
-            for purpose in self._baseline_purposes()
-            for trial in self.history.of(purpose)
-            if trial.is_baseline or purpose is Purpose.BASELINE
-        ]
+        found = [t for purpose in self._baseline_purposes() for t in self.history.of(purpose)]
+        runs = [t for t in found if t.is_baseline or t.purpose is Purpose.BASELINE]
         _, before = self._known.get("baseline", (None, None))
         return summarise(runs, before=cast(Baseline | None, before))
 
 
 def rank_value(problem: Problem, baseline: Baseline, trial: Trial) -> float:
     """What the objective makes of a trial, clocks corrected; see ``Objective.rank_value``."""
-    metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-    return problem.objective.rank_value(metrics, baseline.metrics)
+    return problem.objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
 
 
 @dataclass(frozen=True)
@@ -177,23 +164,23 @@ def draws_of(history: History, trials: Iterable[Trial]) -> Draws:
 def draws_table(
     problem: Problem, history: History, draws: Draws
 ) -> tuple[FeatureMatrix, dict[str, NDArray[np.float64]]]:
-    """What the models learn from.
+    """What the models learn from: the settings in effect, a row a draw, and values by metric.
 
-    Returns:
-        The settings in effect, a row a draw, and for each metric of the objective its values,
-        shape ``(n_draws,)``: clocks corrected for drift and as logarithms, NaN where unknown.
+    Those of each metric of the objective have the shape ``(n_draws,)``: clocks corrected for drift
+    and as logarithms, NaN where unknown.
     """
     trials = [history[number] for number in draws.numbers]
     baseline = summarise([history[number] for number in draws.baselines])
     values, owner = encode_columns(problem.space, [trial.features for trial in trials])
     features = FeatureMatrix(values=values, names=problem.space.names, owner=owner)
-    measured = [
-        baseline.corrected(trial.metrics, trial.started_at, trial.host) for trial in trials
-    ]
-    targets = {
-        term.metric: np.array([_target(metrics, term.metric) for metrics in measured])
-        for term in problem.objective.terms
-    }
+    measured = [baseline.corrected_trial(trial) for trial in trials]
+    targets = {}
+    for name in (term.metric for term in problem.objective.terms):
+        # What a cut-off trial lacks is unknown; its time and rate are bounds and still teach.
+        known = [metrics.get(name, math.nan) for metrics in measured]
+        # Clocks have a long tail: on a plain scale few slow trials would be all that is learned.
+        logs = [math.log(v) if name in CLOCKS and v > 0 else v for v in known]
+        targets[name] = np.array(logs)
     return features, targets
 
 
@@ -208,10 +195,3 @@ def _ranking(problem: Problem, history: History, draws: Draws) -> ParameterRanki
         for p in problem.space.parameters
     }
     return rank_parameters(features, targets, groups, seed=problem.seed, top_k=problem.search.top)
-
-
-def _target(metrics: Mapping[str, float], name: str) -> float:
-    # A metric that a cut-off trial lacks is unknown; its time and rate are bounds and still teach.
-    value = metrics.get(name, float("nan"))
-    # Clocks have a long tail: on a plain scale a few slow trials would be all that is learned.
-    return math.log(value) if name in CLOCKS and value > 0 else value

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.trials.history import History
-from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Purpose, Trial
 
 # A jump counts from a quarter on: less is within what drift correction follows, and from six
@@ -34,12 +33,11 @@ _FAILED_IN_A_ROW = 2
 
 @dataclass(frozen=True)
 class HostOutlier:
-    """Why a host is set aside.
+    """Why a host is set aside, in one line.
 
     Attributes:
-        why: One line.
-        since: The number of the last run of the baseline that was in line; what the host
-            measured after it is measured again. None: all that it measured.
+        since: The number of the last run of the baseline that was in line; what the host measured
+            after it is measured again. None: all that it measured.
     """
 
     why: str
@@ -47,19 +45,14 @@ class HostOutlier:
 
 
 def host_outlier(evaluation: Evaluation, host: str) -> HostOutlier | None:
-    """Whether a host is to be set aside; None while it is in line.
-
-    Args:
-        evaluation: The trials so far.
-        host: The host.
-    """
-    problem, history = evaluation.problem, evaluation.history
+    """Whether a host is to be set aside; None while it is in line."""
+    history = evaluation.history
     runs = _ended(history, host)
     failing = _failing(runs, history)
     if failing is not None:
         return failing
     done = [run for run in runs if run.done]
-    for metric in _watched(problem):
+    for metric in (term.metric for term in evaluation.problem.objective.terms):
         values = _logs(done, metric)
         spread = _typical_spread(evaluation, metric)
         jumped = _jumped(values, spread, need=2)
@@ -80,15 +73,12 @@ def suspect(evaluation: Evaluation, host: str) -> bool:
     Where the one before it is so too, it has told: the host is set aside, or it is the only one,
     and what it measures from then on is compared with what its baseline is from then on.
     """
-    problem, history = evaluation.problem, evaluation.history
-    done = [run for run in _ended(history, host) if run.done]
-    return any(_newly_out(evaluation, _logs(done, metric), metric) for metric in _watched(problem))
-
-
-def _newly_out(evaluation: Evaluation, values: NDArray[np.float64], metric: str) -> bool:
-    """Whether the last value is out of line, and not the one before it on the same side."""
-    spread = _typical_spread(evaluation, metric)
-    return _jumped(values, spread, need=1) and not _jumped(values, spread, need=2)
+    done = [run for run in _ended(evaluation.history, host) if run.done]
+    for metric in (term.metric for term in evaluation.problem.objective.terms):
+        values, spread = _logs(done, metric), _typical_spread(evaluation, metric)
+        if _jumped(values, spread, need=1) and not _jumped(values, spread, need=2):
+            return True
+    return False
 
 
 def measured_since(history: History, host: str, since: int | None) -> list[Trial]:
@@ -106,10 +96,6 @@ def measured_since(history: History, host: str, since: int | None) -> list[Trial
 def _ended(history: History, host: str) -> list[Trial]:
     runs = [history[number] for number in history.on_host(host, Purpose.BASELINE)]
     return [run for run in runs if run.has_outcome]
-
-
-def _watched(problem: Problem) -> list[str]:
-    return [term.metric for term in problem.objective.terms]
 
 
 def _logs(runs: Sequence[Trial], metric: str) -> NDArray[np.float64]:
@@ -148,24 +134,20 @@ def _typical_spread(evaluation: Evaluation, metric: str) -> float:
 
 
 def _scatter(evaluation: Evaluation, host: str, metric: str) -> tuple[float, int]:
-    """As ``_scatter_of`` has it; of many hosts one has a new run, the others are as they were."""
-    history = evaluation.history
-    return evaluation.once(
-        ("scatter", host, metric),
-        history.changes_on(host, Purpose.BASELINE),
-        lambda: _scatter_of(history, host, metric),
-    )
-
-
-def _scatter_of(history: History, host: str, metric: str) -> tuple[float, int]:
     """Variance from successive differences, which slow drift hardly touches, and their number.
 
-    The largest step is left out: a jump is one, and is judged as such.
-    J. von Neumann, Annals of Mathematical Statistics 12 (1941).
+    The largest step is left out: a jump is one, and is judged as such. Of many hosts one has a new
+    run; the others are as they were. J. von Neumann, Annals of Mathematical Statistics 12 (1941).
     """
-    values = _logs([run for run in _ended(history, host) if run.done], metric)
-    steps = np.sort(np.square(np.diff(values)))[:-1]
-    return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
+    history = evaluation.history
+
+    def compute() -> tuple[float, int]:
+        values = _logs([run for run in _ended(history, host) if run.done], metric)
+        steps = np.sort(np.square(np.diff(values)))[:-1]
+        return (float(steps.mean()) / 2 if len(steps) else 0.0), len(steps)
+
+    changes = history.changes_on(host, Purpose.BASELINE)
+    return evaluation.once(("scatter", host, metric), changes, compute)
 
 
 def _noisier(evaluation: Evaluation, host: str, metric: str) -> float | None:

@@ -31,30 +31,17 @@ class _OnHost:
 def leaders(evaluation: Evaluation, phase: Phase, count: int) -> list[tuple[float, Trial]]:
     """The fittest ended candidates of a phase that hosts have measured, the fittest first.
 
-    Args:
-        evaluation: The trials so far.
-        phase: Of the candidates.
-        count: How many at most; of equal ones those with the lower number.
+    At most ``count``; of equal ones those with the lower number.
     """
     history = evaluation.history
-    hosts: dict[str, _OnHost] = evaluation.once(("leaders", phase, count), None, dict)
-    baseline = evaluation.baseline
-    found: list[tuple[float, int]] = []
-    for host in history.hosts:
-        found += _best(evaluation, baseline, host, phase, count, hosts)
+    found = [pair for host in history.hosts for pair in _best(evaluation, host, phase, count)]
     best = heapq.nsmallest(count, found, key=lambda pair: (-pair[0], pair[1]))
     return [(value, history[number]) for value, number in best]
 
 
-def _best(
-    evaluation: Evaluation,
-    baseline: Baseline,
-    host: str,
-    phase: Phase,
-    count: int,
-    hosts: dict[str, _OnHost],
-) -> list[tuple[float, int]]:
-    problem, history = evaluation.problem, evaluation.history
+def _best(evaluation: Evaluation, host: str, phase: Phase, count: int) -> list[tuple[float, int]]:
+    problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
+    hosts: dict[str, _OnHost] = evaluation.once(("leaders", phase, count), None, dict)
     known = hosts.setdefault(host, _OnHost())
     own, changes = baseline.hosts.get(host), history.changes_on(host, Purpose.CANDIDATE)
     absolute = bool(problem.objective.limits)  # limits are of values, not of changes
@@ -68,14 +55,13 @@ def _best(
         key = (number, trial.attempt)
         if trial.phase is phase and trial.state in COMPARABLE and key not in known.values:
             known.values[key] = rank_value(problem, baseline, trial)
-    live = ((v, n) for (n, attempt), v in known.values.items() if _stands(history[n], attempt))
+    live = (  # those that were not withdrawn since
+        (value, number)
+        for (number, attempt), value in known.values.items()
+        if history[number].attempt == attempt and history[number].state in COMPARABLE
+    )
     known.best = heapq.nsmallest(count, live, key=lambda pair: (-pair[0], pair[1]))
     return known.best
-
-
-def _stands(trial: Trial, attempt: int) -> bool:
-    """Whether it was not withdrawn since."""
-    return trial.attempt == attempt and trial.state in COMPARABLE
 
 
 def fittest_first(
@@ -83,18 +69,12 @@ def fittest_first(
 ) -> list[Trial]:
     """The trials by fitness, clocks corrected for drift; whether limits hold does not matter.
 
-    Args:
-        objective: What is better.
-        baseline: What they are compared with.
-        trials: Those that ended with a whole measurement.
-
-    Returns:
-        All of them: equal ones as they were given, those that lack a term's metric at the end.
+    Trials ended with a whole measurement. Equal ones stay as they were given, those that lack a
+    term's metric come at the end.
     """
     metrics = baseline.corrected_of_many(trials, [term.metric for term in objective.terms])
     fitness = objective.fitness_of_many(metrics, baseline.metrics)
     for place in np.flatnonzero(np.isnan(fitness)).tolist():
         trial = trials[place]
-        known = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-        fitness[place] = objective.rank_value(known, baseline.metrics)
+        fitness[place] = objective.rank_value(baseline.corrected_trial(trial), baseline.metrics)
     return [trials[place] for place in np.argsort(-fitness, kind="stable").tolist()]

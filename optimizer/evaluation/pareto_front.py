@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace as Namespace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optimizer.baseline.baseline import Baseline
-from optimizer.evaluation.configurations import by_configuration, mean_metrics
-from optimizer.objective.objective import Objective, pareto_front
+from optimizer.evaluation.configurations import by_configuration
+from optimizer.objective.objective import Metrics, Objective, pareto_front
 from optimizer.trials.trial import Purpose, Trial
-
-Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,7 @@ def measured(baseline: Baseline, trials: Iterable[Trial]) -> dict[int, Metrics]:
     Of what was measured several times the mean, by the first's number.
     """
     whole = (trial for trial in trials if trial.purpose is Purpose.CANDIDATE and trial.done)
-    return {
-        runs[0].number: mean_metrics(
-            [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
-        )
-        for runs in by_configuration(whole)
-    }
+    return {runs[0].number: baseline.corrected_mean(runs) for runs in by_configuration(whole)}
 
 
 def within_limits(
@@ -59,13 +53,7 @@ def within_limits(
 
 
 def front_of(objective: Objective, baseline: Baseline, trials: Iterable[Trial]) -> Front:
-    """The front of a job's new configurations, and how it grew.
-
-    Args:
-        objective: Its terms are the directions, its limits must be kept.
-        baseline: What clocks are corrected by, and gains are relative to.
-        trials: By number.
-    """
+    """The front of a job's new configurations, given by number, and how it grew."""
     points = within_limits(objective, baseline.metrics, measured(baseline, trials))
     terms = [t for t in objective.terms if t.metric in baseline.metrics]
     rows = {
@@ -79,8 +67,7 @@ def front_of(objective: Objective, baseline: Baseline, trials: Iterable[Trial]) 
 def hypervolume_growth(gains: Mapping[int, Sequence[float]]) -> tuple[tuple[int, float], ...]:
     """The hypervolume after each point that enlarges it, in the order of the points.
 
-    Args:
-        gains: Number to relative gains on the baseline, one for each metric, better when higher.
+    Points are relative gains on the baseline, one for each metric, better when higher.
     """
     front: NDArray[np.float64] | None = None
     found: list[tuple[int, float]] = []
@@ -99,28 +86,16 @@ def hypervolume(gains: NDArray[np.float64]) -> float:
     """What points cover, as a multiple of what the baseline covers by itself.
 
     The reference is as far below the baseline as the baseline is above nothing: a gain of -1 in
-    each metric, which is twice the baseline's figure where less is better, and 0 where more is.
-    So the baseline alone has 1 (Zitzler and Thiele, PPSN 1998, with this reference).
-
-    Args:
-        gains: Relative gains on the baseline, shape ``(points, metrics)``.
+    each metric, which is twice the baseline's figure where less is better, and 0 where more is. So
+    the baseline alone has 1 (Zitzler and Thiele, PPSN 1998, with this reference). Gains have the
+    shape ``(points, metrics)``.
     """
     from deap.benchmarks.tools import hypervolume as _hypervolume
 
     inside = gains[(gains > -1).all(axis=1)]
     if not len(inside):
         return 0.0
-    individuals = [_Individual(_Fitness(tuple(row))) for row in (inside + 1).tolist()]
+    individuals = [
+        Namespace(fitness=Namespace(wvalues=tuple(row))) for row in (inside + 1).tolist()
+    ]
     return float(_hypervolume(individuals, ref=np.zeros(gains.shape[1])))
-
-
-@dataclass(frozen=True)
-class _Fitness:
-    """As DEAP asks for it: better when higher."""
-
-    wvalues: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class _Individual:
-    fitness: _Fitness

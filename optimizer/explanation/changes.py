@@ -20,11 +20,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """From the baseline to a winner.
-
-    Attributes:
-        winner: The winner's configuration.
-    """
+    """From the baseline to a winner's configuration."""
 
     problem: Problem
     winner: Configuration
@@ -108,23 +104,18 @@ Losses = Callable[[Sequence[Configuration]], Floats]
 
 
 def path_of(changes: Changes, fitness: Fitness) -> list[Names]:
-    """The steps from the baseline to the winner.
+    """The steps from the baseline to the winner: each change once.
 
-    Each step makes the change that gains most on top of those before it. What cannot stand alone
-    by the space's rules is made together with what it needs.
-
-    Args:
-        changes: All of them.
-        fitness: What is expected of configurations, shape ``(m,)``.
-
-    Returns:
-        The changes of each step; together they are all changes, each once.
+    Each step makes the change that gains most on top of those before it, by what is expected of
+    configurations. What cannot stand alone by the space's rules is made together with what it
+    needs.
     """
     made: Names = frozenset()
     steps: list[Names] = []
     while len(made) < len(changes.names):
         moves = moves_from(changes, made)
-        worth = _fitness(changes, fitness, [made, *(made | move for move in moves)])
+        tried = [made, *(made | move for move in moves)]
+        worth = fitness([changes.configuration(each) for each in tried])
         gains = dict(zip(moves, (worth[1:] - worth[0]).tolist(), strict=True))
         best = max(moves, key=lambda move: gains[move])
         # Of what moves together, a part that gains by itself goes first.
@@ -136,12 +127,7 @@ def path_of(changes: Changes, fitness: Fitness) -> list[Names]:
 
 
 def moves_from(changes: Changes, made: Names) -> list[Names]:
-    """The steps that can be made next, each with what must be made with it.
-
-    Args:
-        changes: All of them.
-        made: Those that are made already.
-    """
+    """The steps that can be made next, each with what must be made with it."""
     rest = [name for name in changes.names if name not in made]
     return _in_order({changes.partners(made, name) for name in rest})
 
@@ -150,12 +136,8 @@ def fewest_changes(changes: Changes, steps: Sequence[Names], losses: Losses) -> 
     """The fewest changes that are as good as all of them.
 
     They are looked for from both ends: the changes that lose least are taken back one after the
-    other, and the path's first steps are tried; the fewer of the two are taken.
-
-    Args:
-        changes: All of them.
-        steps: The path.
-        losses: What is lost against the winner by configurations; infinite where it is too much.
+    other, and the path's first steps are tried; the fewer of the two are taken. What is lost
+    against the winner is infinite where it is too much.
     """
     kept: Names = frozenset(changes.names)
     while kept:
@@ -170,10 +152,6 @@ def fewest_changes(changes: Changes, steps: Sequence[Names], losses: Losses) -> 
     fewer = [made for made in begun if len(made) < len(kept)]
     lost = losses([changes.configuration(made) for made in fewer]).tolist() if fewer else []
     return next((m for m, loss in zip(fewer, lost, strict=True) if math.isfinite(loss)), kept)
-
-
-def _fitness(changes: Changes, fitness: Fitness, kept: Sequence[Names]) -> Floats:
-    return fitness([changes.configuration(each) for each in kept])
 
 
 def _in_order(moves: set[Names]) -> list[Names]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from optimizer.budget.power import LEAST_PAIRS
 from optimizer.confirmation.proof import (
     Change,
-    Pair,
     change,
     fitness_by_pair,
     interval_of_mean,
@@ -18,11 +17,10 @@ from optimizer.confirmation.proof import (
 )
 from optimizer.explanation.explanation import Estimate
 from optimizer.objective.limits import kept_words, limits_kept
-from optimizer.objective.objective import Objective
+from optimizer.objective.objective import Metrics, Objective
 from optimizer.surrogate.coordinates import Floats
 
 BASELINE, MINIMAL, WINNER = "baseline", "minimal", "winner"
-Metrics = Mapping[str, float]
 Round = Mapping[str, Metrics]
 
 
@@ -39,10 +37,6 @@ class BlockComparison:
     rounds: int
     fitness: Estimate
     changes: Mapping[str, Change]
-
-    def document(self) -> dict[str, object]:
-        """As JSON holds it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -61,27 +55,14 @@ class NotWorse:
     shown: bool
     why: str
 
-    def document(self) -> dict[str, object]:
-        """As JSON holds it."""
-        return asdict(self)
-
 
 def compare_blocks(
     objective: Objective, rounds: Sequence[Round], before: str, after: str
 ) -> BlockComparison | None:
-    """One configuration against another.
+    """One configuration (``after``) against another, over the runs that ended well.
 
     Neighbours in time are compared, as in the proof: a machine that drifts slows a round's runs
-    alike.
-
-    Args:
-        objective: What is better.
-        rounds: The metrics of the runs that ended well, by what was measured.
-        before: What is compared with: ``BASELINE``, a point of the path, ...
-        after: What is compared.
-
-    Returns:
-        None with fewer than two rounds that measured both, and the baseline.
+    alike. None with fewer than two rounds that measured both, and the baseline.
     """
     whole = _whole(objective, rounds, before, after)
     if len(whole) < 2:
@@ -106,25 +87,17 @@ def compare_blocks(
 def judge_minimal(
     objective: Objective, rounds: Sequence[Round], *, margin: float, failed: int = 0
 ) -> NotWorse | None:
-    """Whether the fewest changes are not worse than the winner by more than a margin.
+    """Whether the fewest changes are not worse than the winner by more than a margin of fitness.
 
     A non-inferiority test at the level of the proof: it passes when the 95% interval of the
-    difference in fitness, fewest changes less winner, lies above ``-margin``.
-
-    Args:
-        objective: What is better.
-        rounds: The metrics of the runs that ended well, by what was measured.
-        margin: In fitness, declared before the runs.
-        failed: Runs of the fewest changes that failed where the baseline and the winner ended
-            well; as in the proof nothing is shown then.
-
-    Returns:
-        None with fewer than two rounds.
+    difference in fitness, fewest changes less winner, lies above ``-margin``, which is declared
+    before the runs. As in the proof nothing is shown where runs of the fewest changes ``failed``,
+    and the baseline and the winner ended well. None with fewer than two rounds.
     """
     compared = compare_blocks(objective, rounds, WINNER, MINIMAL)
     if compared is None:
         return None
-    pairs = _pairs(_whole(objective, rounds, WINNER, MINIMAL), MINIMAL)
+    whole = _whole(objective, rounds, WINNER, MINIMAL)
     found = compared.fitness
     above, enough = found.low > -margin, compared.rounds >= LEAST_PAIRS
     why = (
@@ -132,7 +105,8 @@ def judge_minimal(
         f"winner's over {compared.rounds} rounds, {'above' if above else 'not above'} "
         f"the declared {-margin:.0f}"
     )
-    theirs, mine = (medians([pair[side] for pair in pairs]) for side in (0, 1))
+    pairs = [(each[BASELINE], each[MINIMAL]) for each in whole]
+    theirs, mine = (medians(runs) for runs in zip(*pairs, strict=True))
     kept = limits_kept(objective.limits, pairs, (theirs, mine))
     broken = [each for each in kept if not each.kept]
     for each in broken:
@@ -157,12 +131,8 @@ def _whole(objective: Objective, rounds: Sequence[Round], before: str, after: st
     ]
 
 
-def _pairs(rounds: Sequence[Round], name: str) -> list[Pair]:
-    return [(each[BASELINE], each[name]) for each in rounds]
-
-
 def _fitness(objective: Objective, rounds: Sequence[Round], name: str) -> Floats:
     """One value a round, whose mean is the fitness; see ``fitness_by_pair``."""
     if name == BASELINE:
         return np.zeros(len(rounds))
-    return fitness_by_pair(objective, _pairs(rounds, name))
+    return fitness_by_pair(objective, [(each[BASELINE], each[name]) for each in rounds])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -22,17 +22,13 @@ def explanation_document(
 ) -> dict[str, Any]:
     """Why a winner is better, by the models alone: a part of result.json.
 
-    Args:
-        evaluation: The trials.
-        winner: Its configuration.
-        low: The 95% interval of its fitness in the proof, from here ...
-        high: ... to here.
+    ``low`` and ``high`` are the 95% interval of its fitness in the proof.
 
     Returns:
         ``explanation``: ``trials``, ``predicted``, ``steps``, ``minimal`` and ``measured``, which
-        is null until points of the path are measured; null where nothing can be explained.
-        ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for want
-        of configurations; else null.
+            is null until points of the path are measured; null where nothing can be explained.
+            ``explanation_withheld``: ``why``, and the counts that it rests on, where that is for
+            want of configurations; else null.
     """
     problem, history = evaluation.problem, evaluation.history
     withheld = withheld_of(problem, history, Changes(problem, winner))
@@ -45,47 +41,32 @@ def explanation_document(
 
 
 def fewer_changes(result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The minimal configuration of a result, where it has fewer changes than the best one.
+    """The minimal configuration of a result.json, where it has fewer changes than the best one.
 
-    Args:
-        result: The document of result.json; those of earlier versions have none.
+    Results of earlier versions have none.
     """
     minimal: dict[str, Any] | None = (result.get("explanation") or {}).get("minimal")
     return minimal if minimal and minimal["dropped"] else None
 
 
 def _document(problem: Problem, winner: Configuration, found: Explanation) -> dict[str, Any]:
-    minimal = found.minimal
+    context, figures = problem.space.context, asdict(found)
+    steps = [
+        {
+            "changes": [
+                {"name": n, "from": context[n], "to": winner[n]} for n in step.pop("names")
+            ],
+            "fixed": bool(found.fixed) and place == 0,
+            **step,
+        }
+        for place, step in enumerate(figures["steps"])
+    ]
+    # ``refused``: RocksDB's words, where it does not take this file.
+    minimal = figures["minimal"] and {**figures["minimal"], "refused": None}
     return {
         "trials": found.trials,
-        "predicted": asdict(found.fitness),
-        "steps": [
-            {
-                "changes": _changes(problem, winner, step.names),
-                "fixed": bool(found.fixed) and place == 0,
-                "gain": asdict(step.gain),
-                "fitness": asdict(step.fitness),
-                "metrics": {name: asdict(each) for name, each in step.metrics.items()},
-            }
-            for place, step in enumerate(found.steps)
-        ],
-        "minimal": None
-        if minimal is None
-        else {
-            "kept": list(minimal.kept),
-            "dropped": list(minimal.dropped),
-            "configuration": dict(minimal.configuration),
-            "fitness": asdict(minimal.fitness),
-            "loss": asdict(minimal.loss),
-            "noise": minimal.noise,
-            "refused": None,  # or RocksDB's words, where it does not take this file
-        },
+        "predicted": figures["fitness"],
+        "steps": steps,
+        "minimal": minimal,
         "measured": None,
     }
-
-
-def _changes(
-    problem: Problem, winner: Configuration, names: Sequence[str]
-) -> list[dict[str, Any]]:
-    context = problem.space.context
-    return [{"name": name, "from": context[name], "to": winner[name]} for name in names]

@@ -47,32 +47,19 @@ class Ensemble:
     correlation: Floats
 
     def expected(self, points: Floats) -> dict[str, Floats]:
-        """The mean over all members, in the unit of the lessons.
-
-        Args:
-            points: Shape ``(m, n_names)``.
-
-        Returns:
-            Metric to shape ``(m,)``.
-        """
+        """The mean of each metric over all members at points, in the unit of the training data."""
         asked = self.layout.settings(points)
-        found = {}
-        for name, members in self.processes.items():
-            cross = self._cross(name, asked)
-            found[name] = _means(members, cross).mean(axis=0)
-        return found
+        return {
+            name: _means(members, self._cross(name, asked)).mean(axis=0)
+            for name, members in self.processes.items()
+        }
 
     def drawn(self, points: Floats) -> dict[str, Floats]:
-        """The expectation and equally likely values, in the unit of the lessons.
+        """The expectation and equally likely values of each metric, shape ``(1 + DRAWS, m)``.
 
-        Values of one row belong together, those of different metrics too: where a run is slower
-        than expected its rate is lower, so the doubts about a fitness do not cancel.
-
-        Args:
-            points: Shape ``(m, n_names)``.
-
-        Returns:
-            Metric to shape ``(1 + DRAWS, m)``.
+        In the unit of the training data. Values of one row belong together, those of different
+        metrics too: where a run is slower than expected its rate is lower, so the doubts about a
+        fitness do not cancel.
         """
         asked = self.layout.settings(points)
         kernels, normal = kernel_matrices(asked, asked, rough=_ROUGH), self._normal(len(points))
@@ -100,13 +87,7 @@ class Ensemble:
 
 
 def ensemble_of(layout: CubeLayout, data: TrainingData, *, seed: int) -> Ensemble:
-    """Draws the shares of every metric's process, and fits a process to each draw.
-
-    Args:
-        layout: What the coordinates stand for.
-        data: What is learned from.
-        seed: Of the draws.
-    """
+    """Draws the shares of every metric's process, and fits a process to each draw."""
     settings, processes, residuals = {}, {}, {}
     for place, (name, target) in enumerate(data.targets.items()):
         rows = np.flatnonzero(np.isfinite(target))

@@ -55,11 +55,6 @@ class Expectations:
     modelled: bool
     configurations: int
 
-    @property
-    def known(self) -> int:
-        """How many trials the models have learned from."""
-        return len(self.data.numbers)
-
     def changes(self, configurations: Sequence[Configuration]) -> dict[str, Floats]:
         """The expected change of each metric, 0.1 for 10% more; shape ``(m,)`` each."""
         expected = self.ensemble.expected(self._points(configurations))
@@ -103,8 +98,7 @@ class Expectations:
 def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | None:
     """Learns the models from every trial that has ended, those of the proof included.
 
-    Returns:
-        None where there are too few trials.
+    None where there are too few.
     """
     problem, history = evaluation.problem, evaluation.history
     modelled = not changes.fixed
@@ -115,7 +109,13 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
     ended = [trial for trial in history if trial.state in TEACHING]
     taught = [trial for trial in ended if not apart(problem, trial)]
     numbers = [trial.number for trial in taught if modelled or not trial.is_baseline]
-    names = _varied(problem, [history[number].configuration for number in numbers])
+    start = problem.space.start  # parameters of which there is more than one value
+    tried = [history[number].configuration for number in numbers]
+    names = [
+        name
+        for name in problem.space.names
+        if any(each.get(name, start[name]) != start[name] for each in tried)
+    ]
     if not names or len(numbers) < FIRST:
         return None
     baseline = evaluation.baseline
@@ -126,16 +126,6 @@ def expectations_of(evaluation: Evaluation, changes: Changes) -> Expectations | 
         data = replace(data, targets=unknown)
     ensemble = ensemble_of(cube_layout(problem.space, names), data, seed=problem.seed)
     return Expectations(problem, data, ensemble, baseline.metrics, modelled, distinct(taught))
-
-
-def _varied(problem: Problem, configurations: Sequence[Configuration]) -> list[str]:
-    """The parameters of which there is more than one value, the baseline's included."""
-    start = problem.space.start
-    return [
-        name
-        for name in problem.space.names
-        if any(each.get(name, start[name]) != start[name] for each in configurations)
-    ]
 
 
 def with_baseline_values(space: Space) -> Space:

@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.explanation.changes import Changes, Names, fewest_changes, moves_from, path_of
-from optimizer.explanation.expectations import (
-    Expectations,
-    expectations_of,
-)
+from optimizer.explanation.expectations import Expectations, expectations_of
 from optimizer.explanation.withheld import withheld_of
 from optimizer.surrogate.coordinates import Floats
 from sampler.parameters.parameter import Value
@@ -97,15 +94,10 @@ def explain_winner(
 ) -> Explanation | None:
     """Explains a winner by all trials of its job.
 
-    Args:
-        evaluation: The trials.
-        winner: Its configuration.
-        error: The standard error of its fitness in the proof: what counts as noise, within
-            ``LEAST_NOISE`` and ``MOST_NOISE`` of what it is expected to gain.
-
-    Returns:
-        None where it is the baseline, where too few configurations were measured (``withheld_of``
-        says how many it takes), or where nothing can be computed from them.
+    The standard error of its fitness in the proof is what counts as noise, within ``LEAST_NOISE``
+    and ``MOST_NOISE`` of what it is expected to gain. None where it is the baseline, where too few
+    configurations were measured (``withheld_of`` says how many it takes), or where nothing can be
+    computed from them.
     """
     problem, history = evaluation.problem, evaluation.history
     changes = Changes(problem, winner)
@@ -166,19 +158,19 @@ def _explanation(
     noise: float,
 ) -> Explanation:
     """Puts figures to the path: all from the same draws, so that its steps add up."""
-    order = [name for step in steps for name in _named(changes, step)]
+    named = [tuple(name for name in changes.names if name in step) for step in steps]
+    order = [name for names in named for name in names]
     made = [frozenset(order[: sum(map(len, steps[:count]))]) for count in range(len(steps) + 1)]
     first = 0 if changes.fixed else 1  # the baseline itself, of which nothing is expected
     points = [changes.configuration(kept) for kept in made[first:]]
     points.append(changes.configuration(minimal or frozenset()))
     figures = _Figures(known, points, changes)
-    told = [changes.fixed] if changes.fixed else []
-    told += [_named(changes, step) for step in steps]
+    told = [changes.fixed, *named] if changes.fixed else named
     tried = [1] if changes.fixed else []  # of which each step was the best
     tried += [len(moves_from(changes, kept)) for kept in made[:-1]]
     last = len(told) - 1
     return Explanation(
-        trials=known.known,
+        trials=len(known.data.numbers),
         fixed=changes.fixed,
         fitness=figures.fitness(last),
         steps=tuple(
@@ -201,10 +193,6 @@ def _explanation(
             noise=noise,
         ),
     )
-
-
-def _named(changes: Changes, step: Names) -> tuple[str, ...]:
-    return tuple(name for name in changes.names if name in step)
 
 
 class _Figures:
@@ -237,27 +225,22 @@ class _Figures:
 
     def moved(self, place: int, tried: int) -> dict[str, Estimate]:
         """The change of each metric from the point before, in percent."""
-        return {
-            name: _chosen(
-                _estimate(100 * _ratio(values[:, place + 1], values[:, place])),
-                self._better.get(name),
-                tried,
-            )
-            for name, values in self._changes.items()
-        }
+        found = {}
+        for name, values in self._changes.items():
+            after, before = values[:, place + 1], values[:, place]
+            positive = bool((before > -1).all())
+            moved = (1 + after) / (1 + before) - 1 if positive else after - before
+            found[name] = _chosen(_estimate(100 * moved), self._better.get(name), tried)
+        return found
 
 
 def _chosen(estimate: Estimate, better: str | None, tried: int) -> Estimate:
     """The estimate of the best of several: it looks better than it is, so it may be worse.
 
     The largest of many uncertain gains is an overestimate (the winner's curse). Where it may be
-    worse the interval is as long as that of all candidates at once has to be: by Bonferroni's
-    inequality at the level 2.5% / ``tried``.
-
-    Args:
-        estimate: As if it had not been chosen.
-        better: ``max`` or ``min``; None of a metric that did not decide.
-        tried: Of how many it is the best.
+    worse, below its expectation (``better`` is ``max``) or above (``min``), the interval is as
+    long as that of all ``tried`` candidates at once has to be: by Bonferroni's inequality at the
+    level 2.5% / ``tried``. A metric that did not decide (None) stays as it is.
     """
     if tried < 2 or better is None:
         return estimate
@@ -266,12 +249,6 @@ def _chosen(estimate: Estimate, better: str | None, tried: int) -> Estimate:
         low = estimate.expected - wider * (estimate.expected - estimate.low)
         return replace(estimate, low=low)
     return replace(estimate, high=estimate.expected + wider * (estimate.high - estimate.expected))
-
-
-def _ratio(after: Floats, before: Floats) -> Floats:
-    """The change from one change against the baseline to another."""
-    positive = bool((before > -1).all())
-    return (1 + after) / (1 + before) - 1 if positive else after - before
 
 
 def _estimate(values: Floats) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -54,13 +55,8 @@ class Withheld:
 def withheld_of(problem: Problem, history: History, changes: Changes) -> Withheld | None:
     """Why a winner is not explained; None where there is enough to learn from.
 
-    It takes as many configurations as a ranking of the options does. With fewer of them than
-    there are changes, what they measured can be shared out between the changes in any way.
-
-    Args:
-        problem: What was tuned.
-        history: The trials.
-        changes: From the baseline to the winner.
+    It takes as many configurations as a ranking of the options does. With fewer of them than there
+    are changes, what they measured can be shared out between the changes in any way.
     """
     known = distinct(trial for trial in history if not apart(problem, trial))
     count = len(changes.names)
@@ -69,16 +65,10 @@ def withheld_of(problem: Problem, history: History, changes: Changes) -> Withhel
     needed = max(LEAST_JUDGED, count)
     if known >= needed:
         return None
-    return Withheld(known, needed, count, _trials_for(needed))
+    trials = next(n for n in itertools.count(LEAST_TRIALS) if divide(n).explore >= needed)
+    return Withheld(known, needed, count, trials)
 
 
 def distinct(trials: Iterable[Trial]) -> int:
     """How many different configurations ended well, the baseline left out."""
     return len({t.digest for t in trials if t.state is TrialState.DONE and not t.is_baseline})
-
-
-def _trials_for(configurations: int) -> int:
-    trials = LEAST_TRIALS
-    while divide(trials).explore < configurations:
-        trials += 1
-    return trials

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optimizer.objective.objective import MOST_RATIO, Limit
+from optimizer.objective.objective import MOST_RATIO, Limit, Metrics
 from sampler.common.errors import InputError
 from sampler.workload.metric_units import format_metric, in_unit_of
 
@@ -30,17 +30,11 @@ def parse_limit(text: str, *, field: str = "--limit") -> Limit:
     """Reads ``METRIC <= BOUND`` or ``METRIC >= BOUND``; both include the bound.
 
     A bound is a figure, with or without a unit that fits the metric, or a multiple of the
-    baseline: ``0.95 baseline``, ``0.95x baseline``, ``95% baseline``.
-
-    Args:
-        text: As the user wrote it.
-        field: What to call it when it is wrong.
-
-    Returns:
-        The limit, its figures in the unit that the metric is measured in.
+    baseline: ``0.95 baseline``, ``0.95x baseline``, ``95% baseline``. The limit's figures are in
+    the unit that the metric is measured in.
 
     Raises:
-        InputError: It is no limit, or its unit is not one of the metric.
+        InputError: It is no limit, or its unit is not one of the metric; about ``field``.
     """
     found = _LIMIT.fullmatch(text)
     bound = _BOUND.fullmatch(found["bound"].strip()) if found else None
@@ -50,21 +44,19 @@ def parse_limit(text: str, *, field: str = "--limit") -> Limit:
     relative = _BASELINE.fullmatch(unit)
     if bound["number"] is None and not (relative and unit.casefold() == "baseline"):
         raise InputError(field, f"{text!r:.120} gives no figure; {_MEND}")
-    most = found["sign"] == "<="
+    side = "at_most" if found["sign"] == "<=" else "at_least"
     if relative:
         ratio = float(bound["number"] or 1) / (100 if relative["percent"] else 1)
         if not 0 < ratio <= MOST_RATIO:
             problem = f"a multiple of the baseline is above 0 and at most {MOST_RATIO:g}"
             raise InputError(field, f"{text!r:.120}: {problem}")
-        if most:
-            return Limit(metric, at_most_baseline=ratio)
-        return Limit(metric, at_least_baseline=ratio)
+        return Limit(metric, **{f"{side}_baseline": ratio})
     value = float(bound["number"])
     if unit:
         value = in_unit_of(metric, value, unit, field=field)
     if not math.isfinite(value):
         raise InputError(field, f"{text!r:.120} is beyond all measure; {_MEND}")
-    return Limit(metric, at_most=value) if most else Limit(metric, at_least=value)
+    return Limit(metric, **{side: value})
 
 
 def limit_words(limit: Limit) -> str:
@@ -87,12 +79,8 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
     Figures are compared with figures and multiples of the baseline with multiples; a figure and a
     multiple can only be compared once the baseline is known (``Objective.bounds``).
 
-    Args:
-        limits: Those of an objective.
-        field: What to call them when they are wrong.
-
     Raises:
-        InputError: They contradict each other.
+        InputError: They contradict each other; about ``field``.
     """
     for metric in dict.fromkeys(limit.metric for limit in limits):
         mine = [limit for limit in limits if limit.metric == metric]
@@ -106,9 +94,6 @@ def require_possible(limits: Sequence[Limit], *, field: str) -> None:
         if least > most:
             bounds = f">= {least:.12g} and <= {most:.12g} baseline"
             raise InputError(field, f"nothing is {metric} {bounds}; take one of them back")
-
-
-Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -137,12 +122,11 @@ class KeptLimit:
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it; a side without a bound is null."""
-        most, least = self.bound.at_most, self.bound.at_least
+        bounds = {side: getattr(self.bound, side) for side in ("at_most", "at_least")}
         return {
             "limit": limit_words(self.limit),
             "metric": self.limit.metric,
-            "at_most": most if math.isfinite(most) else None,
-            "at_least": least if math.isfinite(least) else None,
+            **{side: value if math.isfinite(value) else None for side, value in bounds.items()},
             "value": self.value,
             "kept": self.kept,
             "runs_kept": self.runs_kept,
@@ -176,11 +160,7 @@ def limits_kept(
 
 
 def kept_words(row: Mapping[str, Any]) -> str:
-    """One line on a limit: its bound in figures, the winner's median, and the share of runs.
-
-    Args:
-        row: ``KeptLimit.document``.
-    """
+    """One line on ``KeptLimit.document``: bound in figures, winner's median, share of runs."""
     at = [row[side] for side in ("at_least", "at_most") if row[side] is not None]
     here = f" (here {' and '.join(map(_figure, at))})" if " baseline" in row["limit"] else ""
     if row["value"] is None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Direction = Literal["min", "max"]
+Metrics = Mapping[str, float]  # by name, each in its own unit
 Number = TypeVar("Number", float, NDArray[np.float64])
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
@@ -58,7 +59,7 @@ class Limit:
     at_most_baseline: float | None = None
     at_least_baseline: float | None = None
 
-    def resolved(self, baseline: Mapping[str, float]) -> Limit:
+    def resolved(self, baseline: Metrics) -> Limit:
         """The same limit in figures alone; of bounds on the same side the tighter one.
 
         Where the baseline lacks the metric nothing can keep a multiple of it.
@@ -73,9 +74,7 @@ class Limit:
             least = max(least, math.inf if level is None else self.at_least_baseline * level)
         return Limit(self.metric, most, least)
 
-    def holds(
-        self, metrics: Mapping[str, float], baseline: Mapping[str, float] = MappingProxyType({})
-    ) -> bool:
+    def holds(self, metrics: Metrics, baseline: Metrics = MappingProxyType({})) -> bool:
         """Whether a measurement keeps the limit; one that lacks the metric does not."""
         bound, value = self.resolved(baseline), metrics.get(self.metric)
         return value is not None and bound.at_least <= value <= bound.at_most
@@ -103,20 +102,14 @@ class Objective:
         return tuple(dict.fromkeys(asked))
 
     def weighted(self, gains: Mapping[str, Number]) -> dict[str, Number]:
-        """What each term adds to the fitness: 1000 * weight * gain (Eq. 2).
-
-        Args:
-            gains: By metric; a term that has none is left out.
-        """
+        """What each term that has a gain adds to the fitness: 1000 * weight * gain (Eq. 2)."""
         return {
             term.metric: SCALE * term.weight * gains[term.metric]
             for term in self.terms
             if term.metric in gains
         }
 
-    def gains(
-        self, metrics: Mapping[str, float], baseline: Mapping[str, float]
-    ) -> dict[str, float]:
+    def gains(self, metrics: Metrics, baseline: Metrics) -> dict[str, float]:
         """What each term adds to the fitness of a measurement; those that can be computed."""
         return self.weighted(
             {
@@ -126,22 +119,18 @@ class Objective:
             }
         )
 
-    def fitness(self, metrics: Mapping[str, float], baseline: Mapping[str, float]) -> float | None:
+    def fitness(self, metrics: Metrics, baseline: Metrics) -> float | None:
         """The fitness; None where a metric is missing."""
         gains = self.gains(metrics, baseline)
         return sum(gains.values()) if len(gains) == len(self.terms) else None
 
     def fitness_of_many(
-        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Mapping[str, float]
+        self, metrics: Mapping[str, NDArray[np.float64]], baseline: Metrics
     ) -> NDArray[np.float64]:
         """The fitness of many measurements at once, to the last digit that of ``fitness``.
 
-        Args:
-            metrics: Of each term's metric a value a measurement, NaN where it is missing.
-            baseline: The baseline's metrics.
-
-        Returns:
-            Shape as the values; NaN where a metric is missing.
+        Of each term's metric it takes an array, a value a measurement, and returns one of that
+        shape: NaN where a metric is NaN, that is missing.
         """
         with np.errstate(over="ignore"):
             gains = {
@@ -153,25 +142,21 @@ class Objective:
     def fitness_of_changes(
         self, changes: Mapping[str, NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """The fitness of configurations whose metrics differ so much from the baseline's.
-
-        Args:
-            changes: By metric, 0.1 for 10% more; one array for each term, of one shape.
-        """
+        """The fitness where metrics differ by such ratios from the baseline's (0.1: 10% more)."""
         return self._summed({t.metric: t.gain_of(changes[t.metric]) for t in self.terms})
 
     def _summed(self, gains: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         return np.asarray(sum(self.weighted(gains).values()), dtype=np.float64)
 
-    def bounds(self, baseline: Mapping[str, float]) -> tuple[Limit, ...]:
+    def bounds(self, baseline: Metrics) -> tuple[Limit, ...]:
         """Every limit in figures alone (``metric``, ``at_most``, ``at_least``), in their order."""
         return tuple(limit.resolved(baseline) for limit in self.limits)
 
-    def admissible(self, metrics: Mapping[str, float], baseline: Mapping[str, float]) -> bool:
+    def admissible(self, metrics: Metrics, baseline: Metrics) -> bool:
         """Whether every limit holds, multiples of the baseline by the one that is given."""
         return all(limit.holds(metrics) for limit in self.bounds(baseline))
 
-    def rank_value(self, metrics: Mapping[str, float], baseline: Mapping[str, float]) -> float:
+    def rank_value(self, metrics: Metrics, baseline: Metrics) -> float:
         """A number to sort measurements by, broken limits and partial ones at the end.
 
         A trial that was cut off has bounds for some terms and nothing for others; counting the
@@ -183,26 +168,17 @@ class Objective:
         return fitness if self.admissible(metrics, baseline) else fitness - _BROKEN
 
 
-def pareto_front(points: Mapping[int, Mapping[str, float]], terms: tuple[Term, ...]) -> list[int]:
+def pareto_front(points: Mapping[int, Metrics], terms: tuple[Term, ...]) -> list[int]:
     """The keys of the measurements that no other is at least as good as in every term."""
-
-    def vector(metrics: Mapping[str, float]) -> tuple[float, ...]:
-        return tuple(
-            metrics[t.metric] if t.direction == "max" else -metrics[t.metric] for t in terms
-        )
-
     keys = [k for k, metrics in points.items() if all(t.metric in metrics for t in terms)]
     if not keys:
         return []
-    values = np.array([vector(points[key]) for key in keys])
+    signs = [1.0 if term.direction == "max" else -1.0 for term in terms]
+    values = np.array([[points[key][term.metric] for term in terms] for key in keys]) * signs
     # Best first in the first term: whatever beats a point stands before it, or is on the front.
-    order = np.lexsort(tuple(-values.T[::-1]))
-    front = values[:0]
     kept: list[int] = []
-    for place in order:
-        mine = values[place]
-        beaten = ((front >= mine).all(axis=1) & (front > mine).any(axis=1)).any()
-        if not beaten:
-            kept.append(int(place))
-            front = values[kept]
+    for place in np.lexsort(tuple(-values.T[::-1])).tolist():
+        front, mine = values[kept], values[place]
+        if not ((front >= mine).all(axis=1) & (front > mine).any(axis=1)).any():
+            kept.append(place)
     return [keys[place] for place in sorted(kept)]

@@ -133,14 +133,11 @@ def parse_weights(
 ) -> tuple[Term, ...]:
     """Reads ``METRIC=WEIGHT,METRIC=WEIGHT``; a metric alone weighs 1.
 
-    Args:
-        text: As the user wrote it.
-        known: Which way is better of the job's own metrics; of others their unit tells.
-        field: What to call it when it is wrong.
+    ``known`` says which way is better of the job's own metrics; of others their unit tells.
 
     Raises:
-        InputError: It is no list of weights, a metric is named twice, or nobody knows which way
-            it is better.
+        InputError: It is no list of weights, a metric is named twice, or nobody knows which way it
+            is better; about ``field``.
     """
     terms: list[Term] = []
     for part in text.split(","):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from models.gaussian_process.effects import Grid, MainEffect, MarginalEffects, PairEffect
+from models.gaussian_process.effects import Grid, MarginalEffects
 from models.gaussian_process.process import one_thread
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.surrogate.coordinates import Floats
@@ -21,6 +22,7 @@ from sampler.parameters.parameter import Value
 from sampler.space.latent import SPECIAL_SHARE, decode
 
 _SIGMAS = 1.96
+_MOST_PAIRS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +78,10 @@ class Dependences:
     pairs: tuple[Together, ...]
 
 
-def dependences(evaluation: Evaluation, *, most_pairs: int = 20) -> Dependences | None:
-    """Learns the models, and asks them about every parameter and pair.
+def dependences(evaluation: Evaluation) -> Dependences | None:
+    """Learns the models, and asks them about every parameter and pair; None: too little is known.
 
-    Args:
-        evaluation: The trials; a run of the baseline has ended well.
-        most_pairs: So many of the pairs at most.
-
-    Returns:
-        None while too little is known.
+    A run of the baseline has ended well.
     """
     problem = evaluation.problem
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
@@ -94,19 +91,16 @@ def dependences(evaluation: Evaluation, *, most_pairs: int = 20) -> Dependences 
         if surrogate is None:
             return None
         grids = surrogate.layout.grids()
-        curves: list[EffectCurve] = []
-        pairs: list[Together] = []
-        for metric in metrics:
-            of_metric = _of_metric(surrogate, metric, grids)
-            curves += of_metric[0]
-            pairs += of_metric[1]
+        found = [_of_metric(surrogate, metric, grids) for metric in metrics]
     components = {name: each[0].components for name, each in surrogate.processes.items()}
     return Dependences(
         trials=len(surrogate.data.numbers),
         unexplained={name: min(1.0, components[name].noise) for name in metrics},
         settings={n: _values(problem, n, g) for n, g in zip(names, grids, strict=True)},
-        curves=tuple(sorted(curves, key=lambda each: -each.share)),
-        pairs=tuple(sorted(pairs, key=lambda each: -each.share)[:most_pairs]),
+        curves=tuple(sorted(chain(*(each[0] for each in found)), key=lambda each: -each.share)),
+        pairs=tuple(
+            sorted(chain(*(each[1] for each in found)), key=lambda each: -each.share)[:_MOST_PAIRS]
+        ),
     )
 
 
@@ -114,50 +108,34 @@ def _of_metric(
     surrogate: Surrogate, metric: str, grids: Sequence[Grid]
 ) -> tuple[list[EffectCurve], list[Together]]:
     process, _ = surrogate.processes[metric]
-    found = MarginalEffects(process, surrogate.known_settings(metric), grids)
+    effects = MarginalEffects(process, surrogate.known_settings(metric), grids)
     names = surrogate.layout.names
-    mains = [found.main(column) for column in range(len(names))]
-    pairs = [each for each in found.pairs() if each.variance > 0]
+    mains = [effects.main(column) for column in range(len(names))]
+    pairs = [each for each in effects.pairs() if each.variance > 0]
     whole = sum(each.variance for each in mains) + sum(each.variance for each in pairs)
     if not whole > 0:
         return [], []
     logarithmic = metric in surrogate.data.logarithmic
-    level = 1.0 if logarithmic else abs(process.mean) or 1.0
-    curves = [
-        _curve(name, metric, main, whole, level, logarithmic)
-        for name, main in zip(names, mains, strict=True)
-        if main.variance > 0
-    ]
-    return curves, [_together(names, metric, pair, whole, level, logarithmic) for pair in pairs]
+    level = abs(process.mean) or 1.0
 
+    def percent(moved: Floats) -> Floats:
+        moved = np.expm1(np.minimum(moved, 50.0)) if logarithmic else moved / level
+        return np.asarray(100.0 * moved)
 
-def _curve(
-    name: str, metric: str, main: MainEffect, whole: float, level: float, logarithmic: bool
-) -> EffectCurve:
-    reach = _SIGMAS * main.deviation
-    effect, low, high = (
-        _percent(main.expected + moved, level, logarithmic) for moved in (0.0, -reach, reach)
-    )
-    return EffectCurve(name, metric, main.variance / whole, effect, low, high)
-
-
-def _together(
-    names: Sequence[str],
-    metric: str,
-    pair: PairEffect,
-    whole: float,
-    level: float,
-    logarithmic: bool,
-) -> Together:
-    one, other = pair.columns
-    beyond = _percent(pair.beyond, level, logarithmic)
-    return Together((names[one], names[other]), metric, pair.variance / whole, beyond)
-
-
-def _percent(moved: Floats, level: float, logarithmic: bool) -> Floats:
-    return np.asarray(
-        100.0 * (np.expm1(np.minimum(moved, 50.0)) if logarithmic else moved / level)
-    )
+    curves = []
+    for name, main in zip(names, mains, strict=True):
+        if main.variance > 0:
+            reach = _SIGMAS * main.deviation
+            around = (percent(main.expected + moved) for moved in (0.0, -reach, reach))
+            curves.append(EffectCurve(name, metric, main.variance / whole, *around))
+    together = []
+    for pair in pairs:
+        one, other = pair.columns
+        beyond = percent(pair.beyond)
+        together.append(
+            Together((names[one], names[other]), metric, pair.variance / whole, beyond)
+        )
+    return curves, together
 
 
 def _values(problem: Problem, name: str, grid: Grid) -> list[Value]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from models.gaussian_process.effects import Grid, drawn_effects, effects_of
+from models.gaussian_process.effects import drawn_effects, effects_of
 from models.gaussian_process.evidence import matter_p, unseen_r2
 from models.gaussian_process.kernel import KernelInputs, covariance, kernel_matrices
 from models.gaussian_process.process import one_thread, standardised
@@ -74,12 +74,7 @@ class ParameterEffects:
 
 
 def parameter_effects(evaluation: Evaluation, names: Sequence[str]) -> ParameterEffects | None:
-    """What all trials so far teach; None while too few have ended.
-
-    Args:
-        evaluation: The trials so far.
-        names: The moving parameters.
-    """
+    """What all trials so far teach of the moving parameters; None while too few have ended."""
     with one_thread():
         model = job_surrogate(evaluation, names)
         if model is None:
@@ -157,13 +152,11 @@ class Direction:
 def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, Direction]:
     """The direction of each parameter that has a share in some metric.
 
-    Args:
-        evaluation: The trials; a run of the baseline has ended well.
-        effects: What they teach.
+    A run of the baseline has ended well.
     """
-    problem = evaluation.problem
     from scipy.stats import qmc
 
+    problem = evaluation.problem
     model, baseline = effects.model, evaluation.baseline.metrics
     moved = len(model.layout.names)
     others = qmc.Sobol(moved, rng=np.random.default_rng(problem.seed)).random(_OTHERS)
@@ -176,8 +169,17 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
         ):
             if not effects.share[effects.names.index(name)] > 0:
                 continue
-            rows = _with_start(grid, start, column)
-            asked = _asked(around, rows, column)
+            # The settings of the grid and, last, the baseline's, each with all of the others.
+            own = start.of(np.array([column]))
+            rows = KernelInputs(
+                np.vstack([grid.settings.level, own.level]),
+                np.vstack([grid.settings.position, own.position]),
+            )
+            asked = KernelInputs(
+                np.tile(around.level, (len(rows), 1)), np.tile(around.position, (len(rows), 1))
+            )
+            asked.level[:, column] = np.repeat(rows.level[:, 0], _OTHERS)
+            asked.position[:, column] = np.repeat(rows.position[:, 0], _OTHERS)
             metrics = likely_metrics(_predicted(model, asked), model.data.logarithmic)
             fitness = problem.objective.fitness_of_many(metrics, baseline)[0]
             mean: Floats = fitness.reshape(len(rows), _OTHERS).mean(axis=1)
@@ -186,24 +188,6 @@ def directions(evaluation: Evaluation, effects: ParameterEffects) -> dict[str, D
             better = _words(problem.space.by_name[name], *place)
             found[name] = Direction(better, float(mean[best] - mean[-1]))
     return found
-
-
-def _with_start(grid: Grid, start: KernelInputs, column: int) -> KernelInputs:
-    """The settings of the grid, and the baseline's as the last."""
-    own = start.of(np.array([column]))
-    return KernelInputs(
-        np.vstack([grid.settings.level, own.level]),
-        np.vstack([grid.settings.position, own.position]),
-    )
-
-
-def _asked(around: KernelInputs, rows: KernelInputs, column: int) -> KernelInputs:
-    """Each setting of one parameter with all those of the others."""
-    level = np.tile(around.level, (len(rows), 1))
-    position = np.tile(around.position, (len(rows), 1))
-    level[:, column] = np.repeat(rows.level[:, 0], len(around))
-    position[:, column] = np.repeat(rows.position[:, 0], len(around))
-    return KernelInputs(level, position)
 
 
 def _predicted(model: Surrogate, asked: KernelInputs) -> dict[str, tuple[Floats, Floats]]:

@@ -18,7 +18,6 @@ from models.importance.agreement import beyond_chance, split_half
 from optimizer.evaluation.evaluation import Draws, Evaluation, draws_of, draws_table
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
-from sampler.runner.outcome import TrialState
 
 FIRST_CHECKPOINT = 48  # halves of 24: below, forests of so few trials agree by accident or not
 GROWTH = 2**0.5  # so a job of 10,000 draws has 16 checkpoints
@@ -58,10 +57,8 @@ def checkpoints(below: int) -> tuple[int, ...]:
 def in_a_row(agreement: Sequence[float | None], level: float = LEVEL) -> bool:
     """Whether the newest looks, as many in a row as it takes, all agree that far beyond chance.
 
-    Args:
-        agreement: Of each checkpoint so far, from `beyond_chance`; None where there is nothing
-            to agree on.
-        level: How far.
+    Of each checkpoint so far ``agreement`` has ``beyond_chance``; None where there is nothing to
+    agree on.
     """
     newest = agreement[-IN_A_ROW:]
     # Means of shares: what is 0.46 by hand may come out a hair below.
@@ -81,7 +78,8 @@ def decides_at(evaluation: Evaluation, planned: int) -> bool:
     are made one after the other, so what it decides there depends on nothing that comes later.
     """
     problem, history = evaluation.problem, evaluation.history
-    if problem.search.samples is not None or problem.search.over or _all_searched(problem):
+    every = problem.search.top >= len(problem.space.names)
+    if problem.search.samples is not None or problem.search.over or every:
         return False
     drawn, grid = len(history.own(Purpose.CANDIDATE, Phase.SAMPLE)), checkpoints(planned)
     place = bisect_left(grid, drawn)
@@ -89,11 +87,9 @@ def decides_at(evaluation: Evaluation, planned: int) -> bool:
 
 
 def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
-    """Whether the rule ends the sampling phase here.
+    """Whether the rule ends the sampling phase of at most ``planned`` draws here.
 
-    Args:
-        evaluation: The trials so far; at a checkpoint all draws must have ended.
-        planned: How many draws there are at most.
+    At a checkpoint all draws must have ended.
     """
     problem, history = evaluation.problem, evaluation.history
     if not decides_at(evaluation, planned):
@@ -106,9 +102,7 @@ def enough_drawn(evaluation: Evaluation, planned: int) -> bool:
 def checkpoint_at(evaluation: Evaluation, draws: int) -> Checkpoint:
     """How far halves of the job's first draws agree; learned once.
 
-    Args:
-        evaluation: The trials so far.
-        draws: How many of the job's own draws, in the order of proposal.
+    Only the job's own draws count, in the order of proposal.
 
     Raises:
         ValueError: One of them has not ended.
@@ -116,7 +110,7 @@ def checkpoint_at(evaluation: Evaluation, draws: int) -> Checkpoint:
     history = evaluation.history
     first = [history[n] for n in history.own(Purpose.CANDIDATE, Phase.SAMPLE)[:draws]]
     for trial in first:
-        if trial.state in (TrialState.RUNNING, TrialState.LOST):
+        if not trial.has_outcome:
             raise ValueError(f"draw {trial.number} has not ended")
     known = draws_of(history, first)
     return evaluation.once(
@@ -133,7 +127,3 @@ def _checkpoint(evaluation: Evaluation, known: Draws, draws: int) -> Checkpoint:
     low, high = np.percentile(found.overlap, [2.5, 97.5])
     mean, tau = float(found.overlap.mean()), float(found.kendall_tau.mean())
     return Checkpoint(draws, mean, float(low), float(high), tau)
-
-
-def _all_searched(problem: Problem) -> bool:
-    return problem.search.top >= len(problem.space.names)

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optimizer.evaluation.configurations import mean_metrics
 from optimizer.evaluation.evaluation import Evaluation
+from optimizer.objective.objective import Metrics
 from optimizer.strategies.strategy import Strategy
 from optimizer.strategies.sweeps import SweepProgress, tried_by
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose
-from sampler.space.space import Configuration, digest
-
-Metrics = Mapping[str, float]
+from optimizer.trials.trial import BASELINE_TRIAL, Purpose
+from sampler.space.space import digest
 
 
 def contributions_document(
@@ -34,8 +32,8 @@ def contributions_document(
 
     Returns:
         ``steps`` in order, ``parameters`` with the largest gain first, the ``fitness`` of the last
-        configuration, the parameters ``swept``, ``idle`` and ``left``, ``passes`` and ``why``;
-        None where the strategy does not vary one parameter after the other.
+            configuration, the parameters ``swept``, ``idle`` and ``left``, ``passes`` and ``why``;
+            None where the strategy does not vary one parameter after the other.
     """
     problem = evaluation.problem
     series = strategy.sweep_progress(evaluation, explore)
@@ -73,13 +71,14 @@ def why_ended(problem: Problem, series: SweepProgress) -> str:
 
 def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]]:
     """Every configuration that was kept, against the one before it."""
-    problem = evaluation.problem
+    problem, history = evaluation.problem, evaluation.history
+    starts = {digest(problem.configuration(s.point)): s.name for s in reversed(problem.starts)}
     found: list[dict[str, Any]] = []
     objective = problem.objective
     level = evaluation.baseline.metrics
-    before, fitness = 1, 0.0
+    before, fitness = BASELINE_TRIAL, 0.0
     turns: list[tuple[str | None, int, int | None]] = [
-        (None, 0, series.first if series.first != 1 else None),
+        (None, 0, series.first if series.first != BASELINE_TRIAL else None),
         *((sweep.parameter, sweep.number, sweep.kept) for sweep in series.sweeps),
     ]
     for parameter, number, kept in turns:
@@ -87,7 +86,10 @@ def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]
             continue
         old, new = (_metrics(evaluation, trial) for trial in (before, kept))
         reached = objective.fitness(new, level) or 0.0
-        held, chosen = (_whole(evaluation, trial) for trial in (before, kept))
+        # What the space fixes is none of a step's doing.
+        held, chosen = (
+            {**problem.space.start, **history[trial].configuration} for trial in (before, kept)
+        )
         also = {
             name: chosen[name]
             for name in problem.space.names
@@ -96,7 +98,7 @@ def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]
         found.append(
             {
                 "parameter": parameter,
-                "start": None if parameter else _start(evaluation, kept),
+                "start": None if parameter else starts.get(history[kept].digest),
                 "pass": number,
                 "trial": kept,
                 "from": held[parameter] if parameter else None,
@@ -104,7 +106,11 @@ def _steps(evaluation: Evaluation, series: SweepProgress) -> list[dict[str, Any]
                 "also": also,
                 "gain": reached - fitness,
                 "fitness": reached,
-                "change": _changes([term.metric for term in objective.terms], old, new),
+                "change": {
+                    name: 100 * (new[name] / old[name] - 1)
+                    for name in (term.metric for term in objective.terms)
+                    if name in new and old.get(name, 0) > 0
+                },
             }
         )
         before, fitness = kept, reached
@@ -143,36 +149,11 @@ def _metrics(evaluation: Evaluation, trial: int) -> Metrics:
     """The means of a configuration's runs, clocks corrected; of the baseline the medians."""
     history = evaluation.history
     baseline = evaluation.baseline
-    if trial == 1:
+    if trial == BASELINE_TRIAL:
         return baseline.metrics
     runs = [
-        baseline.corrected(run.metrics, run.started_at, run.host)
+        run
         for run in history.of_configuration(history[trial].digest)
         if run.purpose is Purpose.CANDIDATE and run.done
     ]
-    return mean_metrics(runs)
-
-
-def _whole(evaluation: Evaluation, trial: int) -> Configuration:
-    """The value of every known parameter: what the space fixes is none of a step's doing."""
-    problem, history = evaluation.problem, evaluation.history
-    return {**problem.space.start, **history[trial].configuration}
-
-
-def _start(evaluation: Evaluation, trial: int) -> str | None:
-    """The name of the starting point that a trial measured."""
-    problem, history = evaluation.problem, evaluation.history
-    wanted = history[trial].digest
-    for start in problem.starts:
-        if digest(problem.configuration(start.point)) == wanted:
-            return start.name
-    return None
-
-
-def _changes(names: Sequence[str], old: Metrics, new: Metrics) -> dict[str, float]:
-    """Percent of each metric, the newer configuration against the older."""
-    return {
-        name: 100 * (new[name] / old[name] - 1)
-        for name in names
-        if name in new and old.get(name, 0) > 0
-    }
+    return baseline.corrected_mean(runs)

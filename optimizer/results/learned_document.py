@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,11 @@ from models.importance.ranking import MetricRanking, ParameterRanking
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import (
     Direction,
-    MetricEffects,
     ParameterEffects,
     directions,
 )
 from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import Problem
-
-
-def ranking_document(problem: Problem, ranking: ParameterRanking) -> dict[str, Any]:
-    """``parameters``, the most important first, and ``forest`` by metric; unknown is null."""
-    return {
-        "parameters": _parameters(problem, ranking),
-        "forest": {name: _forest(metric) for name, metric in ranking.metrics.items()},
-    }
 
 
 def _parameters(problem: Problem, ranking: ParameterRanking) -> list[dict[str, Any]]:
@@ -58,18 +48,15 @@ def _parameters(problem: Problem, ranking: ParameterRanking) -> list[dict[str, A
 def _importance(metric: MetricRanking, place: int) -> dict[str, Any]:
     importance, stability = metric.importance, metric.stability
     assert importance is not None
-    found: dict[str, Any] = {
-        "mdi": float(importance.mdi[place]),
-        "permutation": float(importance.permutation_mean[place]),
-        "permutation_std": float(importance.permutation_std[place]),
+    found = {
+        "mdi": importance.mdi,
+        "permutation": importance.permutation_mean,
+        "permutation_std": importance.permutation_std,
     }
     if stability is not None:
-        found |= {
-            "rank_low": float(stability.rank_low[place]),
-            "rank_high": float(stability.rank_high[place]),
-            "top_k_frequency": float(stability.top_k_frequency[place]),
-        }
-    return found
+        names = ("rank_low", "rank_high", "top_k_frequency")
+        found |= {name: getattr(stability, name) for name in names}
+    return {name: float(values[place]) for name, values in found.items()}
 
 
 def _anova(metric: MetricRanking, name: str) -> dict[str, Any]:
@@ -86,21 +73,11 @@ def _anova(metric: MetricRanking, name: str) -> dict[str, Any]:
     }
 
 
-def _forest(metric: MetricRanking) -> dict[str, Any]:
-    forest, stability = metric.forest, metric.stability
-    return {
-        "r2": forest.r2_split if forest else None,
-        "r2_cross_validated": forest.r2_cross_validated if forest else None,
-        "r2_cross_validated_std": forest.r2_cross_validated_std if forest else None,
-        "trials": forest.n_trials if forest else 0,
-        "kendall_tau": stability.kendall_tau if stability else None,
-    }
-
-
 FORESTS, MODELS = "forests", "models"
 # A parameter surely matters to a metric where the p-value of no effect, corrected, is below this,
 # and it surely makes so much of the variance: a likelihood finds ever smaller effects.
 SURE, LEAST_SHARE = 0.05, 0.01
+_BY_PARAMETER = ("total", "low", "high", "alone", "p", "p_holm")  # fields of MetricEffects
 
 
 def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, Any]:
@@ -119,7 +96,17 @@ def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, An
         ``ranked_by``: ``forests`` or ``models``.
     """
     problem = evaluation.problem
-    document = ranking_document(problem, evaluation.ranking())
+    ranking = evaluation.ranking()
+    document: dict[str, Any] = {"parameters": _parameters(problem, ranking), "forest": {}}
+    for name, metric in ranking.metrics.items():
+        forest, stability = metric.forest, metric.stability
+        document["forest"][name] = {
+            "r2": forest.r2_split if forest else None,
+            "r2_cross_validated": forest.r2_cross_validated if forest else None,
+            "r2_cross_validated_std": forest.r2_cross_validated_std if forest else None,
+            "trials": forest.n_trials if forest else 0,
+            "kendall_tau": stability.kendall_tau if stability else None,
+        }
     effects = strategy.effects(evaluation)
     if effects is None:
         return document | {"models": {}, "ranked_by": FORESTS}
@@ -130,7 +117,10 @@ def learned_document(evaluation: Evaluation, strategy: Strategy) -> dict[str, An
             rows[name] | {"rank": rank} | _row(effects, name, toward.get(name))
             for rank, name in enumerate(effects.order, start=1)
         ],
-        "models": {name: _metric(found) for name, found in effects.metrics.items()},
+        "models": {
+            name: {"r2_cross_validated": each.r2, "noise": each.noise, "trials": each.trials}
+            for name, each in effects.metrics.items()
+        },
         "ranked_by": MODELS,
     }
 
@@ -144,7 +134,7 @@ def surely_matters(effects: ParameterEffects) -> NDArray[np.bool_]:
 def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict[str, Any]:
     place = effects.names.index(name)
     model = {
-        metric: _effect(found, place)
+        metric: {name: float(getattr(found, name)[place]) for name in _BY_PARAMETER}
         for metric, found in effects.metrics.items()
         if math.isfinite(found.p[place])
     }
@@ -155,18 +145,3 @@ def _row(effects: ParameterEffects, name: str, toward: Direction | None) -> dict
         "better": toward.better if toward else None,
         "gain": toward.gain if toward else None,
     }
-
-
-def _effect(found: MetricEffects, place: int) -> Mapping[str, float]:
-    return {
-        "total": float(found.total[place]),
-        "low": float(found.low[place]),
-        "high": float(found.high[place]),
-        "alone": float(found.alone[place]),
-        "p": float(found.p[place]),
-        "p_holm": float(found.p_holm[place]),
-    }
-
-
-def _metric(found: MetricEffects) -> Mapping[str, float | int | None]:
-    return {"r2_cross_validated": found.r2, "noise": found.noise, "trials": found.trials}

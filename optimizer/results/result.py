@@ -10,11 +10,7 @@ from typing import Any
 from models.gaussian_process.process import one_thread
 from optimizer.baseline.baseline import Baseline
 from optimizer.budget.budget import Plan
-from optimizer.budget.confirm_load import (
-    apart,
-    baseline_there,
-    confirmation_document,
-)
+from optimizer.budget.confirm_load import apart, baseline_there, confirmation_document
 from optimizer.confirmation.blocks import blocks_of
 from optimizer.confirmation.choice import as_explored, winner_of
 from optimizer.confirmation.proof import Pair, Verdict, judge, sensitivity_of
@@ -25,7 +21,6 @@ from optimizer.results.contributions import contributions_document
 from optimizer.results.learned_document import learned_document
 from optimizer.results.search_document import sampling_document, search_document
 from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.strategy import Strategy
 from optimizer.surrogate.coordinates import cube_layout
 from optimizer.surrogate.learned_components import learned_of
 from optimizer.surrogate.training_data import teaching
@@ -42,8 +37,6 @@ class Conclusion:
     """How a job came out.
 
     Attributes:
-        evaluation: The job's trials.
-        plan: How its budget was divided.
         winner: The number of the trial that won the choice; None if no trial ended well.
         verdict: What the fresh runs say of it; None if there were not enough.
         aside: Why which hosts were set aside, by name.
@@ -71,7 +64,9 @@ def conclude(
         problem.objective,
         proof_pairs(history, winner),
         planned=plan.pairs,
-        failed=failed_runs(history, winner),
+        failed=sum(
+            theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner)
+        ),
     )
     return Conclusion(evaluation, plan, winner, verdict, aside or {})
 
@@ -83,11 +78,6 @@ def proof_pairs(history: History, winner: int | None) -> list[Pair]:
         for theirs, mine in _both(history, winner)
         if theirs.done and mine.done
     ]
-
-
-def failed_runs(history: History, winner: int | None) -> int:
-    """How many fresh runs of the winner failed, where the baseline's beside it ended well."""
-    return sum(theirs.done and mine.state in _FAILED for theirs, mine in _both(history, winner))
 
 
 def _both(history: History, winner: int | None) -> Iterator[tuple[Trial, Trial]]:
@@ -126,14 +116,7 @@ def prior_document(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 SCHEMA = 1
-_COUNTED = (
-    TrialState.DONE,
-    TrialState.FAILED,
-    TrialState.TIMED_OUT,
-    TrialState.CENSORED,
-    TrialState.INFEASIBLE,
-    TrialState.LOST,
-)
+_COUNTED = [state for state in TrialState if state is not TrialState.RUNNING]
 
 
 def result_document(
@@ -142,20 +125,22 @@ def result_document(
     job: Mapping[str, Any],
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole result.
+    """The whole result of a job, its specification and the machine and RocksDB that it ran on.
 
     Medians and changes are those of the proof's fresh runs. Nothing is rounded, and what is
-    unknown is null.
-
-    Args:
-        conclusion: How it came out.
-        job: The specification.
-        environment: The machine and the RocksDB.
+    unknown is null. ``power`` is what the fresh pairs could have shown, null with fewer than two.
     """
     evaluation, plan, verdict = conclusion.evaluation, conclusion.plan, conclusion.verdict
     problem, history, baseline = evaluation.problem, evaluation.history, evaluation.baseline
     strategy = find_strategy(problem.strategy)
     counts = Counter(trial.state for trial in history)
+    pairs = proof_pairs(history, conclusion.winner)
+    power, planned = sensitivity_of(problem.objective, pairs), plan.detection
+    started = [trial.started_at for trial in history if trial.started_at]
+    finished = [trial.finished_at for trial in history if trial.finished_at]
+    wall = (max(finished) - min(started)).total_seconds() if started and finished else 0.0
+    swept = contributions_document(as_explored(evaluation), strategy, plan.explore)
+    taken = prior_document(evaluation)
     front = front_of(problem.objective, baseline, history)
     return {
         "schema": SCHEMA,
@@ -165,14 +150,14 @@ def result_document(
             "metrics": dict(verdict.baseline if verdict else baseline.metrics),
             "runs": verdict.pairs if verdict else baseline.runs,
             "configuration": dict(problem.space.default_configuration()),
-            "noise": _noise(baseline),
+            "noise": {name: asdict(noise) for name, noise in baseline.noise.items()},
         },
         "best": _best(conclusion),
         "verdict": _verdict(conclusion),
         **_explanation(conclusion),
         "plan": {"explore": plan.explore, "pairs": plan.pairs},
         "confirmation": confirmation_document(problem),
-        "power": _power(conclusion),
+        "power": power and {**asdict(power), "planned": planned.document() if planned else None},
         **learned_document(evaluation, strategy),
         "sampling": sampling_document(evaluation, strategy, explore=plan.explore),
         "search": search_document(evaluation, plan, strategy),
@@ -180,22 +165,13 @@ def result_document(
         "hypervolume": front.document(),
         "trials": {state.value: counts[state] for state in _COUNTED} | {"total": len(history)},
         "hosts": _hosts(conclusion, baseline),
-        "time": _time(list(history)),
-        **_taken_along(evaluation),
-        **_contributions(conclusion, strategy),
+        "time": {
+            "wall_seconds": wall,
+            "bench_seconds": sum(trial.bench_seconds for trial in history),
+        },
+        **({"warm_start": taken} if taken else {}),
+        **({"contributions": swept} if swept else {}),
     }
-
-
-def _taken_along(evaluation: Evaluation) -> dict[str, Any]:
-    taken = prior_document(evaluation)
-    return {"warm_start": taken} if taken else {}
-
-
-def _contributions(conclusion: Conclusion, strategy: Strategy) -> dict[str, Any]:
-    """What each parameter gained, of a strategy that varies one after the other."""
-    before = as_explored(conclusion.evaluation)
-    found = contributions_document(before, strategy, conclusion.plan.explore)
-    return {"contributions": found} if found else {}
 
 
 def _hosts(conclusion: Conclusion, baseline: Baseline) -> list[dict[str, Any]]:
@@ -239,15 +215,10 @@ def _verdict(conclusion: Conclusion) -> dict[str, Any] | None:
     verdict = conclusion.verdict
     if verdict is None:
         return None
+    names = ("confirmed", "fitness", "low", "high", "p", "pairs", "why")
     return {
         "trial": conclusion.winner,
-        "confirmed": verdict.confirmed,
-        "fitness": verdict.fitness,
-        "low": verdict.low,
-        "high": verdict.high,
-        "p": verdict.p,
-        "pairs": verdict.pairs,
-        "why": verdict.why,
+        **{name: getattr(verdict, name) for name in names},
         "limits": [each.document() for each in verdict.limits],
         "metrics": dict(verdict.winner),
         "change": {name: asdict(change) for name, change in verdict.changes.items()},
@@ -270,36 +241,6 @@ def _explanation(conclusion: Conclusion) -> dict[str, Any]:
         return {**NOTHING_EXPLAINED, "explanation_withheld": {"why": why}}
 
 
-def _power(conclusion: Conclusion) -> dict[str, Any] | None:
-    """What the fresh pairs could have shown, and what was planned; null with fewer than two."""
-    pairs = proof_pairs(conclusion.history, conclusion.winner)
-    found = sensitivity_of(conclusion.evaluation.problem.objective, pairs)
-    if found is None:
-        return None
-    detection = conclusion.plan.detection
-    return found.document() | {"planned": detection.document() if detection else None}
-
-
-def _noise(baseline: Baseline) -> dict[str, Any]:
-    return {
-        name: {
-            "median": baseline.metrics.get(name),
-            "spread": noise.spread,
-            "drift_p": noise.drift_p,
-            "drifting": noise.drifting,
-            "range": list(noise.range) if noise.range else None,
-        }
-        for name, noise in baseline.noise.items()
-    }
-
-
-def _time(trials: list[Trial]) -> dict[str, float]:
-    started = [trial.started_at for trial in trials if trial.started_at]
-    finished = [trial.finished_at for trial in trials if trial.finished_at]
-    wall = (max(finished) - min(started)).total_seconds() if started and finished else 0.0
-    return {"wall_seconds": wall, "bench_seconds": sum(t.bench_seconds for t in trials)}
-
-
 def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:
     """The fitness of each whole measurement, clocks corrected for drift, as the search saw it.
 
@@ -312,8 +253,7 @@ def fitness_by_trial(conclusion: Conclusion) -> dict[int, float]:
         baseline = proved if apart(problem, trial) else searched
         if baseline is None:
             continue
-        metrics = baseline.corrected(trial.metrics, trial.started_at, trial.host)
-        fitness = problem.objective.fitness(metrics, baseline.metrics)
+        fitness = problem.objective.fitness(baseline.corrected_trial(trial), baseline.metrics)
         if trial.done and fitness is not None:
             found[trial.number] = fitness
     return found

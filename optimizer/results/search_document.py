@@ -20,8 +20,7 @@ from optimizer.ranking.sampling import (
 )
 from optimizer.results.contributions import why_ended
 from optimizer.strategies.strategy import Strategy
-from optimizer.surrogate.stopping_rule import SAID, StoppingRule
-from optimizer.trials.history import History
+from optimizer.surrogate.stopping_rule import SAID
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 
@@ -31,13 +30,8 @@ def sampling_document(
 ) -> dict[str, Any] | None:
     """Draws made and planned, why they ended, and how far halves of them agreed on the way.
 
-    Args:
-        evaluation: The trials; all draws have ended.
-        strategy: How.
-        explore: How many new configurations the budget holds in all.
-
-    Returns:
-        None where the strategy does not rank, so that it draws to its end, or draws nothing.
+    All draws have ended, of a budget of ``explore`` new configurations. None where the strategy
+    does not rank, so that it draws to its end, or draws nothing.
     """
     problem, history = evaluation.problem, evaluation.history
     planned = strategy.samples(problem, explore)
@@ -98,24 +92,29 @@ def search_document(
 ) -> dict[str, Any] | None:
     """What the next run of the search would have promised when it ended, against the noise.
 
-    Args:
-        evaluation: The trials; those of the confirmation do not count.
-        plan: How the budget was divided.
-        strategy: How it was searched.
+    Trials of the confirmation do not count.
 
     Returns:
         ``gain``, ``lately`` and ``noise`` in units of fitness, ``exhausted``, ``since`` (the first
-        trial that was known to be so), ``saved`` (runs of the benchmark), ``again`` (runs that
-        measured a configuration again) and ``why``; None where the strategy foresees nothing.
+            trial that was known to be so), ``saved`` (runs of the benchmark), ``again`` (runs that
+            measured a configuration again) and ``why``; None where the strategy foresees nothing.
     """
     explored = as_explored(evaluation)
     stopping_rule = strategy.stopping_rule(explored, plan.explore)
     if stopping_rule is None:
         return None
     before = explored.history
-    since = _since(before)
+    searched = before.of(Purpose.CANDIDATE, Phase.SEARCH)
+    # The first trial that was proposed although the search was exhausted.
+    since = next((trial.number for trial in searched if SAID in trial.why), None)
+    spent = 0 if since is None else sum(trial.number >= since for trial in before)
     left = max(0, explore_left(plan, before))
     saved = left if evaluation.problem.search.stop_early and stopping_rule.exhausted else 0
+    why = stopping_rule.words()
+    if saved:
+        why += f": {saved} runs saved"
+    elif stopping_rule.exhausted and spent:
+        why += f": {spent} runs went on since it was; --stop-early saves them"
     return {
         "gain": stopping_rule.gain,
         "lately": stopping_rule.lately,
@@ -124,7 +123,7 @@ def search_document(
         "since": since,
         "saved": saved,
         "again": len(replicated(before)),
-        "why": _why(stopping_rule, saved, _after(before, since)),
+        "why": why,
     }
 
 
@@ -135,22 +134,3 @@ def why_search_ended(evaluation: Evaluation, plan: Plan, strategy: Strategy) -> 
         return why_ended(evaluation.problem, series)
     document = search_document(evaluation, plan, strategy)
     return document["why"] if document else None
-
-
-def _why(stopping_rule: StoppingRule, saved: int, spent: int) -> str:
-    said = stopping_rule.words()
-    if saved:
-        return f"{said}: {saved} runs saved"
-    if stopping_rule.exhausted and spent:
-        return f"{said}: {spent} runs went on since it was; --stop-early saves them"
-    return said
-
-
-def _since(before: History) -> int | None:
-    """The first trial that was proposed although the search was exhausted."""
-    searched = before.of(Purpose.CANDIDATE, Phase.SEARCH)
-    return next((trial.number for trial in searched if SAID in trial.why), None)
-
-
-def _after(before: History, since: int | None) -> int:
-    return 0 if since is None else sum(trial.number >= since for trial in before)

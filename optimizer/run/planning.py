@@ -33,11 +33,7 @@ class Budget:
 def reason(phase: Phase, plan: Plan, strategy: Strategy, confirm: Workload | None = None) -> str:
     """Why a job enters a phase; where pairs are planned from noise, how many and why.
 
-    Args:
-        phase: That begins.
-        plan: Of the job.
-        strategy: Of the job.
-        confirm: The load of the confirmation, where it is another than the search's.
+    ``confirm`` is the load of the confirmation, where it is another than the search's.
     """
     said = sentence(plan) if phase in (Phase.SAMPLE, Phase.CONFIRM) else None
     where = f", {where_words(confirm)}" if confirm and phase is Phase.CONFIRM else ""

@@ -23,7 +23,6 @@ class TrialLog(Protocol):
 
     def trials(self) -> Sequence[Trial]:
         """All trials of the job by number, those in flight included."""
-        ...
 
     def propose(self, trial: Trial) -> None:
         """Keeps a proposal before it is run (state ``running``).
@@ -33,7 +32,6 @@ class TrialLog(Protocol):
         Raises:
             ValueError: The trial of that number has ended.
         """
-        ...
 
     def finish(self, trial: Trial, progress: RunProgress | None = None) -> None:
         """Keeps a trial's outcome, and how the job then stands, in one transaction.
@@ -43,7 +41,6 @@ class TrialLog(Protocol):
             ValueError: It has ended already, or was begun again since (a stale ``attempt``); a
                 measurement is never overwritten.
         """
-        ...
 
     def withdraw(self, trials: Sequence[Trial], why: str) -> None:
         """Takes ended trials back, all or none: they are ``lost`` and will be run again.
@@ -53,19 +50,15 @@ class TrialLog(Protocol):
         Raises:
             ValueError: One has not ended, or is another attempt.
         """
-        ...
 
     def enter(self, phase: Phase, why: str) -> None:
         """Keeps which phase the job is in and why."""
-        ...
 
     def remember(self, name: str, document: Mapping[str, Any]) -> None:
         """Keeps a document of the job by name (``ranking``, ``declared_test``, ...)."""
-        ...
 
     def recall(self, name: str) -> Mapping[str, Any] | None:
         """A document kept earlier, or None."""
-        ...
 
 
 class LeaseLost(RuntimeError):
@@ -82,29 +75,22 @@ class Bench(Protocol):
     @property
     def name(self) -> str:
         """The host's name, kept with each trial."""
-        ...
 
     def start(self, trial: Trial, *, cutoff_seconds: float | None) -> None:
         """Begins to measure. ``cutoff_seconds``: after it the trial is cut off as ``censored``."""
-        ...
 
     def wait(self, timeout: float) -> Outcome | None:
         """The outcome of the trial in flight, or None when it is not over after ``timeout`` s."""
-        ...
 
     def cancel(self) -> None:
         """Ends the trial in flight, leaving nothing running; does nothing when there is none."""
-        ...
 
 
 @dataclass(frozen=True)
 class EndedTrial:
-    """A trial that is over on its host.
+    """A trial that is over on its host: which of its attempts, and what came of it.
 
-    Attributes:
-        number, attempt: Which trial, and the how manyth time that it was begun.
-        host: Where it was measured.
-        outcome: What came of it; ``lost`` when its host has gone.
+    The outcome is ``lost`` when its host has gone.
     """
 
     number: int
@@ -118,27 +104,21 @@ class Hosts(Protocol):
 
     def hosts(self) -> Sequence[str]:
         """The names of those that are there and fit to measure; they may come and go."""
-        ...
 
     def start(self, trial: Trial, *, host: str, cutoff_seconds: float | None) -> None:
         """Begins to measure on a host that measures nothing."""
-        ...
 
     def attach(self, trial: Trial) -> bool:
         """Takes over a trial that an earlier controller began; False when nobody knows it."""
-        ...
 
     def wait(self, timeout: float) -> EndedTrial | None:
         """A trial that is over, or None when none is after ``timeout`` s."""
-        ...
 
     def cancel(self) -> None:
         """Ends all trials in flight, leaving nothing running."""
-        ...
 
     def leave(self) -> None:
         """Lets go of the trials in flight: those that can go on without a controller do."""
-        ...
 
 
 class RunObserver(Protocol):
@@ -146,27 +126,22 @@ class RunObserver(Protocol):
 
     def phase(self, phase: Phase, why: str) -> None:
         """The job entered a phase."""
-        ...
 
     def trial_started(self, trial: Trial) -> None:
         """A trial was proposed and begins."""
-        ...
 
     def trial_ended(self, trial: Trial, progress: RunProgress) -> None:
         """A trial ended, in whatever way."""
-        ...
 
     def tick(self) -> None:
         """A moment passed while trials run, or while no host is there."""
-        ...
 
     def host_set_aside(self, host: str, why: str) -> None:
         """A host measures no more for this job."""
-        ...
 
 
 class OneHost:
-    """Meets ``optimizer.run.ports.Hosts`` with one bench, whose trials end with its controller."""
+    """Meets ``Hosts`` with one bench, whose trials end with its controller."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from optimizer.baseline.baseline import Baseline, summarise
 from optimizer.budget.confirm_load import apart, confirming_seconds
-from optimizer.evaluation.configurations import by_configuration, mean_metrics
+from optimizer.confirmation.choice import may_win
+from optimizer.evaluation.configurations import by_configuration
 from optimizer.evaluation.leaders import fittest_first
 from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
@@ -20,7 +21,7 @@ from sampler.runner.outcome import TrialState
 
 @dataclass(frozen=True)
 class RunProgress:
-    """A job's standing.
+    """How far a job is.
 
     Attributes:
         done: Trials that ended with a whole measurement.
@@ -46,21 +47,14 @@ class RunProgress:
     between_seconds: float | None = field(compare=False)
 
     def document(self) -> dict[str, Any]:
-        """The standing as JSON holds it."""
-        return {
-            "done": self.done,
-            "failed": self.failed,
-            "total": self.total,
-            "best": {"trial": self.best[0], "fitness": self.best[1]} if self.best else None,
-            "seconds_left": self.seconds_left,
-            "counts": {state.value: count for state, count in self.counts.items()},
-            "bench_seconds": self.bench_seconds,
-            "between_seconds": self.between_seconds,
-        }
+        """As JSON holds it."""
+        best = self.best and {"trial": self.best[0], "fitness": self.best[1]}
+        counts = {state.value: count for state, count in self.counts.items()}
+        return asdict(self) | {"best": best, "counts": counts}
 
 
 class ProgressTracker:
-    """Keeps the standing while trials come in."""
+    """Keeps the progress up to date while trials come in."""
 
     def __init__(self, problem: Problem, history: History) -> None:
         """Begins with the trials that are there."""
@@ -79,9 +73,7 @@ class ProgressTracker:
     def put(self, trial: Trial, *, since: datetime | None = None) -> None:
         """Takes in a trial that has ended and is in the history.
 
-        Args:
-            trial: The trial.
-            since: When the one before it ended, if this controller saw it.
+        ``since`` is when the one before it ended, if this controller saw it.
         """
         self._count(trial)
         if since is not None and trial.started_at is not None:
@@ -101,12 +93,9 @@ class ProgressTracker:
         return self._baseline
 
     def progress(self, total: int, *, hosts: int = 1, confirming: int = 0) -> RunProgress:
-        """The standing of a job.
+        """How far a job of so many trials is that runs on so many hosts side by side.
 
-        Args:
-            total: How many trials it makes.
-            hosts: On how many hosts side by side.
-            confirming: How many of them confirm; matters where those take longer.
+        How many of its trials confirm matters where those take longer.
         """
         ended = self._counts.total()
         done = self._counts[TrialState.DONE]
@@ -170,11 +159,9 @@ class ProgressTracker:
         trial = runs[0]
         if self._baseline is None or not all(run.done for run in runs):
             return
-        if trial.given and not self._problem.affords(trial.configuration):
+        if not may_win(self._problem, trial):
             return
-        metrics = mean_metrics(
-            [self._baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
-        )
+        metrics = self._baseline.corrected_mean(runs)
         if not self._problem.objective.admissible(metrics, self._baseline.metrics):
             return
         value = self._problem.objective.rank_value(metrics, self._baseline.metrics)

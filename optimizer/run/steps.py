@@ -49,7 +49,7 @@ def next_trial(
 
     Returns:
         None when there is nothing to do for this host now: the job has no trials left, or what
-        comes next rests on trials that are out.
+            comes next rests on trials that are out.
 
     Raises:
         InputError: The baseline cannot be measured.
@@ -61,7 +61,7 @@ def next_trial(
         return lost.again()
     explores = not confirming(history) and not hurry and explore_left(plan, history) > 0
     if explores:
-        first = first_baseline(problem, plan, history, host, beside)
+        first = _first_baseline(evaluation, plan, host, beside)
         if first:
             return first
     if lost is not None:
@@ -106,14 +106,23 @@ def _require_baseline(problem: Problem, plan: Plan, history: History) -> None:
     if len(runs) >= min(plan.first, 2) and not out and not any(run.done for run in runs):
         said = (runs[-1].failure or "no reason was given").splitlines()[-1]
         raise InputError("baseline", f"cannot be measured, so there is nothing to beat: {said}")
-    for run in runs:
-        _require_metrics(problem, run)
+    objective = problem.objective
+    field = f"objective ({objective.name})"
+    for run in (run for run in runs if run.done):  # before hours are spent
+        for metric in objective.metrics:
+            if metric not in run.metrics:
+                gives = ", ".join(sorted(run.metrics))
+                lacks = f"needs the metric {metric!r}, and the benchmark gives {gives}"
+                raise InputError(field, f"{lacks}; name one of those or print it")
+        # A figure and a multiple of the baseline can be compared now.
+        require_possible(objective.bounds(run.metrics), field=field)
 
 
-def first_baseline(
-    problem: Problem, plan: Plan, history: History, host: str | None, beside: Collection[str] = ()
+def _first_baseline(
+    evaluation: Evaluation, plan: Plan, host: str | None, beside: Collection[str]
 ) -> Trial | None:
     """A host's next run of the baseline, as long as it has not measured its own first ones."""
+    history = evaluation.history
     before = history.own(Purpose.BASELINE, Phase.BASELINE)
     mine = before if host is None else history.on_host(host, Purpose.BASELINE)
     if len(mine) >= plan.first:
@@ -121,11 +130,9 @@ def first_baseline(
     # Only the first host's are set aside for it; those of the others are taken from exploring.
     if host is not None and not _takes_part(plan, history, host, beside):
         return None
-    explored = history.own(Purpose.CANDIDATE)
-    phase = history[explored[-1]].phase if explored else Phase.BASELINE
     here = "" if host is None or len(history.hosts) < 2 else f" on {host}"
     why = f"run {len(mine) + 1} of {plan.first}{here}: what every trial is compared with"
-    return _baseline(problem, history, phase, why)
+    return _baseline(evaluation, why)
 
 
 def _takes_part(plan: Plan, history: History, host: str, beside: Collection[str]) -> bool:
@@ -148,35 +155,16 @@ def _awaits_baseline(history: History, host: str | None) -> bool:
     return any(not history[number].has_outcome for number in first)
 
 
-def _require_metrics(problem: Problem, run: Trial) -> None:
-    """Refuses an objective that the benchmark does not serve, before hours are spent."""
-    objective = problem.objective
-    limited = [limit.metric for limit in objective.limits]
-    for metric in [*(term.metric for term in objective.terms), *limited]:
-        if run.done and metric not in run.metrics:
-            raise InputError(
-                f"objective ({objective.name})",
-                f"needs the metric {metric!r}, and the benchmark gives "
-                f"{', '.join(sorted(run.metrics))}; name one of those or print it",
-            )
-    if run.done:  # a figure and a multiple of the baseline can be compared now
-        require_possible(objective.bounds(run.metrics), field=f"objective ({objective.name})")
-
-
 def _exploring(
     evaluation: Evaluation, plan: Plan, strategy: Strategy, host: str | None
 ) -> Trial | None:
-    problem, history = evaluation.problem, evaluation.history
+    history = evaluation.history
     left = explore_left(plan, history)
-    if left <= 0:
-        return None
     since = history.since_baseline(host)
     doubtful = host is not None and since == 0 and suspect(evaluation, host)
     if plan.baseline_due(since, left) or doubtful:
-        explored = history.own(Purpose.CANDIDATE)
-        phase = history[explored[-1]].phase if explored else Phase.BASELINE
         why = "the last run differs" if doubtful else "to see noise and drift"
-        return _baseline(problem, history, phase, f"again: {why}")
+        return _baseline(evaluation, f"again: {why}")
     proposal = next_start(evaluation, plan.explore) or strategy.propose(
         evaluation, number=history.next_number, explore=plan.explore
     )
@@ -185,19 +173,14 @@ def _exploring(
 
 def candidate_trial(evaluation: Evaluation, proposal: Proposal) -> Trial:
     """What was proposed, as the next trial."""
-    problem, history = evaluation.problem, evaluation.history
-    number = history.next_number
-    return Trial(
-        number=number,
-        phase=proposal.phase,
-        purpose=Purpose.CANDIDATE,
-        seed=problem.seed_of(number),
-        configuration=proposal.configuration,
-        digest=digest(proposal.configuration),
+    return _next(
+        evaluation,
+        proposal.phase,
+        Purpose.CANDIDATE,
+        proposal.configuration,
+        proposal.why,
         point=PackedPoint.of(proposal.point),
         subject=proposal.subject,
-        why=proposal.why,
-        based_on=history.finished,
     )
 
 
@@ -213,7 +196,7 @@ def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial |
         )
         if run is not None:
             why = f"round {run.round} of {plan.rounds}: choosing the winner"
-            return _again(problem, history, run, Purpose.SELECT, why)
+            return _again(evaluation, run, Purpose.SELECT, why)
         if not complete(history, Purpose.SELECT, len(subjects), plan.rounds):
             return None
     winner = winner_of(evaluation, plan)
@@ -226,48 +209,47 @@ def _confirming(evaluation: Evaluation, plan: Plan, host: str | None) -> Trial |
     if run is None:
         return None
     why = f"pair {run.round} of {plan.pairs}: trial {winner} against the baseline"
-    return _again(problem, history, run, Purpose.PROVE, why)
+    return _again(evaluation, run, Purpose.PROVE, why)
 
 
-def _baseline(problem: Problem, history: History, phase: Phase, why: str) -> Trial:
-    number = history.next_number
-    configuration = problem.space.default_configuration()
-    return _measure(
-        problem, history, number, phase, Purpose.BASELINE, configuration, BASELINE_TRIAL, why
-    )
+def _baseline(evaluation: Evaluation, why: str) -> Trial:
+    """The next run of the baseline: in the phase of the newest configuration."""
+    explored = evaluation.history.own(Purpose.CANDIDATE)
+    phase = evaluation.history[explored[-1]].phase if explored else Phase.BASELINE
+    configuration = evaluation.problem.space.default_configuration()
+    return _next(evaluation, phase, Purpose.BASELINE, configuration, why, subject=BASELINE_TRIAL)
 
 
-def _again(problem: Problem, history: History, run: BlockRun, purpose: Purpose, why: str) -> Trial:
+def _again(evaluation: Evaluation, run: BlockRun, purpose: Purpose, why: str) -> Trial:
     if run.lost is not None:
         return run.lost.again()
-    configuration = history[run.subject].configuration
-    number = history.next_number
-    made = _measure(
-        problem, history, number, Phase.CONFIRM, purpose, configuration, run.subject, why
-    )
+    first = evaluation.history[run.subject]
+    made = _next(evaluation, Phase.CONFIRM, purpose, first.configuration, why, subject=run.subject)
     return replace(made, round=run.round)
 
 
-def _measure(
-    problem: Problem,
-    history: History,
-    number: int,
+def _next(
+    evaluation: Evaluation,
     phase: Phase,
     purpose: Purpose,
     configuration: Mapping[str, Value],
-    subject: int,
     why: str,
+    *,
+    subject: int | None,
+    point: PackedPoint | None = None,
 ) -> Trial:
+    number = evaluation.history.next_number
     return Trial(
         number=number,
         phase=phase,
         purpose=purpose,
-        seed=problem.seed_of(number),
+        seed=evaluation.problem.seed_of(number),
         configuration=configuration,
         digest=digest(configuration),
+        point=point,
         subject=subject,
         why=why,
-        based_on=history.finished,
+        based_on=evaluation.history.finished,
     )
 
 
@@ -295,17 +277,10 @@ def ask(
     now: datetime,
     overdue: datetime | None = None,
 ) -> AskedTrials:
-    """The next trials; they are put into the history as running.
+    """At most ``count`` next trials; they are put into the history as running since ``now``.
 
-    A phase begins when all trials of the one before are told: what it does rests on them.
-
-    Args:
-        evaluation: The trials so far; some may be out.
-        plan: How the budget is divided.
-        strategy: Proposes new configurations.
-        count: How many are wanted at most.
-        now: When they begin.
-        overdue: What is out since before this moment is handed out again.
+    What is out since before ``overdue`` is handed out again. A phase begins when all trials of the
+    one before are told: what it does rests on them.
 
     Raises:
         InputError: The baseline cannot be measured.
@@ -319,23 +294,18 @@ def ask(
         or (overdue and trial.started_at and trial.started_at < overdue)
     ]
     asked: list[Trial] = []
-    for trial in again[:count]:
-        anew = replace(trial.again(), started_at=now)
-        history.put(anew)
-        asked.append(anew)
-    why, complete = "as many as were asked for", False
     while len(asked) < count:
-        proposed = next_trial(evaluation, plan, strategy)
-        if proposed is None:
-            complete = not history.unfinished()
-            why = "all trials are in" if complete else _waits(history)
+        # Those that are out are all begun again before a new one is asked for.
+        begun = len(asked) < len(again)
+        trial = again[len(asked)].again() if begun else next_trial(evaluation, plan, strategy)
+        if trial is None:
             break
-        begun = replace(proposed, started_at=now)
-        history.put(begun)
-        asked.append(begun)
-    return AskedTrials(tuple(asked), why, complete)
-
-
-def _waits(history: History) -> str:
-    numbers = ", ".join(str(trial.number) for trial in history.unfinished()[:10])
-    return f"what comes next rests on trials that are out: tell {numbers} first"
+        asked.append(replace(trial, started_at=now))
+        history.put(asked[-1])
+    left = history.unfinished()
+    if len(asked) == count:
+        return AskedTrials(tuple(asked), "as many as were asked for")
+    if not left:
+        return AskedTrials(tuple(asked), "all trials are in", complete=True)
+    why = f"tell {', '.join(str(trial.number) for trial in left[:10])} first"
+    return AskedTrials(tuple(asked), f"what comes next rests on trials that are out: {why}")

@@ -148,12 +148,7 @@ class Tuning:
             self._keep_learned()
         hurry = hurried(self._problem, self._budget, plan, self._history)
         return next_trial(
-            self._evaluation,
-            plan,
-            self._strategy,
-            host=host,
-            beside=beside,
-            hurry=hurry,
+            self._evaluation, plan, self._strategy, host=host, beside=beside, hurry=hurry
         )
 
     def _ready_to_rank(self, plan: Plan) -> bool:
@@ -174,22 +169,13 @@ class Tuning:
         if self._phase is None and phase is Phase.SEARCH and self._log.recall("ranking") is None:
             self._keep_learned()
         self._phase = phase
-        confirm = self._problem.confirm
-        why = reason(phase, self._plan(), self._strategy, confirm) + (
-            f"; {ended}" if ended else ""
-        )
+        why = reason(phase, self._plan(), self._strategy, self._problem.confirm)
+        why += f"; {ended}" if ended else ""
         self._log.enter(phase, why)
         self._progress.phase(phase, why)
 
     def _keep_learned(self) -> None:
-        learned = learned_document(self._evaluation, self._strategy)
-        self._log.remember("ranking", learned)
-
-    def _why_ended(self, phase: Phase) -> str | None:
-        """Why the search ended, where the confirmation begins with the next trial."""
-        if phase is not Phase.CONFIRM or self._phase is Phase.CONFIRM:
-            return None
-        return why_search_ended(self._evaluation, self._plan(), self._strategy)
+        self._log.remember("ranking", learned_document(self._evaluation, self._strategy))
 
     def _declare(self, trial: Trial) -> None:
         """Writes down the deciding test before the first of its runs."""
@@ -207,10 +193,12 @@ class Tuning:
         if lost >= _MOST_ATTEMPTS:
             before = self._history[trial.number]
             raise TrialLostError(f"trial {trial.number} was lost {lost} times: {before.failure}")
-        confirms = trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM
-        if confirms and self._strategy.has_models:
-            self._keep_learned()  # the search has taught its models more than the draws
-        self._enter(trial.phase, self._why_ended(trial.phase))
+        ended = None
+        if trial.phase is Phase.CONFIRM and self._phase is not Phase.CONFIRM:
+            if self._strategy.has_models:
+                self._keep_learned()  # the search has taught its models more than the draws
+            ended = why_search_ended(self._evaluation, self._plan(), self._strategy)
+        self._enter(trial.phase, ended)
         self._declare(trial)
         trial = replace(trial, host=host, started_at=self._now())
         self._log.propose(trial)

@@ -33,7 +33,7 @@ class Drawn(Strategy):
     settings: ClassVar[frozenset[str]] = frozenset({"top"})
     design: Design
 
-    def samples(self, problem: Problem, explore: int) -> int:  # noqa: ARG002
+    def samples(self, problem: Problem, explore: int) -> int:
         """All of them."""
         return explore
 
@@ -76,28 +76,21 @@ def propose_draw(
     n: int,
     over: Sequence[str] = (),
 ) -> Proposal | None:
-    """The point ``index`` of a design of ``n``; a random one instead if it was measured before.
+    """The point ``index``, from 0, of a design of ``n``; a random one if it was measured before.
 
-    Args:
-        evaluation: The trials so far.
-        design: Of the draws.
-        index: Of the draw in the design, from 0.
-        number: The number that the trial will have.
-        n: How many draws the design has.
-        over: The parameters that are drawn; empty: all of the space.
+    ``number`` is that of the trial. The parameters ``over`` are drawn; empty: all of the space.
     """
     problem = evaluation.problem
     names = over or problem.space.names
 
     def point(attempt: int) -> Point:
-        chosen: Design = design if attempt == 0 else "random"
-        seed = problem.seed if attempt == 0 else problem.seed_of(number)
-        where = index if attempt == 0 else attempt
+        chosen, where, seed = design, index, problem.seed
+        if attempt:
+            chosen, where, seed = "random", attempt, problem.seed_of(number)
         drawn = draw(chosen, where, n=n, dimensions=len(names), seed=seed)
         return dict(zip(names, drawn.tolist(), strict=True))
 
-    why = f"{_WORDS[design]}, {index + 1} of {n}"
-    return first_new(evaluation, Phase.SAMPLE, why, point)
+    return first_new(evaluation, Phase.SAMPLE, f"{_WORDS[design]}, {index + 1} of {n}", point)
 
 
 class Suggest(Protocol):
@@ -108,12 +101,9 @@ class Suggest(Protocol):
     ) -> Iterator[Point]:
         """Points to try, the most promising first; it may end.
 
-        Args:
-            axes: What the search moves along; at least one of them moves.
-            observations: What is known; enough for the strategy (``DrawThenSearch.least``).
-            seed: From 0 to 2**63-1.
+        At least one of the axes moves, and enough is observed for the strategy
+        (``DrawThenSearch.least``). The seed is from 0 to 2**63-1.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -149,11 +139,7 @@ class DrawThenSearch(DrawsFirst):
         if index < samples:
             names = tuple(axis.name for axis in axes)
             return propose_draw(evaluation, "random", index, number=number, n=samples, over=names)
-        return self._searched(evaluation, axes, problem.seed_of(number))
-
-    def _searched(
-        self, evaluation: Evaluation, axes: Sequence[Axis], seed: int
-    ) -> Proposal | None:
+        seed = problem.seed_of(number)
         observations = observations_of(evaluation, axes)
         enough = sum(observation.admissible for observation in observations.ended) >= self.least
         able = enough and any(axis.moves for axis in axes)

@@ -27,27 +27,24 @@ class _Fitness(base.Fitness):  # type: ignore[misc]
 
 
 class Individual(list[float]):
-    """Latent coordinates as DEAP takes them, and one value of them, to be raised."""
+    """Latent coordinates as DEAP takes them, and their value or values, to be raised."""
 
-    def __init__(self, genes: Sequence[float]) -> None:
-        """Copies the coordinates; their value is yet to come."""
+    def __init__(self, genes: Sequence[float], fitness: base.Fitness | None = None) -> None:
+        """Copies the coordinates; without a fitness their value is yet to come."""
         super().__init__(genes)
-        self.fitness = _Fitness()
+        self.fitness = _Fitness() if fitness is None else fitness
 
 
 def evolve(
     function: Callable[[Floats], Floats], start: Floats, matters: Floats, *, seed: int
 ) -> Floats:
-    """Points where a function is high.
+    """At most 24 points, shape ``(24, n_names)``, where a function is high, the highest first.
 
     Args:
         function: From points, shape ``(m, n_names)``, to values, shape ``(m,)``.
         start: Shape ``(s, n_names)``: where to begin.
         matters: Shape ``(n_names,)``: how much each coordinate matters, not negative.
         seed: Of everything random.
-
-    Returns:
-        Shape ``(24, n_names)`` or fewer, the highest first.
     """
     rng = np.random.default_rng(seed)
     even = np.full(len(matters), 1 / len(matters))
@@ -93,11 +90,7 @@ def _moved(value: float, rng: np.random.Generator) -> float:
 
 @contextmanager
 def deap_seeded(seed: int) -> Iterator[None]:
-    """Within it the global generator is seeded; afterwards it is where it was.
-
-    Args:
-        seed: Any whole number.
-    """
+    """Within it the global generator is seeded; afterwards it is where it was."""
     state = random.getstate()
     random.seed(seed)
     try:

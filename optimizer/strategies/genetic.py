@@ -39,12 +39,11 @@ class Genetic(Strategy):
     settings: ClassVar[frozenset[str]] = frozenset(
         {"samples", "top", "over", "generations", "fitness", "stop_early"}
     )
-    sample_share: float = 0.5
 
     def samples(self, problem: Problem, explore: int) -> int:
         """As many as are asked for, or half of them."""
         asked = problem.search.samples
-        half = max(1, round(explore * self.sample_share))
+        half = max(1, round(explore / 2))
         return half if asked is None else min(asked, explore)
 
     def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:

@@ -24,7 +24,7 @@ from optimizer.strategies.strategy import (
     planned_starts,
     said_value,
 )
-from optimizer.strategies.sweeps import Probe, SweepProgress, sweep_progress
+from optimizer.strategies.sweeps import SweepProgress, sweep_progress
 from optimizer.trials.problem import Problem
 from optimizer.trials.trial import Phase, Purpose
 
@@ -48,13 +48,7 @@ class Greedy(Strategy):
         """When all starting points are out: it begins with the best of them."""
         return next_start(evaluation, explore) is None
 
-    def propose(
-        self,
-        evaluation: Evaluation,
-        *,
-        number: int,  # noqa: ARG002
-        explore: int,
-    ) -> Proposal | None:
+    def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
         """The next value of the parameter whose turn it is; see ``Strategy.propose``.
 
         None also while values of that parameter are out: which one is kept rests on all of them.
@@ -63,24 +57,20 @@ class Greedy(Strategy):
         if len(history.own(Purpose.CANDIDATE)) >= explore or not problem.searched:
             return None
         series = sweep_progress(evaluation, explore)
-        if series.probe is None or series.parameter is None:
+        name, probe = series.parameter, series.probe
+        if probe is None or name is None:
             return None
-        why = _why(evaluation, series, series.parameter, series.probe)
-        return Proposal(Phase.SEARCH, series.probe.point, series.probe.configuration, why)
+        parameter = problem.space.by_name[name]
+        said = said_value(parameter, probe.value)
+        if probe.value != probe.asked:
+            said += f" (as near to {said_value(parameter, probe.asked)} as the rules allow)"
+        before = history[series.incumbent].configuration.get(name, "none")
+        why = (
+            f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
+            f"{said_value(parameter, before)} of trial {series.incumbent}"
+        )
+        return Proposal(Phase.SEARCH, probe.point, probe.configuration, why)
 
     def sweep_progress(self, evaluation: Evaluation, explore: int) -> SweepProgress:
         """How far it has come; see ``Strategy.sweep_progress``."""
         return sweep_progress(evaluation, explore)
-
-
-def _why(evaluation: Evaluation, series: SweepProgress, name: str, probe: Probe) -> str:
-    problem, history = evaluation.problem, evaluation.history
-    parameter = problem.space.by_name[name]
-    around = history[series.incumbent].configuration
-    said = said_value(parameter, probe.value)
-    if probe.value != probe.asked:
-        said += f" (as near to {said_value(parameter, probe.asked)} as the rules allow)"
-    return (
-        f"pass {series.number}, {name}: value {series.place} of {series.of}, {said} for "
-        f"{said_value(parameter, around.get(name, 'none'))} of trial {series.incumbent}"
-    )

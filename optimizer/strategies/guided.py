@@ -21,7 +21,7 @@ from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects, parameter_effects
 from optimizer.strategies.draws import DrawsFirst, propose_draw, sampled
 from optimizer.strategies.evolution import evolve
-from optimizer.strategies.replication import SURE, SURE_AT_THE_END, Replication, replication_of
+from optimizer.strategies.replication import SURE, SURE_AT_THE_END, replication_of
 from optimizer.strategies.strategy import Proposal, first_new
 from optimizer.surrogate.coordinates import Floats
 from optimizer.surrogate.expected_gain import expected_gain
@@ -72,18 +72,27 @@ class Guided(DrawsFirst):
         if index < samples:
             return propose_draw(evaluation, "sobol", index, number=number, n=samples, over=names)
         with one_thread():
-            acquisition = acquisition_of(evaluation, names, number=number, window=_window(samples))
-            last = explored >= (1 - _END) * explore
-            replication = _replication(evaluation, acquisition, last=last)
-        if replication is not None:
-            return _again(replication)
-        if (
-            problem.search.stop_early
-            and acquisition.stopping_rule
-            and acquisition.stopping_rule.exhausted
-        ):
+            acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
+            ends = acquisition.exhausted or explored >= (1 - _END) * explore
+            replication = acquisition.surrogate and replication_of(
+                evaluation,
+                acquisition.surrogate,
+                acquisition.worth,
+                sure=SURE_AT_THE_END if ends else SURE,
+            )
+        if replication:
+            trial, why = replication.trial, replication.words()
+            return Proposal(Phase.SEARCH, trial.point, trial.configuration, why, trial.number)
+        if problem.search.stop_early and acquisition.exhausted:
             return None
-        return _promising(evaluation, names, acquisition, number)
+        rng = np.random.default_rng([problem.seed_of(number), 1])
+
+        def point(attempt: int) -> Point:
+            expected = attempt < len(acquisition.points)
+            chosen = acquisition.points[attempt] if expected else rng.random(len(names))
+            return dict(zip(names, chosen.tolist(), strict=True))
+
+        return first_new(evaluation, Phase.SEARCH, acquisition.words(), point)
 
     def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What the next run promises; see ``Strategy.stopping_rule``."""
@@ -93,7 +102,7 @@ class Guided(DrawsFirst):
             return None
         number = history.next_number
         with one_thread():
-            acquisition = acquisition_of(evaluation, names, number=number, window=_window(samples))
+            acquisition = acquisition_of(evaluation, names, number=number, samples=samples)
         return acquisition.stopping_rule
 
     def preferred(self, evaluation: Evaluation) -> list[int]:
@@ -111,71 +120,11 @@ class Guided(DrawsFirst):
         order = [numbers[place] for place in predicted.best_first().tolist()]
         # Of what was measured several times the first: they are one configuration.
         whole = [history[number] for number in order if history[number].done]
-        return list(
-            {t.digest: history.of_configuration(t.digest)[0].number for t in whole}.values()
-        )
+        return list(dict.fromkeys(history.of_configuration(t.digest)[0].number for t in whole))
 
     def effects(self, evaluation: Evaluation) -> ParameterEffects | None:
         """How much each parameter matters; see ``Strategy.effects``."""
-        problem = evaluation.problem
-        return parameter_effects(evaluation, problem.searched)
-
-
-def _window(samples: int) -> int:
-    """Over how many runs a search must have gained nothing: as many as were drawn."""
-    return min(DRAWS, max(_LEAST_DRAWS, samples))
-
-
-def _replication(
-    evaluation: Evaluation, acquisition: Acquisition, *, last: bool
-) -> Replication | None:
-    if acquisition.surrogate is None:
-        return None
-    ends = last or (acquisition.stopping_rule is not None and acquisition.stopping_rule.exhausted)
-    sure = SURE_AT_THE_END if ends else SURE
-    return replication_of(evaluation, acquisition.surrogate, acquisition.worth, sure=sure)
-
-
-def _again(replication: Replication) -> Proposal:
-    trial = replication.trial
-    return Proposal(
-        Phase.SEARCH, trial.point, trial.configuration, replication.words(), subject=trial.number
-    )
-
-
-def _promising(
-    evaluation: Evaluation,
-    names: tuple[str, ...],
-    acquisition: Acquisition,
-    number: int,
-) -> Proposal | None:
-    problem = evaluation.problem
-    rng = np.random.default_rng([problem.seed_of(number), 1])
-
-    def point(attempt: int) -> Point:
-        chosen = (
-            acquisition.points[attempt]
-            if attempt < len(acquisition.points)
-            else rng.random(len(names))
-        )
-        values: list[float] = chosen.tolist()
-        return dict(zip(names, values, strict=True))
-
-    return first_new(evaluation, Phase.SEARCH, _why(acquisition), point)
-
-
-def _why(acquisition: Acquisition) -> str:
-    if acquisition.surrogate is None:
-        return "a random draw: too few trials have ended"
-    known, earlier = (
-        len(acquisition.surrogate.data.numbers),
-        len(acquisition.surrogate.prior.tasks),
-    )
-    by = f"by {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
-    if acquisition.stopping_rule is None:
-        chance = f"{acquisition.gain:.2g}"
-        return f"keeps the limits, which nothing has yet, with a chance of {chance}, {by}"
-    return f"{acquisition.stopping_rule.words()}, {by}"
+        return parameter_effects(evaluation, evaluation.problem.searched)
 
 
 _STARTS, _FRESH = 8, 40
@@ -200,19 +149,28 @@ class Acquisition:
     gain: float
     stopping_rule: StoppingRule | None
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the stopping rule says so."""
+        return self.stopping_rule is not None and self.stopping_rule.exhausted
+
+    def words(self) -> str:
+        """Why the first of the points is proposed."""
+        if self.surrogate is None:
+            return "a random draw: too few trials have ended"
+        known, earlier = len(self.surrogate.data.numbers), len(self.surrogate.prior.tasks)
+        by = f"by {known} trials" + (f" and {earlier} of earlier jobs" if earlier else "")
+        if self.stopping_rule is None:
+            return (
+                f"keeps the limits, which nothing has yet, with a chance of {self.gain:.2g}, {by}"
+            )
+        return f"{self.stopping_rule.words()}, {by}"
+
 
 def acquisition_of(
-    evaluation: Evaluation, names: tuple[str, ...], *, number: int, window: int
+    evaluation: Evaluation, names: tuple[str, ...], *, number: int, samples: int
 ) -> Acquisition:
-    """What the models see before a trial.
-
-    Args:
-        evaluation: The trials so far.
-        names: The moving parameters.
-        number: Of the trial that comes next.
-        window: Over how many searched runs nothing must have been gained, for the search to be
-            exhausted.
-    """
+    """What the models see before the trial of this number, after so many samples."""
     problem, history = evaluation.problem, evaluation.history
     surrogate = surrogate_of(evaluation, names)
     if surrogate is None:
@@ -224,6 +182,8 @@ def acquisition_of(
     points, gain = _best_points(evaluation, surrogate, predicted, problem.seed_of(number))
     stopping_rule = None
     if np.isfinite(worth).any():
+        # A search must have gained nothing over as many runs as were drawn.
+        window = min(DRAWS, max(_LEAST_DRAWS, samples))
         lately = _lately(history, surrogate, worth, window)
         stopping_rule = StoppingRule(gain, lately, window, fitness_noise(evaluation))
     return Acquisition(surrogate, worth, points, gain, stopping_rule)

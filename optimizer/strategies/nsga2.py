@@ -15,7 +15,7 @@ from random import Random
 
 from deap import base, tools
 
-from optimizer.strategies.evolution import deap_seeded
+from optimizer.strategies.evolution import Individual, deap_seeded
 from optimizer.strategies.observations import Axis, Observation, Observations
 from sampler.space.latent import Point
 
@@ -41,14 +41,6 @@ class _Gains(base.Fitness):  # type: ignore[misc]
         return bool(super().dominates(other, obj))
 
 
-class _Candidate(list[float]):
-    """Coordinates in the order of the axes."""
-
-    def __init__(self, point: Sequence[float], fitness: _Gains) -> None:
-        super().__init__(point)
-        self.fitness = fitness
-
-
 def nsga2(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Iterator[Point]:
     """Children of the fittest; see ``draws.Suggest``."""
     parents = survivors(axes, observations.ended)
@@ -65,20 +57,16 @@ def nsga2(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Ite
         }
 
 
-def survivors(axes: Sequence[Axis], ended: Sequence[Observation]) -> list[_Candidate]:
+def survivors(axes: Sequence[Axis], ended: Sequence[Observation]) -> list[Individual]:
     """The best by non-dominated rank, then crowding distance; broken limits only to fill up.
 
-    Args:
-        axes: What the search moves along.
-        ended: The candidates that have ended; those that were not measured whole have no children.
-
-    Returns:
-        At most ``POPULATION``, each with its crowding distance.
+    At most ``POPULATION`` of the candidates that have ended, each with its crowding distance;
+    those that were not measured whole have no children.
     """
-    found: list[_Candidate] = []
+    found: list[Individual] = []
     for admissible in (True, False):
         group = [
-            _Candidate([each.point[axis.name] for axis in axes], _Gains(each.gains, admissible))
+            Individual([each.point[axis.name] for axis in axes], _Gains(each.gains, admissible))
             for each in ended
             if each.gains is not None and each.admissible is admissible
         ]
@@ -86,7 +74,7 @@ def survivors(axes: Sequence[Axis], ended: Sequence[Observation]) -> list[_Candi
     return found
 
 
-def _selected(group: list[_Candidate], count: int) -> list[_Candidate]:
+def _selected(group: list[Individual], count: int) -> list[Individual]:
     if not group or count <= 0:
         return []
     if len(group[0].fitness.values) == 1:  # a front is a value, and the quick sort fails

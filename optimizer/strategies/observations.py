@@ -115,11 +115,7 @@ def observations_of(evaluation: Evaluation, axes: Sequence[Axis]) -> Observation
     """What the candidates so far teach about the cube of some axes.
 
     Trials that were given teach as well, as far as they differ from the baseline on these axes
-    only.
-
-    Args:
-        evaluation: The trials so far; a run of the baseline has ended well.
-        axes: What the search moves along.
+    only. A run of the baseline has ended well.
     """
     problem, history = evaluation.problem, evaluation.history
     ended: list[tuple[Point, Trial]] = []
@@ -160,7 +156,7 @@ def _measured(
     if not trial.done:
         return 0.0, None, False
     objective, baseline = problem.objective, evaluation.baseline
-    metrics: Mapping[str, float] = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+    metrics = baseline.corrected_trial(trial)
     gains = objective.gains(metrics, baseline.metrics)
     if len(gains) < len(objective.terms):
         return 0.0, None, False

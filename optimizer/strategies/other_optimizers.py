@@ -57,7 +57,14 @@ def _optuna_asked(
     axes: Sequence[Axis], observations: Observations, sampler: Any
 ) -> Iterator[Point]:
     optuna = _optuna()
-    cube = _distributions(optuna, axes)
+    kinds = optuna.distributions
+    cube = {
+        axis.name: kinds.CategoricalDistribution(tuple(range(axis.levels)))
+        if axis.levels
+        else kinds.FloatDistribution(0.0, 1.0)
+        for axis in axes
+        if axis.moves
+    }
     study = optuna.create_study(direction="maximize", sampler=sampler)
     states = optuna.trial.TrialState
     known = [(each.point, states.COMPLETE, each.fitness) for each in observations.ended]
@@ -75,17 +82,6 @@ def _optuna_asked(
         yield point_of(axes, trial.params)
 
 
-def _distributions(optuna: Any, axes: Sequence[Axis]) -> dict[str, Any]:
-    kinds = optuna.distributions
-    return {
-        axis.name: kinds.CategoricalDistribution(tuple(range(axis.levels)))
-        if axis.levels
-        else kinds.FloatDistribution(0.0, 1.0)
-        for axis in axes
-        if axis.moves
-    }
-
-
 SMAC_DRAWS = 20
 _SMAC_ASKED = 8  # by one forest; after that whoever asks draws at random
 _SMAC_SEEDS = 2**31
@@ -95,20 +91,29 @@ def smac(axes: Sequence[Axis], observations: Observations, *, seed: int) -> Iter
     """What promises the most expected improvement; see ``draws.Suggest``."""
     # It keeps a folder for each optimizer, whether asked to or not.
     with tempfile.TemporaryDirectory(prefix="rocktune-smac-") as folder:
-        yield from _smac_asked(axes, observations, seed, Path(folder))
+        yield from _smac_asked(axes, observations, seed % _SMAC_SEEDS, Path(folder))
 
 
 def _smac_asked(
     axes: Sequence[Axis], observations: Observations, seed: int, folder: Path
 ) -> Iterator[Point]:
     logging.getLogger("smac").setLevel(logging.CRITICAL)
-    library, told = import_module("smac"), import_module("smac.runhistory.dataclasses")
-    cube = _cube(axes, seed % _SMAC_SEEDS)
-    optimizer = _optimizer(library, cube, seed % _SMAC_SEEDS, folder)
+    kinds, told = import_module("ConfigSpace"), import_module("smac.runhistory.dataclasses")
     exhausted = import_module("smac.main.exceptions").ConfigurationSpaceExhaustedException
+    cube = kinds.ConfigurationSpace(seed=seed)
+    cube.add(
+        [
+            kinds.Categorical(axis.name, list(range(axis.levels)))
+            if axis.levels
+            else kinds.Float(axis.name, (0.0, 1.0))
+            for axis in axes
+            if axis.moves
+        ]
+    )
+    optimizer = _smac_optimizer(cube, seed, folder)
     lies = [(point, observations.worst) for point in observations.running]
     for point, fitness in [*((each.point, each.fitness) for each in observations.ended), *lies]:
-        configuration = _configuration(cube, chosen_of(axes, point))
+        configuration = kinds.Configuration(cube, values=chosen_of(axes, point))
         trial = told.TrialInfo(config=configuration, seed=0)
         optimizer.tell(trial, told.TrialValue(cost=-fitness), save=False)
     for _ in range(_SMAC_ASKED):
@@ -121,49 +126,27 @@ def _smac_asked(
         yield point_of(axes, dict(trial.config))
 
 
-def _optimizer(library: Any, cube: Any, seed: int, folder: Path) -> Any:
+def _smac_optimizer(cube: Any, seed: int, folder: Path) -> Any:
+    library, forests = import_module("smac"), import_module("smac.model.random_forest")
     facade = library.HyperparameterOptimizationFacade
     scenario = library.Scenario(
         cube, deterministic=True, n_trials=10**6, seed=seed, output_directory=folder
     )
-    return facade(
-        scenario,
-        model=_forest(scenario),
-        initial_design=facade.get_initial_design(scenario, n_configs=0),
-        logging_level=False,
-        overwrite=True,
-    )
-
-
-def _forest(scenario: Any) -> Any:
-    """The facade's own forest, on one core: a pool of threads for each question takes longer."""
-    forest = import_module("smac.model.random_forest").RandomForest
-    return forest(
-        configspace=scenario.configspace,
+    # The facade's own forest, on one core: a pool of threads for each question takes longer.
+    model = forests.RandomForest(
+        configspace=cube,
         log_y=True,
         n_trees=10,
         ratio_features=1.0,
         min_samples_split=2,
         min_samples_leaf=1,
-        seed=scenario.seed,
+        seed=seed,
         n_jobs=1,
     )
-
-
-def _cube(axes: Sequence[Axis], seed: int) -> Any:
-    kinds = import_module("ConfigSpace")
-    cube = kinds.ConfigurationSpace(seed=seed)
-    cube.add(
-        [
-            kinds.Categorical(axis.name, list(range(axis.levels)))
-            if axis.levels
-            else kinds.Float(axis.name, (0.0, 1.0))
-            for axis in axes
-            if axis.moves
-        ]
+    return facade(
+        scenario,
+        model=model,
+        initial_design=facade.get_initial_design(scenario, n_configs=0),
+        logging_level=False,
+        overwrite=True,
     )
-    return cube
-
-
-def _configuration(cube: Any, chosen: dict[str, float]) -> Any:
-    return import_module("ConfigSpace").Configuration(cube, values=chosen)

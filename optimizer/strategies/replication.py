@@ -64,62 +64,38 @@ def replication_of(
 ) -> Replication | None:
     """What is most doubtful of the two configurations that decide; None: nothing, or no share.
 
-    Args:
-        evaluation: The trials so far.
-        surrogate: The models.
-        worth: What they hold for the fitness of each row of their data.
-        sure: So many standard deviations of a configuration's mean are a doubt.
+    ``worth`` is what the models hold for the fitness of each row of their data. So many standard
+    deviations of a configuration's mean (``sure``) are a doubt.
     """
-    history = evaluation.history
+    history, objective = evaluation.history, evaluation.problem.objective
     own = history.own(Purpose.CANDIDATE)
     if len(replicated(history[number] for number in own)) + 1 > SHARE * len(own):
         return None
-    rows = _measured(evaluation, surrogate)
-    errors = _errors(evaluation, worth, rows)
-    found: list[tuple[float, Replication]] = []
-    for known, row in _deciding(history, surrogate, worth, rows):
-        replication = _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
-        if replication is None:
-            continue
-        apart = abs(replication.measured - replication.predicted) / (
-            replication.noise / math.sqrt(known.runs)
-        )
-        if apart > sure:
-            found.append((apart, replication))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _measured(
-    evaluation: Evaluation, surrogate: Surrogate
-) -> dict[str, tuple[MeasuredConfiguration, int]]:
-    """What was measured whole, with its row among the lessons, by digest."""
-    history = evaluation.history
     numbers = surrogate.data.numbers
     row_of = {history[n].digest: row for row, n in reversed([*enumerate(numbers, start=1)])}
-    found = configurations_of(evaluation, history.of(Purpose.CANDIDATE))
-    return {
+    whole = configurations_of(evaluation, history.of(Purpose.CANDIDATE))
+    rows = {
         each.first.digest: (each, row_of[each.first.digest])
-        for each in found
+        for each in whole
         if each.first.digest in row_of
     }
-
-
-def _errors(
-    evaluation: Evaluation,
-    worth: Floats,
-    rows: Mapping[str, tuple[MeasuredConfiguration, int]],
-) -> float:
-    """How far measurements are from what the models hold for them: a standard deviation.
-
-    By the median of the distances, which a few lucky runs do not move.
-    """
-    problem = evaluation.problem
-    apart = []
-    for known, row in rows.values():
-        fitness = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
-        if fitness is not None and math.isfinite(worth[row]):
-            apart.append(abs(fitness - float(worth[row])))
-    return _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
+    # How far measurements are from what the models hold for them: a standard deviation, by the
+    # median of the distances, which a few lucky runs do not move.
+    apart = [
+        abs(fitness - float(worth[row]))
+        for known, row in rows.values()
+        if (fitness := objective.fitness(known.metrics, evaluation.baseline.metrics)) is not None
+        and math.isfinite(worth[row])
+    ]
+    errors = _PER_MEDIAN * float(np.median(apart)) if apart else 0.0
+    found: list[tuple[float, Replication]] = []
+    for known, row in _deciding(history, surrogate, worth, rows):
+        doubted = _replication(evaluation, surrogate, float(worth[row]), known, row, errors)
+        if doubted is not None:
+            error = doubted.noise / math.sqrt(known.runs)
+            found.append((abs(doubted.measured - doubted.predicted) / error, doubted))
+    doubt, most = max(found, key=lambda pair: pair[0], default=(0.0, None))
+    return most if doubt > sure else None
 
 
 def _deciding(
@@ -128,7 +104,7 @@ def _deciding(
     worth: Floats,
     rows: Mapping[str, tuple[MeasuredConfiguration, int]],
 ) -> Iterator[tuple[MeasuredConfiguration, int]]:
-    """The configurations that decide, and their rows among the lessons; the baseline is none."""
+    """The configurations that decide, and their rows in the data; the baseline is none."""
     numbers = surrogate.data.numbers
     predicted = int(np.argmax(worth[: len(numbers) + 1]))
     if predicted > 0 and (best := rows.get(history[numbers[predicted - 1]].digest)):
@@ -151,7 +127,7 @@ def _replication(
     flying = any(not t.has_outcome for t in history.of_configuration(trial.digest))
     measured = problem.objective.fitness(known.metrics, evaluation.baseline.metrics)
     if known.runs >= MOST or flying or measured is None or not math.isfinite(predicted):
-        return None
+        return None  # it is known well enough, about to be, or nothing to compare
     if not problem.affords(trial.configuration):
         return None
     likely = likely_metrics(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.ranking.parameter_effects import ParameterEffects
@@ -65,19 +65,17 @@ class Strategy(ABC):
 
     @abstractmethod
     def propose(self, evaluation: Evaluation, *, number: int, explore: int) -> Proposal | None:
-        """The next configuration.
+        """The next configuration, where the budget holds ``explore`` new ones in all.
 
-        Args:
-            evaluation: The trials so far, those in flight included.
-            number: The number that the trial will have; its seed is ``problem.seed_of(number)``.
-            explore: How many new configurations the budget holds in all.
+        ``number`` is that of the trial; its seed is ``problem.seed_of(number)``. Of the trials so
+        far some may be in flight.
 
         Returns:
             A configuration that was never proposed before, or one that is measured again on
-            purpose (``Proposal.subject``), or None: there is nothing to add.
+                purpose (``Proposal.subject``), or None: there is nothing to add.
         """
 
-    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:  # noqa: ARG002
+    def needs_all_samples(self, evaluation: Evaluation, explore: int) -> bool:
         """Whether the next proposal rests on the draws so far, so that all of them must be in."""
         return False
 
@@ -88,58 +86,37 @@ class Strategy(ABC):
         """
         return self.needs_all_samples(evaluation, explore)
 
-    def preferred(self, evaluation: Evaluation) -> Sequence[int]:  # noqa: ARG002
+    def preferred(self, evaluation: Evaluation) -> Sequence[int]:
         """The numbers of whole measurements, those first that it predicts to be the best.
 
         Empty where it knows no more of them than they tell, or too little.
         """
         return ()
 
-    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:  # noqa: ARG002
+    def effects(self, evaluation: Evaluation) -> ParameterEffects | None:
         """What its models have learned about the parameters; None without any."""
         return None
 
-    def stopping_rule(
-        self,
-        evaluation: Evaluation,  # noqa: ARG002
-        explore: int,  # noqa: ARG002
-    ) -> StoppingRule | None:
+    def stopping_rule(self, evaluation: Evaluation, explore: int) -> StoppingRule | None:
         """What is expected of one more run; None where that cannot be said."""
         return None
 
-    def sweep_progress(
-        self,
-        evaluation: Evaluation,  # noqa: ARG002
-        explore: int,  # noqa: ARG002
-    ) -> SweepProgress | None:
+    def sweep_progress(self, evaluation: Evaluation, explore: int) -> SweepProgress | None:
         """How far it has come that varies one parameter after the other; None: it does not."""
         return None
 
 
-class PointSource(Protocol):
-    """Gives a point for each attempt, so that one that was measured already can be passed over."""
-
-    def __call__(self, attempt: int) -> Point:
-        """The point of an attempt, counted from 0."""
-        ...
-
-
 def first_new(
-    evaluation: Evaluation, phase: Phase, why: str, points: PointSource
+    evaluation: Evaluation, phase: Phase, why: str, points: Callable[[int], Point]
 ) -> Proposal | None:
     """The first of many points whose configuration was never proposed; None if all were.
 
-    Args:
-        evaluation: The trials so far.
-        phase: The phase of the proposal.
-        why: Its reason.
-        points: Called with 0, 1, 2, ...
+    ``points`` gives that of an attempt, counted from 0.
     """
-    problem, history = evaluation.problem, evaluation.history
     for attempt in range(_ATTEMPTS):
         point = points(attempt)
-        configuration = problem.configuration(point)
-        if digest(configuration) not in history:
+        configuration = evaluation.problem.configuration(point)
+        if digest(configuration) not in evaluation.history:
             return Proposal(phase, point, configuration, why)
     return None
 
@@ -153,20 +130,17 @@ def starting_point(
 ) -> StartingPoint | None:
     """A point of the space that is as near to given settings as may be; None: the baseline is.
 
-    Options that the search does not move stay where the space leaves them, values outside of a
-    range take its nearest end, and values that a choice does not have are left at the baseline.
-    Where the memory budget is too small there are fewer memtables first, then smaller ones.
-
-    Args:
-        problem: What is tuned.
-        name: What it is called.
-        given: Values by parameter, full scale.
+    Settings are values by parameter, full scale. Options that the search does not move stay where
+    the space leaves them, values outside of a range take its nearest end, and values that a choice
+    does not have are left at the baseline. Where the memory budget is too small there are fewer
+    memtables first, then smaller ones.
     """
     space, moving = problem.space, problem.searched
     wanted = {
         parameter: value
         for parameter, value in given.items()
-        if parameter in moving and _possible(space.by_name[parameter], value)
+        if parameter in moving
+        and (space.by_name[parameter].is_numeric or value in space.by_name[parameter].values)
     }
     values = {**space.start, **wanted}
     point = encode(space, _within_memory(problem, values), memory=problem.memory)
@@ -184,12 +158,7 @@ def starting_point(
 
 
 def next_start(evaluation: Evaluation, explore: int) -> Proposal | None:
-    """The next starting point that was not measured; None when all were, or the search began.
-
-    Args:
-        evaluation: The trials so far.
-        explore: How many new configurations the budget holds in all.
-    """
+    """The next starting point that was not measured; None: all were, or the search began."""
     problem, history = evaluation.problem, evaluation.history
     if history.numbers(Purpose.CANDIDATE, Phase.SEARCH):
         return None
@@ -209,15 +178,9 @@ def _why(start: StartingPoint) -> str:
     why = f"starting point {start.name}"
     if not start.changed:
         return why
-    more = len(start.changed) - _MOST_SAID
-    said: Sequence[str] = start.changed[:_MOST_SAID]
-    said = [*said, f"{more} more"] if more > 0 else said
+    said, more = list(start.changed[:_MOST_SAID]), len(start.changed) - _MOST_SAID
+    said += [f"{more} more"] if more > 0 else []
     return f"{why}, within the space and its memory: {', '.join(said)}"
-
-
-def _possible(parameter: Parameter, value: Value) -> bool:
-    """Whether the space has the value, or a range with a nearest end to it."""
-    return parameter.is_numeric or value in parameter.values
 
 
 def _within_memory(problem: Problem, values: dict[str, Value]) -> dict[str, Value]:

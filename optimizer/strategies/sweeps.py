@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from optimizer.baseline.baseline import Baseline, summarise
-from optimizer.evaluation.configurations import mean_metrics
+from optimizer.baseline.baseline import Baseline, mean_metrics, summarise
 from optimizer.evaluation.evaluation import Evaluation
 from optimizer.strategies.strategy import planned_starts
 from optimizer.trials.problem import Problem
-from optimizer.trials.trial import Purpose, Trial
+from optimizer.trials.trial import BASELINE_TRIAL, Purpose, Trial
 from sampler.parameters.parameter import Parameter, Value
 from sampler.space.latent import SPECIAL_SHARE, Point, decode, encode
 from sampler.space.space import Configuration, Space, digest
@@ -35,7 +34,6 @@ class Probe:
         asked: The value that the sweep is for; rules between parameters may allow only another.
         value: The value that it is.
         point: Coordinates of all parameters that are searched.
-        configuration: What the point stands for.
     """
 
     asked: Value
@@ -50,44 +48,30 @@ class Probe:
 
 
 def probes_of(problem: Problem, around: Configuration, name: str) -> tuple[Probe, ...]:
-    """The configurations of a sweep, in the order in which they are measured.
+    """The configurations of a sweep around one, in the order in which they are measured.
 
     The values are those that the space lists (``sweep``); else the special ones, and up to five in
     all spread over the range as its scale says, both ends among them; or all choices. Where a rule
-    binds other parameters to this one, they give way, as in a draw.
-
-    Args:
-        problem: What is tuned.
-        around: The configuration that is varied; the parameter is active in it.
-        name: The parameter.
-
-    Returns:
-        Each configuration once, the one that is varied left out.
+    binds other parameters to this one, they give way, as in a draw. The parameter is active in the
+    configuration that is varied, which is left out; each of the others comes once.
     """
     # The parameters that are not searched are no coordinates: they stay at the baseline.
     space = problem.space.without(set(problem.space.names) - set(problem.searched))
     parameter = space.by_name[name]
     held = {**space.start, **around}
+    asked_values: Iterable[Value] = parameter.values
+    if parameter.sweep:
+        asked_values = [_in_full(parameter, value, held) for value in parameter.sweep]
+    elif parameter.is_numeric:
+        asked_values = (*parameter.special, *_spread(space, parameter, held, problem.memory))
     found: dict[str, Probe] = {}
-    for asked in _values(space, parameter, held, problem.memory):
+    for asked in asked_values:
         point = encode(space, {**held, name: asked}, memory=problem.memory)
         configuration = problem.configuration(point)
         probe = Probe(asked, configuration[name], point, configuration)
         found.setdefault(probe.digest, probe)
     found.pop(digest(around), None)
     return tuple(found.values())
-
-
-def _values(
-    space: Space, parameter: Parameter, held: Configuration, memory: int | None
-) -> Iterator[Value]:
-    if parameter.sweep:
-        yield from (_in_full(parameter, value, held) for value in parameter.sweep)
-    elif not parameter.is_numeric:
-        yield from parameter.values
-    else:
-        yield from parameter.special
-        yield from _spread(space, parameter, held, memory)
 
 
 def _in_full(parameter: Parameter, value: Value, held: Configuration) -> Value:
@@ -162,16 +146,10 @@ class SweepProgress:
         return tuple(name for name in searched if name not in swept)
 
 
-_BASELINE = 1  # the number of its first trial
-
-
 def sweep_progress(evaluation: Evaluation, explore: int) -> SweepProgress:
-    """Where the search stands.
+    """Where the search stands, of a budget of so many new configurations in all.
 
-    Args:
-        evaluation: The trials so far; a run of the baseline has ended well, and so have, in
-            whatever way, the starting points.
-        explore: How many new configurations the budget holds in all.
+    A run of the baseline has ended well, and so have, in whatever way, the starting points.
     """
     history = evaluation.history
     return evaluation.once(
@@ -231,7 +209,7 @@ class _Reading:
         if any(not run.has_outcome for each in runs.values() for run in each):
             return at
         # What leads back to the baseline was measured, but never as a new configuration.
-        first = {name: each[0].number if each else _BASELINE for name, each in runs.items()}
+        first = {name: each[0].number if each else BASELINE_TRIAL for name, each in runs.items()}
         tried = [(probe.value, first[probe.digest]) for probe in probes]
         self._last = max([self._last, *(trial for _, trial in tried)])
         kept = self._best([trial for _, trial in tried], series.incumbent)
@@ -241,11 +219,8 @@ class _Reading:
 
     def _runs(self, name: str) -> list[Trial]:
         """The trials of a configuration; those of the confirmation do not count."""
-        return [
-            trial
-            for trial in self._history.of_configuration(name)
-            if trial.purpose is Purpose.CANDIDATE
-        ]
+        runs = self._history.of_configuration(name)
+        return [run for run in runs if run.purpose is Purpose.CANDIDATE]
 
     def _best(self, numbers: Sequence[int], incumbent: int) -> int | None:
         """The trial that beats the incumbent by most; None where none does."""
@@ -260,7 +235,7 @@ class _Reading:
     def _fitness(self, number: int, baseline: Baseline) -> float | None:
         """By the mean of the configuration's runs; None where one has not ended well."""
         objective = self._problem.objective
-        if number == _BASELINE:
+        if number == BASELINE_TRIAL:
             return objective.rank_value(baseline.metrics, baseline.metrics)
         runs = self._runs(self._history[number].digest)
         after = self._after()
@@ -268,14 +243,15 @@ class _Reading:
             runs = [run for run in runs if run.number < after.number] or runs
         if not all(run.done for run in runs):
             return None
-        measured = [baseline.corrected(run.metrics, run.started_at, run.host) for run in runs]
+        measured = [baseline.corrected_trial(run) for run in runs]
         if not all(objective.fitness(each, baseline.metrics) is not None for each in measured):
             return None
         return objective.rank_value(mean_metrics(measured), baseline.metrics)
 
     def _baseline(self) -> Baseline:
         """The baseline as it was known when the search went on from what was looked at so far."""
-        known = list(self._known_then()) or [run for run in self._baselines if run.done]
+        after, done = self._after(), [run for run in self._baselines if run.done]
+        known = [run for run in done if after is None or _ended_before(run, after)] or done
         runs = tuple((run.number, run.attempt) for run in known)
         return self._evaluation.once(("baseline", len(known)), runs, lambda: summarise(known))
 
@@ -283,12 +259,6 @@ class _Reading:
         """The first trial that was proposed after all that was looked at so far."""
         place = bisect_right(self._own, self._last)
         return self._history[self._own[place]] if place < len(self._own) else None
-
-    def _known_then(self) -> Iterator[Trial]:
-        after = self._after()
-        for run in self._baselines:
-            if run.done and (after is None or _ended_before(run, after)):
-                yield run
 
 
 def _ended_before(run: Trial, other: Trial) -> bool:

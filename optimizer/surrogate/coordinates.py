@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from models.gaussian_process.effects import Grid
 from models.gaussian_process.kernel import KernelInputs
-from sampler.parameters.parameter import Parameter
 from sampler.space.latent import SPECIAL_SHARE
 from sampler.space.space import Space
 
@@ -32,11 +31,7 @@ class CubeLayout:
     kinds: tuple[tuple[int, int], ...]
 
     def settings(self, points: Floats) -> KernelInputs:
-        """The settings at points.
-
-        Args:
-            points: Shape ``(n, n_names)``, each in [0, 1).
-        """
+        """The settings at points of [0, 1), shape ``(n, n_names)``."""
         level = np.zeros(points.shape, dtype=np.int64)
         position = points.copy()
         for column, (categories, special) in enumerate(self.kinds):
@@ -73,10 +68,6 @@ def _grid(categories: int, special: int) -> Grid:
 
 def cube_layout(space: Space, names: Sequence[str]) -> CubeLayout:
     """The layout of points over some of a space's parameters."""
-    return CubeLayout(tuple(names), tuple(_kind(space.by_name[name]) for name in names))
-
-
-def _kind(parameter: Parameter) -> tuple[int, int]:
-    if not parameter.is_numeric:
-        return len(parameter.values), 0
-    return 0, len(parameter.special)
+    parameters = [space.by_name[name] for name in names]
+    kinds = ((0, len(p.special)) if p.is_numeric else (len(p.values), 0) for p in parameters)
+    return CubeLayout(tuple(names), tuple(kinds))

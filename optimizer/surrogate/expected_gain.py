@@ -25,14 +25,14 @@ MetricPredictions = Mapping[str, tuple[Floats, Floats]]
 def drawn_metrics(
     prediction: MetricPredictions, logarithmic: frozenset[str]
 ) -> Mapping[str, Floats]:
-    """Equally likely values of each metric, the same quantiles for every configuration.
+    """Equally likely values of each metric, in its unit, shape ``(64, m)``.
 
-    Returns:
-        Metric to shape ``(64, m)``, in the metric's unit.
+    They are the same quantiles for every configuration.
     """
+    normals = _normals(len(prediction))
     drawn = {}
     for column, (name, (expected, deviation)) in enumerate(prediction.items()):
-        values = expected + deviation * _normals(len(prediction))[:, column, None]
+        values = expected + deviation * normals[:, column, None]
         drawn[name] = np.exp(values) if name in logarithmic else values
     return drawn
 
@@ -73,27 +73,17 @@ def chance_to_keep(
     from scipy.special import ndtr
 
     chance = np.ones(len(next(iter(prediction.values()))[0]))
-    most, least = _tightest(objective.bounds(baseline))
-    for name in most:
-        expected, deviation = prediction[name]
-        high, low = most[name], least[name]
+    bounds = objective.bounds(baseline)
+    for name in dict.fromkeys(limit.metric for limit in bounds):
+        high = min(limit.at_most for limit in bounds if limit.metric == name)
+        low = max(limit.at_least for limit in bounds if limit.metric == name)
         if name in logarithmic:  # the metric is above 0, whatever it is
             high, low = (math.log(each) if each > 0 else -math.inf for each in (high, low))
+        expected, deviation = prediction[name]
         spread = np.maximum(deviation, _LEAST_DEVIATION)
         within = ndtr((high - expected) / spread) - ndtr((low - expected) / spread)
         chance = chance * np.maximum(within, 0.0)
     return np.asarray(chance)
-
-
-def _tightest(bounds: tuple[Limit, ...]) -> tuple[dict[str, float], dict[str, float]]:
-    """The least upper and the greatest lower bound of each metric that has a limit."""
-    most: dict[str, float] = {}
-    least: dict[str, float] = {}
-    for limit in bounds:
-        name = limit.metric
-        most[name] = min(most.get(name, math.inf), limit.at_most)
-        least[name] = max(least.get(name, -math.inf), limit.at_least)
-    return most, least
 
 
 def expected_gain(

@@ -32,13 +32,7 @@ MOST_PRIOR = 120  # rows
 def learned_of(
     evaluation: Evaluation, layout: CubeLayout, numbers: list[int]
 ) -> Mapping[str, LearnedComponents]:
-    """What the first so many trials teach of each metric, and the earlier jobs with them.
-
-    Args:
-        evaluation: The trials so far.
-        layout: Of the moving parameters.
-        numbers: Of the trials that teach.
-    """
+    """What the first so many of the given trials teach of each metric, with the earlier jobs."""
     problem, history = evaluation.problem, evaluation.history
     learned: Mapping[str, LearnedComponents] = {}
     for size in _sizes(len(numbers), prior=bool(problem.prior.jobs)):
@@ -91,11 +85,8 @@ def _rows(
     if not numbers:  # nothing of this job, not even the level of its baseline, which may move
         metrics = problem.objective.metrics
         levels = dict.fromkeys(metrics, 1.0)
-        rows = prior_rows(
-            problem.prior, names, levels=levels, logarithmic=metrics, most=MOST_PRIOR
-        )
-        nothing = np.empty(0)
-        return np.empty((0, len(names))), dict.fromkeys(metrics, nothing), rows
+        rows = prior_rows(problem.prior, names, levels, metrics, most=MOST_PRIOR)
+        return np.empty((0, len(names))), dict.fromkeys(metrics, np.empty(0)), rows
     baseline = evaluation.baseline_at(numbers[-1])
     few = chosen_few(numbers, measured_worth(problem, history, baseline, numbers), _MOST)
     data = training_data_of(problem, history, baseline, names, few)

@@ -1,6 +1,6 @@
 """What the models of a job predict for configurations: measured ones, or any points.
 
-The models are those that guide the strategy `forest` (``surrogate``), learned from all trials of
+The models are those that guide the strategy ``guided`` (``surrogate``), learned from all trials of
 the job whatever strategy proposed them: a lucky run does not mislead them.
 """
 
@@ -24,7 +24,6 @@ from optimizer.surrogate.expected_gain import (
 )
 from optimizer.surrogate.surrogate import Surrogate, surrogate_of
 from optimizer.surrogate.training_data import coordinates_of
-from optimizer.trials.history import History
 from optimizer.trials.problem import Problem
 
 # Of what is measured again half would break a limit that it keeps with a chance of one half.
@@ -84,33 +83,25 @@ class Prediction:
 def predictions_of(
     evaluation: Evaluation, objective: Objective, numbers: Sequence[int]
 ) -> dict[int, Prediction]:
-    """By trial; empty while too little is known.
+    """By trial, beside an objective's fitness and limits; empty while too little is known.
 
-    Args:
-        evaluation: The job's trials; a run of the baseline has ended well.
-        objective: What fitness and limits are asked about.
-        numbers: Of the trials.
+    A run of the baseline has ended well.
     """
     problem, history = evaluation.problem, evaluation.history
-    asked = replace(problem, objective=objective)
-    # One of its own: what is learned is kept with a history, by the identity of the problem, and
-    # this one is soon gone.
-    history = History(history)
     names = tuple(n for n in problem.space.names if n not in problem.space.unsearched)
     if not numbers or not names:
         return {}
+    # One of its own: what the job's evaluation keeps is for the job's objective.
+    asked = Evaluation(replace(problem, objective=objective), history)
     with one_thread():
-        surrogate = surrogate_of(Evaluation(asked, history), names)
+        surrogate = surrogate_of(asked, names)
         if surrogate is None:
             return {}
-        points = coordinates_of(asked, [history[number] for number in numbers], names)
+        points = coordinates_of(problem, [history[number] for number in numbers], names)
         drawn = drawn_metrics(surrogate.predict(points), surrogate.data.logarithmic)
-    baseline = Evaluation(asked, history).baseline.metrics
+    baseline = asked.baseline.metrics
     fitness = objective.fitness_of_many(drawn, baseline)
     kept = keeps(objective.bounds(baseline), drawn, fitness.shape).mean(axis=0)
     low, high = np.quantile(fitness, [0.025, 0.975], axis=0)
-    columns = zip(fitness.mean(axis=0), low, high, kept, strict=True)
-    return {
-        number: Prediction(*(float(each) for each in column))
-        for number, column in zip(numbers, columns, strict=True)
-    }
+    columns = np.array([fitness.mean(axis=0), low, high, kept])
+    return {n: Prediction(*column) for n, column in zip(numbers, columns.T.tolist(), strict=True)}

@@ -56,24 +56,17 @@ class StoppingRule:
 
 
 def fitness_noise(evaluation: Evaluation, at: Mapping[str, float] | None = None) -> float | None:
-    """The scatter of one run's fitness, as the baseline's own runs show it.
+    """The scatter of one run's fitness, as the baseline's own runs show it: a standard deviation.
 
-    Args:
-        evaluation: Runs of the baseline before the confirmation count, clocks corrected for drift.
-        at: The metrics of another configuration, which is taken to scatter by the same ratios;
-            None: the baseline's.
-
-    Returns:
-        One standard deviation; None with fewer than two runs.
+    Runs before the confirmation count, clocks corrected for drift; None with fewer than two. A
+    configuration whose metrics are ``at`` (None: the baseline's) is taken to scatter by the same
+    ratios.
     """
-    problem, history = evaluation.problem, evaluation.history
     baseline = evaluation.baseline
-    runs = [
-        baseline.corrected(run.metrics, run.started_at, run.host)
-        for run in history.of(Purpose.BASELINE)
-        if run.done
-    ]
-    return scatter(problem.objective, runs, baseline.metrics, at or baseline.metrics)
+    ended = [run for run in evaluation.history.of(Purpose.BASELINE) if run.done]
+    runs = [baseline.corrected_trial(run) for run in ended]
+    objective, level = evaluation.problem.objective, baseline.metrics
+    return scatter(objective, runs, level, at or level)
 
 
 def scatter(

@@ -58,8 +58,7 @@ class Surrogate:
 
     Attributes:
         layout: What the coordinates stand for.
-        data: What it was learned from.
-        prior: What earlier jobs added.
+        data, prior: What it was learned from: this job's trials, and what earlier jobs added.
         settings: The known settings.
         learned: Metric to the shares of its variance and the agreement of earlier jobs.
         processes: A model for each metric, and which rows it knows.
@@ -73,44 +72,15 @@ class Surrogate:
     processes: Mapping[str, tuple[AdditiveProcess, Known]]
 
     def predict(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:
-        """Expectation and standard deviation of each metric, on the scale of the lessons.
+        """Expectation and standard deviation of each metric, on the scale of the training data.
 
-        Args:
-            points: Shape ``(m, n_names)``.
-
-        Returns:
-            Metric to two arrays of shape ``(m,)``.
+        Of points of shape ``(m, n_names)`` two arrays of shape ``(m,)`` a metric.
         """
         kernels = kernel_matrices(self.layout.settings(points), self.settings)
-        crosses = covariances(
-            kernels, [process.components for process, _ in self.processes.values()]
-        )
-        return {
-            name: process.predict(known.of(cross))
-            for (name, (process, known)), cross in zip(
-                self.processes.items(), crosses, strict=True
-            )
-        }
-
-    def predict_together(self, points: Floats) -> Mapping[str, tuple[Floats, Floats]]:
-        """Expectation and covariance of each metric, on the scale of the lessons.
-
-        Args:
-            points: Shape ``(m, n_names)``.
-
-        Returns:
-            Metric to arrays of shape ``(m,)`` and ``(m, m)``.
-        """
-        settings = self.layout.settings(points)
-        components = [process.components for process, _ in self.processes.values()]
-        crosses = covariances(kernel_matrices(settings, self.settings), components)
-        amongs = covariances(kernel_matrices(settings, settings), components)
-        return {
-            name: process.predict_together(known.of(cross), among)
-            for (name, (process, known)), cross, among in zip(
-                self.processes.items(), crosses, amongs, strict=True
-            )
-        }
+        processes = self.processes.values()
+        crosses = covariances(kernels, [process.components for process, _ in processes])
+        found = zip(self.processes, processes, crosses, strict=True)
+        return {name: process.predict(known.of(x)) for name, (process, known), x in found}
 
     def known_settings(self, metric: str) -> KernelInputs:
         """The settings that a metric's model knows."""
@@ -124,14 +94,10 @@ class Surrogate:
 
 
 def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | None:
-    """The model that the history teaches; None while too little is known.
+    """The model that the history teaches of some parameters; None while too little is known.
 
-    Trials in flight are known by their configuration alone: each counts as measured with just
-    what is expected of it, so that the next proposal goes elsewhere.
-
-    Args:
-        evaluation: The trials so far.
-        names: The moving parameters.
+    Trials in flight are known by their configuration alone: each counts as measured with just what
+    is expected of it, so that the next proposal goes elsewhere.
     """
     problem, history = evaluation.problem, evaluation.history
     numbers = teaching(history)
@@ -149,7 +115,9 @@ def surrogate_of(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | No
     flying = [t for t in history.unfinished() if t.purpose is Purpose.CANDIDATE]
     if flying:
         points = coordinates_of(problem, flying, names)
-        data = _believed(surrogate, points)
+        believed = surrogate.predict(points)
+        targets = {n: np.append(known, believed[n][0]) for n, known in data.targets.items()}
+        data = replace(data, points=np.vstack([data.points, points]), targets=targets)
         surrogate = _fitted(layout, data, prior, learned, least=_LEAST_SHARE)
     return surrogate
 
@@ -158,13 +126,8 @@ def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | N
     """The model of a whole job, by which parameters are ranked and drawn; None of too few trials.
 
     Learned in one go, so that it depends on nothing but the trials: neither on who searched, nor
-    on what earlier jobs measured. The baseline is the
-    one that was known when the newest of them was proposed: the runs of the confirmation change
-    nothing.
-
-    Args:
-        evaluation: The trials so far.
-        names: The moving parameters.
+    on what earlier jobs measured. The baseline is the one that was known when the newest of them
+    was proposed: the runs of the confirmation change nothing.
     """
     problem, history = evaluation.problem, evaluation.history
     numbers = teaching(history)
@@ -183,19 +146,6 @@ def job_surrogate(evaluation: Evaluation, names: Sequence[str]) -> Surrogate | N
 
     trials = tuple((number, history[number].attempt) for number in numbers)
     return evaluation.once(("surrogate", tuple(names)), trials, learn)
-
-
-def _believed(surrogate: Surrogate, points: Floats) -> TrainingData:
-    """The data with trials in flight as if each had shown just what is expected of it."""
-    expected = {name: values for name, (values, _) in surrogate.predict(points).items()}
-    data = surrogate.data
-    return replace(
-        data,
-        points=np.vstack([data.points, points]),
-        targets={
-            name: np.concatenate([values, expected[name]]) for name, values in data.targets.items()
-        },
-    )
 
 
 def _fitted(
@@ -217,11 +167,9 @@ def _fitted(
         tasks = Tasks(tasks_of, learned[name].agreement)
         known = np.isfinite(values) & tasks.told()
         tasks, within = tasks.at(known), covariance[np.ix_(known, known)]
+        noise = kernels = None
         if tasks.of.any():
-            within = within * tasks.among()
-            process = fit_process(within, values[known], own[name], tasks.noise())
-            processes[name] = (process, Known(known, tasks.with_present()))
-        else:
-            process = fit_process(within, values[known], own[name])
-            processes[name] = (process, Known(known, None))
+            within, noise, kernels = within * tasks.among(), tasks.noise(), tasks.with_present()
+        process = fit_process(within, values[known], own[name], noise)
+        processes[name] = (process, Known(known, kernels))
     return Surrogate(layout, data, prior, settings, learned, processes)

@@ -47,9 +47,7 @@ class TrainingData:
 
     def earlier(self, prior: Prior, names: Sequence[str], *, most: int) -> PriorRows:
         """The rows of earlier jobs that go below these, at most so many; see ``prior_rows``."""
-        return prior_rows(
-            prior, names, levels=self.levels(), logarithmic=self.logarithmic, most=most
-        )
+        return prior_rows(prior, names, self.levels(), self.logarithmic, most=most)
 
 
 def teaching(history: History) -> list[int]:
@@ -81,28 +79,19 @@ def training_data_of(
     names: Sequence[str],
     numbers: Sequence[int],
 ) -> TrainingData:
-    """What the baseline and some ended trials teach.
+    """What the baseline's medians, in the first row, and some ended trials teach.
 
-    A trial that was cut off teaches its bounds. One that failed teaches that such
-    configurations are bad: it counts as the slowest that was seen.
-
-    Args:
-        problem: What is tuned.
-        history: The trials.
-        baseline: What clocks are corrected by; its medians are the first row.
-        names: The moving parameters.
-        numbers: Of the trials.
+    Clocks are corrected by the baseline. A trial that was cut off teaches its bounds. One that
+    failed teaches that such configurations are bad: it counts as the slowest that was seen.
     """
     trials = [history[number] for number in numbers]
     start = encode(problem.space, problem.space.start, memory=problem.memory)
     points = np.vstack([[start[name] for name in names], coordinates_of(problem, trials, names)])
-    rows = [baseline.metrics] + [
-        baseline.corrected(trial.metrics, trial.started_at, trial.host) for trial in trials
-    ]
-    values = {
-        name: np.array([_number(row.get(name)) for row in rows], dtype=np.float64)
-        for name in problem.objective.metrics
-    }
+    rows = [baseline.metrics, *map(baseline.corrected_trial, trials)]
+    values = {}
+    for name in problem.objective.metrics:
+        known = np.array([row.get(name, math.nan) for row in rows], dtype=np.float64)
+        values[name] = np.where(np.isfinite(known), known, math.nan)
     logarithmic = frozenset(name for name, known in values.items() if np.nanmin(known) > 0)
     for name in logarithmic:
         values[name] = np.log(values[name])
@@ -126,10 +115,6 @@ def coordinates_of(problem: Problem, trials: Sequence[Trial], names: Sequence[st
     return found
 
 
-def _number(value: float | None) -> float:
-    return value if value is not None and math.isfinite(value) else math.nan
-
-
 @dataclass(frozen=True, eq=False)
 class PriorRows:
     """Rows to go below those of the present job.
@@ -149,12 +134,12 @@ class PriorRows:
 def prior_rows(
     prior: Prior,
     names: Sequence[str],
-    *,
     levels: Mapping[str, float],
     logarithmic: Collection[str],
+    *,
     most: int,
 ) -> PriorRows:
-    """The rows of all earlier jobs, as many of each as fit.
+    """The rows of all earlier jobs, as many of each as fit, at most so many in all.
 
     Args:
         prior: What is taken along.

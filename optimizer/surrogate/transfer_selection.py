@@ -18,26 +18,15 @@ MOST = 120  # trials of all earlier jobs together
 
 
 def prior_job(
-    problem: Problem,
-    earlier: Problem,
-    history: History,
-    *,
-    job: int,
-    most: int = MOST,
+    problem: Problem, earlier: Problem, history: History, *, job: int, most: int = MOST
 ) -> PriorJob:
-    """What an earlier job measured of what the present one asks for.
+    """What an earlier job measured of what the present one asks for: at most so many trials.
 
-    The baseline comes first, then in turn one of the best and one of the others, so that any
-    first few of them tell both of good places and of all others. What the present space does
-    not move is left out, and what the earlier one did not is as it was there. Trials that
-    this job could not propose, by their memory or a choice that it lacks, are left out.
-
-    Args:
-        problem: The present job's; the worth of a trial is by its objective.
-        earlier: The earlier job's.
-        history: Of the earlier job.
-        job: Its number.
-        most: Trials that are taken, the baseline among them.
+    The baseline comes first, then in turn one of the best and one of the others, so that any first
+    few of them tell both of good places and of all others. A trial's worth is by the present
+    objective. What the present space does not move is left out, and what the earlier one did not
+    is as it was there. Trials that this job could not propose, by their memory or a choice that it
+    lacks, are left out.
 
     Raises:
         ValueError: No run of its baseline ended well.
@@ -46,7 +35,7 @@ def prior_job(
     metrics = [name for name in problem.objective.metrics if baseline.metrics.get(name, 0) > 0]
 
     def ratios(trial: Trial) -> Mapping[str, float]:
-        values = baseline.corrected(trial.metrics, trial.started_at, trial.host)
+        values = baseline.corrected_trial(trial)
         return {
             name: math.log(values[name] / baseline.metrics[name])
             for name in metrics
@@ -58,8 +47,7 @@ def prior_job(
         return {name: values[name] for name in problem.space.names if name in values}
 
     def taken(configuration: Configuration, found: Mapping[str, float]) -> PriorTrial:
-        point = encode(problem.space, here(configuration), memory=problem.memory)
-        return PriorTrial(point, found)
+        return PriorTrial(encode(problem.space, here(configuration), memory=problem.memory), found)
 
     # Its baseline is the earlier job's, which may have been confirmed at another load.
     judged = replace(earlier, objective=problem.objective)

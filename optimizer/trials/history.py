@@ -33,7 +33,6 @@ class History:
         self._changes_on: defaultdict[tuple[str, Purpose], int] = defaultdict(int)
         self._nowhere: defaultdict[tuple[Purpose, Phase], int] = defaultdict(int)
         self._given = 0
-        self._finished = 0
         self._last = 0
         for trial in trials:
             self.put(trial)
@@ -53,9 +52,6 @@ class History:
             self._given_measured[trial.purpose, trial.phase] += trial.given and trial.done
             self._with[trial.digest].append(trial.number)
             self._last = max(self._last, trial.number)
-        elif before.has_outcome:
-            self._finished -= 1
-        self._finished += trial.has_outcome
         self._trials[trial.number] = trial
         was_nowhere = before is not None and before.host is None
         self._nowhere[trial.purpose, trial.phase] += (trial.host is None) - was_nowhere
@@ -100,7 +96,7 @@ class History:
     @property
     def finished(self) -> int:
         """How many trials have ended, in whatever way."""
-        return self._finished
+        return len(self._trials) - len(self._unfinished)
 
     def numbers(self, purpose: Purpose, phase: Phase | None = None) -> Sequence[int]:
         """The numbers of the trials of a purpose, and of a phase if one is given; not a copy."""

@@ -29,11 +29,9 @@ class PriorTrial:
 
 @dataclass(frozen=True)
 class PriorJob:
-    """An earlier job.
+    """An earlier job, by its number and the name of its workload.
 
     Attributes:
-        job: Its number.
-        workload: The name of its workload.
         trials: Those that are taken along, the most telling first.
         of: How many it measured.
     """
@@ -56,35 +54,16 @@ class Prior:
 
     def document(self) -> dict[str, Any]:
         """As JSON holds it."""
-        return {
-            "jobs": [
-                {
-                    "job": job.job,
-                    "workload": job.workload,
-                    "of": job.of,
-                    "trials": [
-                        {"point": dict(each.point), "ratios": dict(each.ratios)}
-                        for each in job.trials
-                    ],
-                }
-                for job in self.jobs
-            ]
-        }
+        return asdict(self)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Prior:
         """The inverse of ``document``."""
-        return cls(
-            tuple(
-                PriorJob(
-                    job["job"],
-                    job["workload"],
-                    tuple(PriorTrial(each["point"], each["ratios"]) for each in job["trials"]),
-                    job["of"],
-                )
-                for job in document["jobs"]
-            )
+        jobs = (
+            PriorJob(**{**job, "trials": tuple(PriorTrial(**each) for each in job["trials"])})
+            for job in document["jobs"]
         )
+        return cls(tuple(jobs))
 
 
 NO_PRIOR = Prior()

@@ -127,7 +127,7 @@ class Trial:
     @property
     def is_baseline(self) -> bool:
         """Whether it measures the baseline, in whatever phase."""
-        return self.subject is not None and self.subject == 1
+        return self.subject == BASELINE_TRIAL
 
     @property
     def done(self) -> bool:

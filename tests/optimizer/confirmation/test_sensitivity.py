@@ -1,6 +1,7 @@
 """What the fresh pairs could have shown, whatever they showed."""
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ class TestInTheResult:
         conclusion, document = self.document(noise=0.05, seed=1)
         assert document["best"] is None
         found = sensitivity_of(PAPER, proof_pairs(conclusion.history, conclusion.winner))
-        assert document["power"] == found.document() | {"planned": None}
+        assert document["power"] == asdict(found) | {"planned": None}
         assert document["power"].keys() == {
             "level", "pairs", "smallest_change", "fitness", "planned"}  # fmt: skip
         assert document["power"]["smallest_change"].keys() >= {"waf", "sa", "time", "rate"}

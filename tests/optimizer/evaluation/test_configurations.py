@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.baseline.baseline import mean_metrics
 from optimizer.budget.budget import divide
 from optimizer.confirmation.choice import candidates_of
 from optimizer.evaluation.configurations import (
     configurations_of,
     each_once,
-    mean_metrics,
     replicated,
 )
 from optimizer.evaluation.evaluation import Evaluation
