@@ -13,6 +13,7 @@ from cli.client.client_errors import ServiceError
 from cli.lazy_commands import LazyCommand, lazy_group
 from cli.options.exits import Exit, complain
 from sampler.common.errors import InputError
+from sampler.common.wrong_values import value_problem
 
 # Name, module below `cli`, and the first paragraph of its help; a test compares the last.
 _TABLE = """
@@ -103,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
         complain(str(error))
         return Exit.TOOL_FAILED
     except TyperException as error:
-        complain(f"{error.format_message()} (see `rocktune --help`)")
+        complain(f"{_refusal(error)} (see `rocktune --help`)")
         return error.exit_code
     except (Abort, KeyboardInterrupt):
         complain("interrupted")
@@ -120,6 +121,15 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         complain(f"{_failure(error)} (set ROCKTUNE_DEBUG=1 for the whole story)")
         return Exit.TOOL_FAILED
+
+
+def _refusal(error: TyperException) -> str:
+    """What is wrong with the command line, in our words where a value is of the wrong type."""
+    # Pydantic has refused it, for Typer: neither is named by what Typer shows of its errors.
+    found, option = getattr(error.__cause__, "errors", None), getattr(error, "param", None)
+    if found is None or option is None:
+        return error.format_message()
+    return f"{option.get_error_hint().strip(chr(39))}: {value_problem(found()[0])}"
 
 
 def _failure(error: Exception) -> str:

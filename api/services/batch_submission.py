@@ -14,6 +14,7 @@ from api.services.submission import specification_from
 from jobs.batch.batch_items import batch_items
 from jobs.batch.batch_plan import BatchItem, BatchPlan, require_measured_here, require_small
 from sampler.common.errors import InputError
+from sampler.common.wrong_values import value_problem
 
 _SETTINGS = frozenset(JobChange.model_fields)
 
@@ -72,7 +73,7 @@ def _item(name: str, settings: dict[str, Any], service: Service) -> BatchItem:
         asked = JobChange.model_validate(settings)
     except ValidationError as error:
         wrong = error.errors()[0]  # each was checked by itself before; so this is never reached
-        raise InputError(str(wrong["loc"][0]), wrong["msg"]) from None
+        raise InputError(str(wrong["loc"][0]), value_problem(wrong)) from None
     specification = specification_from(
         asked, service.workloads, service.installed, builds=service.builds
     )

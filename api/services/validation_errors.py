@@ -16,6 +16,7 @@ from api.services.submission import specification_from
 from jobs.specification.request import WRITE
 from jobs.specification.specification import Specification
 from sampler.common.errors import InputError
+from sampler.common.wrong_values import value_problem
 
 
 def finding_of(found: Any) -> FieldProblem:
@@ -28,7 +29,7 @@ def finding_of(found: Any) -> FieldProblem:
         return FieldProblem(field=parts[0], problem=WRITE[parts[0]], value=given)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     named = field.removeprefix(".") or str(place)
-    return FieldProblem(field=safe(named), problem=safe(str(found["msg"])), value=given)
+    return FieldProblem(field=safe(named), problem=safe(value_problem(found)), value=given)
 
 
 def refusal(errors: Iterable[Any], rest: Iterable[FieldProblem]) -> ProblemError:

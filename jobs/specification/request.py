@@ -23,10 +23,10 @@ from pydantic import (
 
 from optimizer.budget.sample_size import parse_detect
 from optimizer.objective.limits import parse_limit
-from optimizer.strategies.registry import DEFAULT_STRATEGY
 from optimizer.trials.problem import SearchSettings
 from sampler.common.byte_size import parse_bytes
 from sampler.common.errors import InputError, noting, refuse_noted
+from sampler.common.wrong_values import value_problem
 
 
 def _whole(given: object) -> object:
@@ -76,7 +76,7 @@ class JobSettings(BaseModel):
     """The settings that a job keeps as they were asked for."""
 
     strategy: str = Field(
-        default=DEFAULT_STRATEGY,
+        default="forest",
         max_length=100,
         description="forest (guided by models), genetic (the paper's), greedy (Samsung's), "
         "nsga2, random, lhs or sobol; after `make compare` tpe or smac, and with torch "
@@ -262,16 +262,7 @@ def _problem(error: Any) -> str:
         return f"{value!r:.80}: {WRITE[name]}"
     if name in _LISTS and kind in ("list_type", "string_type"):
         return _LISTS[name]
-    if kind == "bool_type":
-        return "write true or false"
-    if kind == "greater_than_equal":
-        return f"{value} is below {error['ctx']['ge']:g}"
-    if kind == "less_than_equal":
-        return f"{value} is above {error['ctx']['le']:g}"
-    for start, what in (("int", "a whole number"), ("f", "a finite number")):
-        if kind.startswith(start):
-            return f"{value!r:.80} is not {what}"
-    return f"{value!r:.80} is not a text" if kind == "string_type" else str(error["msg"])
+    return value_problem(error)
 
 
 def parse_warm_start(given: str | int | None, *, field: str = "--warm-start") -> WarmStart:

@@ -13,6 +13,7 @@ from jobs.specification.request import JobSettings
 from optimizer.objective.objective_file import objective_from_document
 from optimizer.trials.problem import SearchSettings
 from sampler.common.errors import InputError
+from sampler.common.wrong_values import value_problem
 from sampler.space.space_file import space_from_document
 from sampler.workload.workload_file import workload_from_document
 
@@ -78,7 +79,7 @@ def specification_from_document(document: Mapping[str, Any]) -> Specification:
         wrong = str(error)
         if isinstance(error, ValidationError):
             told = error.errors()
-            wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in told)
+            wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {value_problem(e)}" for e in told)
         raise InputError("job", f"was written by another version of Rocktune: {wrong}") from None
     workload_from_document(specification.workload, stored=True)
     space_from_document(specification.space)

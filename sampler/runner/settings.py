@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sampler.common.errors import InputError
+from sampler.common.wrong_values import value_problem
 from sampler.runner.host_lock import default_lock_path
 
 S = TypeVar("S", bound=BaseSettings)
@@ -58,4 +59,4 @@ def from_environment(kind: type[S]) -> S:
     except ValidationError as error:
         first = error.errors()[0]
         name = f"ROCKTUNE_{first['loc'][0]}".upper()
-        raise InputError(name, f"{first['msg']}, not {first['input']!r}") from None
+        raise InputError(name, value_problem(first)) from None

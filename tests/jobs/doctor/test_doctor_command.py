@@ -237,7 +237,7 @@ def test_bad_input_is_told_before_anything_is_looked_at(desk: Desk, diagnose: Di
         (("--workload", "nothing"), "--workload"),
         (("--workload", "small.toml"), "workload (small)"),
         (("--trials", 3), "--trials"),
-        (("--runs", 1), "Invalid value for '--runs'"),
+        (("--runs", 1), "--runs: 1 is below "),
     ]:
         for variables in ({}, {"ROCKTUNE_DB_BENCH": "/nowhere"}):
             told = diagnose(*arguments, **variables)
