@@ -13,27 +13,13 @@ from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from sqlalchemy import Engine
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.auth.security import TokensEverMade
-from api.http.middleware import Around, BodyLimit, rate_limit
+from api.http.middleware import Around, BodyLimit, require_rate
 from api.http.problems import ProblemDocument
 from api.http.prometheus import time_statements
 from api.http.responses import Exports
-from api.pages import (
-    compare,
-    hosts,
-    importance,
-    interface,
-    job_page,
-    jobs_table,
-    live,
-    log_in,
-    new_job,
-    static_files,
-    trials_table,
-)
-from api.pages import results as results_page
-from api.pages import schedules as schedules_page
 from api.pages.errors import add_handlers, error_answer
 from api.routes import (
     catalogue,
@@ -48,7 +34,6 @@ from api.routes import (
 from api.services.dependencies import Service
 from api.services.known_builds import KnownBuilds, names_on_hosts
 from db.jobs.job_store import JobStore
-from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
 from jobs.specification.named_files import registered_workloads
 from sampler.bench.installed import InstalledDbBench
@@ -97,7 +82,6 @@ def make_app(
     app.state.service = Service(
         engine=engine,
         store=JobStore(engine),
-        external=ExternalJobs(engine),
         exports=Exports(),
         settings=settings,
         workloads=registered_workloads(settings.workloads_dir),
@@ -110,27 +94,30 @@ def make_app(
     time_statements(engine)
     add_handlers(app)
     app.add_middleware(BodyLimit, most_bytes=settings.most_body_bytes, refusal=error_answer)
-    app.add_middleware(Around, limit=rate_limit(settings.rate_limit), refusal=error_answer)
+    app.add_middleware(Around, limit=require_rate(settings.rate_limit), refusal=error_answer)
     for routes in (health, catalogue, jobs, trials, results, trade_offs, events, schedules):
         app.include_router(routes.router)
-    for pages in (
-        static_files,
-        log_in,
-        jobs_table,
-        new_job,
-        job_page,
-        live,
-        importance,
-        results_page,
-        trials_table,
-        compare,
-        hosts,
-        interface,
-        schedules_page,
-    ):
-        app.include_router(pages.router)
+    app.router.default = _Dashboard()
     app.openapi = _described(app)  # type: ignore[method-assign]
     return app
+
+
+class _Dashboard:
+    """All that is below no route: the pages, imported when a browser asks for the first."""
+
+    _pages: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if self._pages is None:
+            self._pages = await to_thread.run_sync(self._imported)
+        await self._pages(scope, receive, send)
+
+    @staticmethod
+    def _imported() -> ASGIApp:
+        from api.pages.dashboard import router
+
+        return router
 
 
 @asynccontextmanager

@@ -4,8 +4,9 @@ Run with ``python -m benchmarks.startup [--rounds 10] [--tree FOLDER]``; alone o
 each round one process imports Typer with Rich (``typer.rich_utils``, by which Typer prints any
 help), one is ``rocktune --help``, and one is ``rocktune serve`` on an empty SQLite file until it
 answers ``/readyz``, with its worker. Told are medians: wall seconds of the first two with their
-ratio, CPU seconds of the third. ``--tree`` names another checkout to be measured in turn with this
-one.
+ratio, CPU seconds of the third: user and system, of the server and of all processes that it
+started. ``--tree`` names another checkout to be measured in turn with this one, and then the share
+of its CPU seconds is told. Libraries that only that one needs may be in ``PYTHONPATH``.
 """
 
 import argparse
@@ -32,9 +33,10 @@ _SERVE = ["-m", "cli.main", "serve", "--port", "0", "--db"]
 def environment(tree: Path, folder: Path) -> dict[str, str]:
     """What a process of a checkout sees: its sources, and nothing of the user's own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ROCKTUNE_")}
+    libraries = kept.get("PYTHONPATH", "").split(os.pathsep)
     return {
         **kept,
-        "PYTHONPATH": str(tree),
+        "PYTHONPATH": os.pathsep.join([str(tree), *filter(None, libraries)]),
         "ROCKTUNE_BENCH_DIR": str(folder / "bench"),
         "ROCKTUNE_LOCK": str(folder / "lock"),
     }
@@ -72,8 +74,10 @@ def server_seconds(tree: Path, folder: Path) -> float:
                 if '"listening"' in line:
                     with urlopen(f"{json.loads(line)['url']}/readyz") as answer:
                         answer.read()
-                    used = psutil.Process(server.pid).cpu_times()
-                    return float(sum(used[:4]))  # user, system, and both of its children
+                    own = psutil.Process(server.pid)
+                    alive = [own, *own.children(recursive=True)]
+                    # User, system, and both of the children that have ended.
+                    return float(sum(sum(each.cpu_times()[:4]) for each in alive))
         finally:
             server.send_signal(signal.SIGTERM)
             server.stderr.read()
@@ -106,7 +110,8 @@ def main() -> None:
         shown = median(helps[tree])
         print(
             f"{tree}: --help {shown:.3f} s, {shown / base:.2f} times that; "
-            f"a server {median(servers[tree]):.2f} CPU s"
+            f"a server {median(servers[tree]):.2f} CPU s, "
+            f"{median(servers[_ROOT]) / median(servers[tree]):.2f} of that here"
         )
 
 

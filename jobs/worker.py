@@ -23,7 +23,6 @@ from db.jobs.job_store import JobStore
 from db.leases.leader import LeaderLease, LedBy, give_back_lead, keep_lead, take_lead
 from db.leases.process import spoken, this_process_name
 from jobs.execution.retry import is_away
-from jobs.queue.queued_job import run_queued
 from jobs.schedule.schedules import keep_schedules
 from optimizer.run.ports import ControllerStops
 from sampler.bench.builds import advertised
@@ -158,6 +157,8 @@ class Worker:
             self._stopping.wait(_ROUND_SECONDS)
 
     def _run_one(self, job_id: int, run: int) -> None:
+        from jobs.queue.queued_job import run_queued
+
         self._job_id = job_id
         try:
             with structlog.contextvars.bound_contextvars(job=job_id), self._line() as backend:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import structlog
-from limits import RateLimitItem, parse
-from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +17,10 @@ from api.http.problems import ProblemError
 from api.http.prometheus import REQUEST_SECONDS, REQUESTS
 from sampler.common.errors import InputError
 
+if TYPE_CHECKING:
+    from limits import RateLimitItem
+    from limits.strategies import RateLimiter
+
 _log = structlog.get_logger("api")
 _UNLIMITED = {"/healthz", "/readyz"}
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"x-frame-options", b"DENY")]
@@ -25,27 +28,30 @@ Refusal = Callable[[Request, ProblemError], ASGIApp]
 """How an error is answered, as ``api.pages.errors.error_answer`` does."""
 
 
-def rate_limit(text: str) -> RateLimitItem:
-    """Reads ``200/second``.
+_RATE = re.compile(
+    r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*", re.ASCII | re.IGNORECASE
+)
+
+
+def require_rate(text: str) -> str:
+    """Refuses what is not as ``200/second``, before the library that reads it is loaded.
 
     Raises:
         InputError: It is no rate.
     """
-    try:
-        return parse(text)
-    except ValueError:
+    if not _RATE.fullmatch(text):
         raise InputError(
             "ROCKTUNE_RATE_LIMIT", f"{text!r} is not a rate; write 200/second or 6000/minute"
-        ) from None
+        )
+    return text
 
 
 class Around:
     """Keeps the rate, and tells of each request. Clients are told apart by their address."""
 
-    def __init__(self, app: ASGIApp, *, limit: RateLimitItem, refusal: Refusal) -> None:
+    def __init__(self, app: ASGIApp, *, limit: str, refusal: Refusal) -> None:
         """Wraps an application."""
         self._app, self._limit, self._refusal = app, limit, refusal
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -66,7 +72,7 @@ class Around:
         try:
             if self._is_over(scope):
                 late = ProblemError(
-                    429, f"more than {self._limit}; slow down", headers={"Retry-After": "1"}
+                    429, f"more than {self._limiter[0]}; slow down", headers={"Retry-After": "1"}
                 )
                 await self._refusal(Request(scope), late)(scope, receive, watched)
             else:
@@ -85,7 +91,17 @@ class Around:
         if scope["path"] in _UNLIMITED:
             return False
         client = (scope.get("client") or ("unknown",))[0]
-        return not self._limiter.hit(self._limit, client)
+        limit, limiter = self._limiter
+        return not limiter.hit(limit, client)
+
+    @cached_property
+    def _limiter(self) -> tuple[RateLimitItem, RateLimiter]:
+        """Made for the first request that counts: a check of health does without."""
+        from limits import parse
+        from limits.storage import MemoryStorage
+        from limits.strategies import SlidingWindowCounterRateLimiter
+
+        return parse(self._limit), SlidingWindowCounterRateLimiter(MemoryStorage())
 
 
 def _route(scope: Scope) -> str:

@@ -17,11 +17,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from api.http.problems import ProblemError, answer, field_problems, refused
-from api.pages.page import page
 from api.services.dependencies import NotModifiedError, Service
 from api.services.validation_errors import findings_of_job, refusal
 from db.leases.lease import LeaseHeld
-from jobs.external.open_jobs import NotAsked
+from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import WrongState
 from optimizer.run.ports import LeaseLost
 from sampler.common.errors import InputError
@@ -38,6 +37,8 @@ def error_answer(request: Request, error: ProblemError) -> Response:
         query = f"?{request.url.query}" if request.url.query else ""
         back = f"{request.url.path}{query}" if request.method == "GET" else "/"
         return RedirectResponse(f"/login?next={quote(back)}", 303)
+    from api.pages.page import page
+
     made = page(request, "error.html", caller=None, status=problem.status, problem=problem)
     made.headers.update(error.headers)
     return made

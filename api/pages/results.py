@@ -18,7 +18,7 @@ from api.services.dependencies import JobDep, Service, ServiceDep
 from api.services.stored_job import picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow, JobState
-from jobs.report.artifacts import OPTIONS
+from jobs.results.output_folder import OPTIONS
 from jobs.views.job_series import baseline_so_far
 from jobs.views.pick import Preference
 from jobs.views.results import front_charts, results_view

@@ -26,13 +26,9 @@ from api.schemas.result_schemas import (
 from api.services.dependencies import UNCHANGED, CachedJobDep, ServiceDep
 from api.services.stored_job import job_ranking, require_done, result_of
 from db.access.tokens import Role
-from jobs.report.artifacts import MINIMAL, OPTIONS, report_of_job
 from jobs.results.explanation_words import withheld_words
-from jobs.results.outcome import options_of
+from jobs.results.output_folder import MINIMAL, OPTIONS
 from jobs.results.pages import policy
-from jobs.views.live import live_charts
-from jobs.views.models import dependence_document, dependence_of_job, explained_job
-from optimizer.results.learned_document import FORESTS
 
 router = APIRouter(
     prefix="/v1/jobs/{job_id}",
@@ -88,7 +84,7 @@ def show_parameters(
         parameters=rows[:top],
         forest=found["forest"],
         models=found.get("models", {}),
-        ranked_by=found.get("ranked_by", FORESTS),
+        ranked_by=found.get("ranked_by", "forests"),
     )
     return rendered(page, response)
 
@@ -131,6 +127,8 @@ def show_contributions(service: ServiceDep, job: CachedJobDep, response: Respons
 )
 def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -> Response:
     """Why the winner of a finished job is better: each change's part, and which are enough."""
+    from jobs.views.models import explained_job
+
     made = explained_job(service.engine, job, result_of(service, job))
     if made["explanation"] is None:
         why = withheld_words(made) or "it found nothing better than its baseline"
@@ -141,6 +139,8 @@ def explain_result(service: ServiceDep, job: CachedJobDep, response: Response) -
 @router.get("/report", operation_id="show_report", responses=_NOT_YET, response_class=HTMLResponse)
 def show_report(service: ServiceDep, job: CachedJobDep, response: Response) -> HTMLResponse:
     """The report of a finished job, one page that needs nothing else."""
+    from jobs.report.artifacts import report_of_job
+
     require_done(job)
     page = report_of_job(service.engine, job)
     # In a place of its own it can neither ask this server for anything, nor be framed.
@@ -173,6 +173,8 @@ def download_options(
     ] = False,
 ) -> PlainTextResponse:
     """The OPTIONS file of what was proven better, or that with the fewest changes."""
+    from jobs.results.outcome import options_of
+
     require_done(job)
     text = options_of(service.engine, job.id, minimal=minimal)
     if text is None and minimal and options_of(service.engine, job.id) is not None:
@@ -210,6 +212,8 @@ def show_charts(service: ServiceDep, job: CachedJobDep, response: Response) -> R
 
     A value such as `@accent` in a field whose name ends with color is a role, not a colour.
     """
+    from jobs.views.live import live_charts
+
     charts = [
         ChartPublic.model_construct(
             name=chart.name, title=chart.title, caption=chart.caption, figure=chart.figure
@@ -227,6 +231,8 @@ def show_dependence(service: ServiceDep, job: CachedJobDep, response: Response) 
 
     They learn from all new configurations so far; of many trials, from some evenly over the job.
     """
+    from jobs.views.models import dependence_document, dependence_of_job
+
     found = dependence_of_job(service.engine, job)
     if found is None:
         why = "too few trials have ended well, or no run of the baseline"

@@ -17,7 +17,6 @@ from api.services.stored_job import measured_trials, picked, result_of
 from db.access.tokens import Role
 from db.schema.job_row import JobRow
 from jobs.specification.resolved_job import resolve_stored
-from jobs.views.pick import Preference, front_of_two
 from optimizer.objective.objective import Objective
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_from_document
 from sampler.common.errors import InputError
@@ -65,6 +64,8 @@ def show_pareto(
 
 
 def _front_of_two(service: Service, job: JobRow, x: str, y: str) -> ParetoFront:
+    from jobs.views.pick import front_of_two
+
     trials = measured_trials(service, job)
     found = front_of_two(resolve_stored(job).problem, trials, x, y)
     names = [term.metric for term in found.terms]
@@ -120,6 +121,8 @@ def pick_by_preference(
     ] = False,
 ) -> Response:
     """The fittest of all measured configurations by a preference: explored, not proven."""
+    from jobs.views.pick import Preference
+
     asked = Preference(
         weights=weights,
         objective=None if objective is None else _objective(objective),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from jobs.external.reported_trials import ReportedTrial
 from jobs.specification.request import Whole
-from optimizer.run.steps import AskedTrials
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+
+if TYPE_CHECKING:
+    from optimizer.run.steps import AskedTrials
 
 # Beyond it a change in percent could be more than a number can hold.
 _MOST = 1e100

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Header, Path, Request, Response
 from sqlalchemy import Engine
@@ -15,10 +16,12 @@ from api.http.responses import Exports
 from api.services.known_builds import KnownBuilds
 from db.jobs.job_store import JobStore
 from db.schema.job_row import ENDED, JobRow
-from jobs.external.external import ExternalJobs
 from jobs.queue.service_settings import ServiceSettings
 from jobs.results.pages import VERSION
 from sampler.bench.installed import InstalledDbBench
+
+if TYPE_CHECKING:
+    from jobs.external.external import ExternalJobs
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,6 @@ class Service:
 
     engine: Engine
     store: JobStore
-    external: ExternalJobs
     exports: Exports
     settings: ServiceSettings
     workloads: Mapping[str, Mapping[str, Any]]
@@ -45,6 +47,13 @@ class Service:
     loopback: bool
     needs_token: Callable[[], bool]
     stopping: Callable[[], bool]
+
+    @cached_property
+    def external(self) -> ExternalJobs:
+        """The jobs that users' own runners measure; one for all requests."""
+        from jobs.external.external import ExternalJobs
+
+        return ExternalJobs(self.engine)
 
 
 async def _service(request: Request) -> Service:

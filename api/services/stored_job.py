@@ -6,16 +6,17 @@ What it does not have yet is refused with 409.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from api.http.problems import ProblemError
 from api.services.dependencies import Service
 from db.schema.job_row import JobRow, JobState
-from jobs.external.external import live_ranking
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import resolve_stored
-from jobs.views.pick import Preference, pick_of_job
 from optimizer.trials.trial import Trial
+
+if TYPE_CHECKING:
+    from jobs.views.pick import Preference
 
 _MOST_LIVE = 5000
 MOST_TRIALS = 20_000
@@ -57,6 +58,8 @@ def job_ranking(service: Service, job: JobRow) -> tuple[Mapping[str, Any], bool]
         return kept, False
     standing = job.standing or {}
     if is_external(job) and 0 < standing.get("done", 0) <= _MOST_LIVE:
+        from jobs.external.external import live_ranking
+
         return live_ranking(service.engine, job), False
     raise ProblemError(409, f"job {job.id} has no ranking yet; it comes when its draws are in")
 
@@ -92,6 +95,8 @@ def picked(service: Service, job: JobRow, asked: Preference) -> dict[str, Any]:
         ProblemError: 409, the job has too many trials, or no run of its baseline yet.
         InputError: The preference is none, or is for what was not measured.
     """
+    from jobs.views.pick import pick_of_job
+
     most = _MOST_LEARNED if asked.model else MOST_TRIALS
     trials = measured_trials(service, job, most=most, otherwise="; ask without the model")
     done = job.state is JobState.DONE

@@ -185,11 +185,6 @@ def _run(name: Name, url: Url = None, db: Db = None) -> int:
     return Exit.DONE
 
 
-def _place(name: str) -> str:
-    """Where the service has the schedule."""
-    return f"schedules/{require_name(name, 'NAME')}"
-
-
 def _last_result(remote: Remote, schedule: SchedulePublic) -> dict[str, Any] | None:
     """What the newest batch that measured something found."""
     for each in schedule.last:

@@ -16,8 +16,7 @@ from cli.client.where import Db, JobId, Json, Url, asked_for
 from cli.options.exits import Exit, complain
 from cli.render.outcome_screen import changed_options, metric_figure
 from cli.render.screen import bare_table, print_json, screen
-from jobs.report.artifacts import OPTIONS
-from jobs.results.output_folder import require_folder
+from jobs.results.output_folder import OPTIONS, require_folder
 from optimizer.objective.objective_file import SHIPPED, load_objective, objective_document
 from sampler.common.atomic_write import write_output
 

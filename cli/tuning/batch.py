@@ -35,9 +35,9 @@ from jobs.batch.batch_run import (
     run_batch,
 )
 from jobs.execution.execution_backend import ExecutionBackend
-from jobs.report.artifacts import REPORT, write_artifacts
+from jobs.report.artifacts import write_artifacts
 from jobs.results.outcome import job_outcome
-from jobs.results.output_folder import require_folder
+from jobs.results.output_folder import REPORT, require_folder
 from jobs.specification.specification import specification_from_document
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError, refuse_noted

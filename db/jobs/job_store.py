@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, Select, delete, insert, select, update
 
@@ -21,9 +21,11 @@ from db.trials.trial_rows import (
     read_trials,
     read_trials_ended,
 )
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Trial
 from sampler.runner.outcome import TrialState
+
+if TYPE_CHECKING:
+    from optimizer.run.progress import RunProgress
 
 
 class JobStore:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Executable, bindparam, insert, select, update
 
@@ -14,9 +14,11 @@ from db.schema.tables import document, job, trial
 from db.schema.types import storable
 from db.trials.trial_rows import outcome, proposal, read_trials, withdrawn
 from optimizer.run.ports import TrialLog
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
+
+if TYPE_CHECKING:
+    from optimizer.run.progress import RunProgress
 
 WITHDRAWN = "withdrawn"
 """The document of measurements that were taken back, with why."""

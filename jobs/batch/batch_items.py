@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from jobs.report.artifacts import OPTIONS, REPORT, RESULT, TRIALS
+from jobs.results.output_folder import OPTIONS, REPORT, RESULT, TRIALS
 from sampler.common.errors import InputError, noting, refuse_noted
 
 BATCH_RESULT = "batch.json"

@@ -22,8 +22,6 @@ from db.nightly.batches import (
 )
 from db.nightly.nights import night_result, nights_of_batch
 from db.schema.job_row import JobRow, JobState
-from jobs.regression.detection import detect_regressions
-from jobs.regression.report import report_lines
 
 SCHEMA = 1
 _DELETED = "deleted"
@@ -48,6 +46,9 @@ def end_batch_now(engine: Engine, batch_id: int) -> Mapping[str, Any]:
 
 def _watched(engine: Engine, name: str) -> dict[str, Any] | None:
     """This night against those before; None where that could not be judged."""
+    from jobs.regression.detection import detect_regressions
+    from jobs.regression.report import report_lines
+
     try:
         found = detect_regressions(nights_of_batch(engine, name))
     except Exception as error:

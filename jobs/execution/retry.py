@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
@@ -12,9 +12,11 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from db.connection.address import redacted
 from optimizer.run.ports import TrialLog
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import TrialState
+
+if TYPE_CHECKING:
+    from optimizer.run.progress import RunProgress
 
 T = TypeVar("T")
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 5.0

@@ -12,8 +12,8 @@ from db.jobs.job_store import JobStore
 from db.leases.lease import Lease
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
-from jobs.external.open_jobs import NotAsked, OpenJob, OpenJobs
-from jobs.external.reported_trials import ReportedTrial, ReportedTrials
+from jobs.external.open_jobs import OpenJob, OpenJobs
+from jobs.external.reported_trials import NotAsked, ReportedTrial, ReportedTrials
 from jobs.queue.lifecycle import WrongState
 from jobs.report.artifacts import report_html
 from jobs.results.export import export_options

@@ -17,6 +17,7 @@ from db.leases.lease import Lease, LeaseHeld, acquire, release
 from db.leases.process import this_process_name
 from db.schema.job_row import JobRow, JobState
 from db.trials.trial_log import StoredTrialLog
+from jobs.external.reported_trials import NotAsked
 from jobs.queue.lifecycle import is_external
 from jobs.specification.resolved_job import ResolvedJob, resolve_stored
 from jobs.specification.warm_start import frozen_prior
@@ -31,10 +32,6 @@ from sampler.common.errors import InputError
 _LEASE_SECONDS = 30.0
 _BUSY_SECONDS = 10.0
 _MOST_OPEN = 32
-
-
-class NotAsked(RuntimeError):
-    """The job is not one that takes suggestions and trials now."""
 
 
 @dataclass

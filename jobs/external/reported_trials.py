@@ -18,6 +18,10 @@ from sampler.space.space import Space, digest
 REPORTABLE = (TrialState.DONE, TrialState.FAILED, TrialState.TIMED_OUT, TrialState.LOST)
 
 
+class NotAsked(RuntimeError):
+    """The job is not one that takes suggestions and trials now."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReportedTrial:
     """What is said of one trial.

@@ -14,7 +14,15 @@ from db.schema.job_row import JobRow
 from jobs.report.content import content
 from jobs.results.cache import JobCache
 from jobs.results.outcome import JobOutcome, job_outcome, kept_report
-from jobs.results.output_folder import csv_text, json_text
+from jobs.results.output_folder import (
+    MINIMAL,
+    OPTIONS,
+    REPORT,
+    RESULT,
+    TRIALS,
+    csv_text,
+    json_text,
+)
 from jobs.results.pages import document_html, whole_page
 from sampler.common.atomic_write import atomic_write
 from sampler.common.errors import InputError
@@ -41,9 +49,7 @@ def report_of_job(engine: Engine, job: JobRow) -> bytes:
     return whole_page(kept)
 
 
-OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
 REFUSED = "OPTIONS.refused.ini"  # what RocksDB did not take, for whoever looks for the reason
-RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
 
 
 def write_artifacts(finished: JobOutcome, out: Path) -> list[Path]:

@@ -13,6 +13,9 @@ from typing import Any
 from sampler.common.atomic_write import write_output
 from sampler.common.errors import InputError
 
+OPTIONS, MINIMAL = "OPTIONS.ini", "OPTIONS.minimal.ini"
+RESULT, TRIALS, REPORT = "result.json", "trials.csv", "report.html"
+
 
 def require_folder(out: Path) -> None:
     """Makes the folder, before hours are spent.

@@ -14,14 +14,16 @@ from functools import lru_cache
 from importlib.metadata import distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from jobs.results.figures import figure, metric_amount, p_value, share_percent, signed
 from sampler.common.byte_size import format_bytes
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # Of a kept page: one of another version is made anew, for it is not what our script would draw.
 VERSION = 4
@@ -54,6 +56,8 @@ def page_environment(*packages: str) -> Environment:
 
     Nothing that is missing passes, and every word is escaped.
     """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(name) for name in (*packages, "jobs")]),
         autoescape=True,

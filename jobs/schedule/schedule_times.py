@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from croniter import CroniterBadCronError, CroniterBadDateError, croniter
-
 from sampler.common.errors import InputError, noting, refuse_noted
 
 _FIELDS = 5
@@ -35,6 +33,8 @@ class Times:
 
     def after(self, moment: datetime) -> datetime:
         """The first time that is later than a moment, in UTC."""
+        from croniter import croniter
+
         local = moment.astimezone(self.zone)
         while True:
             found: datetime = croniter(self.cron, local).get_next(datetime).astimezone(UTC)
@@ -87,12 +87,14 @@ def read_times(cron: str, time_zone: str) -> Times:
     times = Times(" ".join(cron.split()), zone)
     try:
         times.after(datetime.now(UTC))
-    except CroniterBadDateError:
+    except ValueError:  # croniter's, for a 30th of February
         raise InputError("cron", f"{cron!r} never comes; {_FORM}") from None
     return times
 
 
 def _require_cron(cron: str) -> None:
+    from croniter import croniter
+
     fields = cron.split()
     if len(cron) > _MOST_CHARACTERS or len(fields) != _FIELDS:
         problem = f"{cron[:_MOST_CHARACTERS]!r} has {len(fields)} fields, not five; {_FORM}"
@@ -102,7 +104,7 @@ def _require_cron(cron: str) -> None:
             raise InputError("cron", f"{field!r} is no field of cron; {_FORM}")
     try:
         croniter(cron)
-    except (CroniterBadCronError, ValueError, KeyError) as error:
+    except (ValueError, KeyError) as error:
         raise InputError("cron", f"{cron!r} cannot be read ({error}); {_FORM}") from None
 
 

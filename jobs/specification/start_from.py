@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.specification.request import NONE
-from optimizer.strategies.registry import STRATEGIES
-from optimizer.strategies.strategy import starting_point
 from optimizer.trials.problem import Problem, StartingPoint
 from sampler.common.errors import InputError, noting, refuse_noted
 from sampler.kioxia_guide.for_workload import (
@@ -68,6 +66,9 @@ def starting_points(problem: Problem, asked: Starts | None) -> tuple[StartingPoi
 
     Where none are asked for, a strategy that has models begins at the usual ones.
     """
+    from optimizer.strategies.registry import STRATEGIES
+    from optimizer.strategies.strategy import starting_point
+
     if asked is None:
         strategy = STRATEGIES.get(problem.strategy)
         models = strategy is not None and strategy.has_models

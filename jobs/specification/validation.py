@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.specification.request import WarmStart, option_of
 from jobs.specification.specification import Specification
@@ -18,8 +18,6 @@ from optimizer.objective.objective_file import (
     load_objective,
     objective_from_document,
 )
-from optimizer.strategies.registry import find_strategy
-from optimizer.strategies.strategy import Strategy
 from optimizer.trials.problem import SearchSettings
 from sampler.bench.builds import DEFAULT_BUILD, is_build_name
 from sampler.common.errors import InputError, noting, refuse_noted
@@ -29,6 +27,9 @@ from sampler.workload.live_keys import why_untold
 from sampler.workload.metric_units import OF_WRITES, db_bench_metrics
 from sampler.workload.workload import Workload
 from sampler.workload.workload_file import workload_from_document
+
+if TYPE_CHECKING:
+    from optimizer.strategies.strategy import Strategy
 
 DEFAULT_TRIALS = 96
 MOST_TRIALS = 1_000_000
@@ -46,6 +47,8 @@ def specification_of(*, limits: Sequence[Limit] = (), **asked: Any) -> Specifica
         InputError: Something is wrong; the message names it and the fix.
         InputErrors: Several things are.
     """
+    from optimizer.strategies.registry import find_strategy
+
     search = asked.pop("search", None) or SearchSettings()
     draft = Specification.model_construct(**asked, search=search.document())
     found = [*_wrong_budget(draft), *wrong_scale_or_seed(draft.scale, draft.seed)]

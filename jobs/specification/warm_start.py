@@ -16,7 +16,6 @@ from db.schema.job_row import ENDED
 from jobs.specification.request import AUTO, WarmStart
 from jobs.specification.resolved_job import resolve_stored
 from optimizer.run.ports import TrialLog
-from optimizer.surrogate.transfer_selection import MOST, prior_job
 from optimizer.trials.history import History
 from optimizer.trials.problem import Prior, PriorJob, Problem
 from optimizer.trials.trial import Purpose
@@ -74,6 +73,8 @@ def prior_of(
     store: JobStore, job_id: int, asked: WarmStart, problem: Problem, hosts: Collection[str] | None
 ) -> Prior:
     """What a job would take along now; see ``frozen_prior``."""
+    from optimizer.surrogate.transfer_selection import MOST
+
     if isinstance(asked, int):
         return Prior((_named(store, asked, problem),))
     if asked != AUTO:
@@ -128,6 +129,8 @@ def _taken(
     store: JobStore, number: int, earlier: Problem, problem: Problem, hosts: Collection[str] | None
 ) -> PriorJob | None:
     """What is taken of a job; None if it measured too little there."""
+    from optimizer.surrogate.transfer_selection import prior_job
+
     trials = store.trials(number)
     history = History(t for t in trials if hosts is None or t.host in hosts)
     if not any(trial.done for trial in history.of(Purpose.BASELINE)):

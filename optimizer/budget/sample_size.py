@@ -14,8 +14,6 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from optimizer.budget.budget import Plan, divide, explored_runs
 from optimizer.budget.power import MOST_PAIRS, POWER, pairs_for, smallest_change
 from optimizer.trials.history import History
@@ -167,6 +165,8 @@ def spread_of(*series: Sequence[float]) -> float | None:
     one. Each series is of one host, in the order of measurement. J. von Neumann, Annals of
     Mathematical Statistics 12 (1941).
     """
+    import numpy as np
+
     squares: list[float] = []
     for values in (np.array(each, dtype=np.float64) for each in series if len(each) > 1):
         level = abs(float(values.mean())) or 1.0

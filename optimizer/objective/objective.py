@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Direction = Literal["min", "max"]
 Metrics = Mapping[str, float]  # by name, each in its own unit
-Number = TypeVar("Number", float, NDArray[np.float64])
+Number = TypeVar("Number", float, "NDArray[np.float64]")
 SCALE = 1000.0
 MOST_RATIO = 1e6  # of a limit to the baseline
 MOST_GAIN = 1e4  # of a term
@@ -39,7 +40,7 @@ class Term:
         if isinstance(change, float):
             clipped = max(-MOST_GAIN, min(change, MOST_GAIN))
         else:
-            clipped = np.clip(change, -MOST_GAIN, MOST_GAIN)
+            clipped = change.clip(-MOST_GAIN, MOST_GAIN)
         return clipped if self.direction == "max" else -clipped
 
 
@@ -132,6 +133,8 @@ class Objective:
         Of each term's metric it takes an array, a value a measurement, and returns one of that
         shape: NaN where a metric is NaN, that is missing.
         """
+        import numpy as np
+
         with np.errstate(over="ignore"):
             gains = {
                 term.metric: term.gain(metrics[term.metric], baseline.get(term.metric, math.nan))
@@ -146,6 +149,8 @@ class Objective:
         return self._summed({t.metric: t.gain_of(changes[t.metric]) for t in self.terms})
 
     def _summed(self, gains: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        import numpy as np
+
         return np.asarray(sum(self.weighted(gains).values()), dtype=np.float64)
 
     def bounds(self, baseline: Metrics) -> tuple[Limit, ...]:
@@ -170,6 +175,8 @@ class Objective:
 
 def pareto_front(points: Mapping[int, Metrics], terms: tuple[Term, ...]) -> list[int]:
     """The keys of the measurements that no other is at least as good as in every term."""
+    import numpy as np
+
     keys = [k for k, metrics in points.items() if all(t.metric in metrics for t in terms)]
     if not keys:
         return []

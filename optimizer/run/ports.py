@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from optimizer.run.progress import RunProgress
 from optimizer.trials.trial import Phase, Trial
 from sampler.runner.outcome import Outcome
+
+if TYPE_CHECKING:
+    from optimizer.run.progress import RunProgress
 
 
 class TrialLog(Protocol):

@@ -1,4 +1,4 @@
-"""The strategies by name, the one that searches where none is named, and what some need more."""
+"""The strategies by name, and what some need more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from optimizer.strategies.other_optimizers import (
 from optimizer.strategies.strategy import Strategy
 from sampler.common.errors import InputError
 
-DEFAULT_STRATEGY = "forest"
 STRATEGIES: dict[str, Strategy] = {
     "random": Drawn("random"),
     "lhs": Drawn("lhs"),

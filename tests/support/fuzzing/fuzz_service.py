@@ -85,7 +85,7 @@ def asked(data: bytes) -> Answer:
 @cache
 def routes() -> tuple[tuple[str, str], ...]:
     """(method, path) of all of them, in one order, streams left out."""
-    known = routes_of(_client().app.routes)
+    known = routes_of(_client().app)
     return tuple(sorted(each for each in known if not each[1].endswith(_STREAMS)))
 
 

@@ -1,0 +1,39 @@
+"""All pages of the dashboard, as one router."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.pages import (
+    compare,
+    hosts,
+    importance,
+    interface,
+    job_page,
+    jobs_table,
+    live,
+    log_in,
+    new_job,
+    results,
+    schedules,
+    static_files,
+    trials_table,
+)
+
+router = APIRouter(include_in_schema=False)
+for each in (
+    static_files,
+    log_in,
+    jobs_table,
+    new_job,
+    job_page,
+    live,
+    importance,
+    results,
+    trials_table,
+    compare,
+    hosts,
+    interface,
+    schedules,
+):
+    router.include_router(each.router)
