@@ -1,4 +1,8 @@
-"""All pages of the dashboard, as one router."""
+"""All pages of the dashboard, as one router.
+
+``api.app`` imports it when the first page is asked for: a server that answers ``/v1`` alone does
+without Jinja, and without what pages compute of a job's trials.
+"""
 
 from __future__ import annotations
 
