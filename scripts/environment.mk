@@ -14,7 +14,7 @@ TUNER := .venv/.setup-tuner
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest
 IN_PARALLEL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup gone db_bench chromium pngquant iproute2 curl postgresql
+.PHONY: setup gone db_bench chromium pngquant iproute2 curl postgresql systemd
 
 setup: .venv/.setup
 
@@ -38,6 +38,10 @@ chromium pngquant curl:
 
 iproute2:
 	@command -v ip >/dev/null || [ -x /usr/sbin/ip ] || scripts/install.sh iproute2
+
+# For its checks of unit files; it does not become the machine's init.
+systemd:
+	@command -v systemd-analyze >/dev/null || scripts/install.sh systemd
 
 postgresql:
 	@ls /usr/lib/postgresql/*/bin/pg_ctl /usr/bin/pg_virtualenv >/dev/null 2>&1 \
