@@ -2,6 +2,8 @@
 # docker run --rm --init -v rocktune:/data rocktune tune --out /data/out
 # docker run --rm --init -v rocktune:/data rocktune token make me --role admin
 # docker run --init -p 8080:8080 -v rocktune:/data rocktune serve --host 0.0.0.0
+# No health check is built in: `tune` and `worker` listen nowhere, and `serve` where it is told to. For `serve`:
+#   --health-cmd "python3 -c \"import urllib.request as r; r.urlopen('http://127.0.0.1:8080/readyz', timeout=4)\""
 # A folder of your own instead of the volume:  mkdir out, and --user "$(id -u):$(id -g)" -v "$PWD/out:/data"
 FROM debian:bookworm-slim AS made
 RUN apt-get update && apt-get install --yes --no-install-recommends make python3
@@ -24,8 +26,5 @@ VOLUME /data
 WORKDIR /data
 USER rocktune
 EXPOSE 8080
-# Of the server; what does not listen (`tune`, `worker`) is not asked with --no-healthcheck.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["python3", "-c", \
-    "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/readyz', timeout=4)"]
 ENTRYPOINT ["/opt/rocktune/.venv/bin/rocktune"]
 CMD ["--help"]
