@@ -1,11 +1,14 @@
-"""The manifests against the operator's schema; there is no cluster here to try them on."""
+"""The manifests against the schemas of Kubernetes and of the operator; no cluster is needed."""
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import jsonschema_rs
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -14,6 +17,8 @@ from tests.support import DATA
 from tests.support.cluster.command_lines import DEPLOY, not_taken
 
 FOLDER = DEPLOY / "kubernetes"
+# A definition of the operator, and what kubectl reads by itself.
+NOT_BUILT_IN = ("cluster.yaml", "kustomization.yaml")
 SCHEMA = DATA / "kubernetes/daskcluster_2026_3_0.json"
 Document = dict[str, Any]
 
@@ -42,9 +47,18 @@ def cluster() -> Document:
     return yaml.safe_load((FOLDER / "cluster.yaml").read_text())
 
 
+def documents(path: Path) -> list[Document]:
+    return list(yaml.safe_load_all(path.read_text()))
+
+
+def night() -> Document:
+    (found,) = (each for each in documents(FOLDER / "nightly.yaml") if each["kind"] == "CronJob")
+    return found
+
+
 @pytest.fixture
 def nightly() -> Document:
-    return yaml.safe_load((FOLDER / "nightly.yaml").read_text())
+    return night()
 
 
 @pytest.fixture
@@ -56,7 +70,7 @@ def pods() -> Iterator[Any]:
     spec = yaml.safe_load((FOLDER / "cluster.yaml").read_text())["spec"]
     yield pytest.param(spec["scheduler"]["spec"], CertificateRole.SCHEDULER, id="scheduler")
     yield pytest.param(spec["worker"]["spec"], CertificateRole.HOST, id="host")
-    job = yaml.safe_load((FOLDER / "nightly.yaml").read_text())["spec"]["jobTemplate"]
+    job = night()["spec"]["jobTemplate"]
     yield pytest.param(
         job["spec"]["template"]["spec"], CertificateRole.CONTROLLER, id="controller"
     )
@@ -65,6 +79,65 @@ def pods() -> Iterator[Any]:
 def errors(schema: Document, document: Document) -> list[str]:
     found = jsonschema_rs.validator_for(schema).iter_errors(document)
     return [f"{list(error.instance_path)}: {error.message}" for error in found]
+
+
+def built_in() -> Iterator[Any]:
+    """What Kubernetes knows by itself, of all manifests."""
+    for path in sorted(FOLDER.glob("*.yaml")):
+        for each in documents(path) if path.name not in NOT_BUILT_IN else ():
+            yield pytest.param(each, id=f"{path.stem}-{each['kind']}")
+
+
+@pytest.mark.parametrize("release", ["1.27", kubernetes_validate.latest_version()])
+@pytest.mark.parametrize("document", list(built_in()))
+def test_a_manifest_is_what_kubernetes_takes(document: Document, release: str) -> None:
+    """Strictly: a field that is unknown is an error. Of 1.27, where time zones came to stay."""
+    kubernetes_validate.validate(document, release, strict=True)
+
+
+def _unknown_field(nightly: Document) -> None:
+    nightly["spec"]["timezone"] = "Etc/UTC"
+
+
+def _wrong_place(nightly: Document) -> None:
+    nightly["spec"]["jobTemplate"]["spec"]["restartPolicy"] = "Never"
+
+
+def _no_schedule(nightly: Document) -> None:
+    del nightly["spec"]["schedule"]
+
+
+@pytest.mark.parametrize("spoil", [_unknown_field, _wrong_place, _no_schedule])
+def test_a_manifest_that_is_spoilt_is_refused(
+    nightly: Document, spoil: Callable[[Document], None]
+) -> None:
+    spoil(nightly)
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(nightly, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_what_is_found_outlives_the_pod(nightly: Document) -> None:
+    pod = nightly["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    (controller,) = pod["containers"]
+    (out,) = (each for each in controller["args"] if each.startswith("--out="))
+    (mount,) = (
+        each
+        for each in controller["volumeMounts"]
+        if PurePosixPath(out.removeprefix("--out=")).is_relative_to(each["mountPath"])
+    )
+    (volume,) = (each for each in pod["volumes"] if each["name"] == mount["name"])
+    (claim,) = (
+        each
+        for each in documents(FOLDER / "nightly.yaml")
+        if each["kind"] == "PersistentVolumeClaim"
+    )
+    assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+
+
+def test_there_is_one_nightly_job_and_the_pages_show_no_other() -> None:
+    pages = (DEPLOY.parent / "docs").rglob("*.md")
+    assert not [page for page in pages if re.search(r"^kind: CronJob", page.read_text(), re.M)]
+    assert "deploy/kubernetes/nightly.yaml" in (DEPLOY.parent / "docs/nightly.md").read_text()
 
 
 def test_the_cluster_is_what_the_operator_takes(cluster: Document) -> None:
